@@ -1,0 +1,40 @@
+# Every target does its own set-up: Python 3.11+ and make are all that a fresh machine needs.
+PYTHON ?= python3
+BIN := .venv/bin
+SETUP := .venv/installed
+BENCH := .venv-bench/installed
+
+.PHONY: demo test lint format bench lock clean
+
+demo: $(SETUP)
+	$(BIN)/headstart demo
+
+test: lint
+	$(BIN)/pytest -n auto
+
+lint: $(SETUP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(SETUP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Versions are locked with hashes; the package itself is installed from this folder.
+$(SETUP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# Re-lock after changing a dependency in pyproject.toml.
+lock:
+	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
+	.venv-lock/bin/uv pip compile --quiet --universal --no-header --no-emit-index-url --no-annotate \
+		--generate-hashes --extra dev pyproject.toml --output-file requirements/dev.txt
+	rm -rf .venv-lock
+
+clean:
+	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis

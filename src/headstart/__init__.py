@@ -1,0 +1,55 @@
+"""Linear bandits that start warm.
+
+Everything here is imported when it is first used, so that `import headstart` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headstart import environments, policies, priors
+    from headstart.learning import Learner, Optimal
+    from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+    from headstart.simulation import evaluate, simulate
+    from headstart.task import Episode, Task
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Episode",
+    "Learner",
+    "Optimal",
+    "Prior",
+    "RidgeEstimate",
+    "Task",
+    "TaskStatistics",
+    "environments",
+    "evaluate",
+    "policies",
+    "priors",
+    "simulate",
+]
+
+_HOME = {
+    "Episode": "task",
+    "Learner": "learning",
+    "Optimal": "learning",
+    "Prior": "ridge",
+    "RidgeEstimate": "ridge",
+    "Task": "task",
+    "TaskStatistics": "ridge",
+    "evaluate": "simulation",
+    "simulate": "simulation",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(import_module(f"headstart.{_HOME[name]}"), name)
+    if name in __all__:
+        return import_module(f"headstart.{name}")
+    raise AttributeError(f"module 'headstart' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
