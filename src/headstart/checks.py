@@ -1,0 +1,113 @@
+"""Checks at the edge: each returns a clean value or raises one sentence naming the offender."""
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def floats(name: str, value: ArrayLike, order: Literal["C", "A"] = "C") -> Floats:
+    """A finite, writable float64 array, C-contiguous unless any order will do; copied if needed."""
+    try:
+        array = np.require(value, dtype=np.float64, requirements=["A", "W", order])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {_short(value)}") from error
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        at = f" at index {where}" if where else ""
+        raise ValueError(f"{name} must be finite, got {array[where]}{at}")
+    return array
+
+
+def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> None:
+    """The array has exactly this shape; the meaning spells it in words."""
+    if array.shape != expected:
+        raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
+
+
+def positive(name: str, value: float) -> float:
+    """A finite number above zero."""
+    number = _number(name, value)
+    if not 0.0 < number < np.inf:
+        raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
+    return number
+
+
+def nonnegative(name: str, value: float) -> float:
+    """A finite number of at least zero."""
+    number = _number(name, value)
+    if not 0.0 <= number < np.inf:
+        raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
+    return number
+
+
+def probability(name: str, value: float) -> float:
+    """A number strictly between 0 and 1."""
+    number = _number(name, value)
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
+    return number
+
+
+def count(name: str, value: int, least: int = 1) -> int:
+    """An integer of at least the given size."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def one_of(name: str, value: str, known: Iterable[str]) -> str:
+    """One of the known names."""
+    names = sorted(known)
+    if value not in names:
+        raise ValueError(f"{name} must be one of {', '.join(names)}, got {value!r}")
+    return value
+
+
+def regularization(name: str, value: ArrayLike, word: str | None = None) -> None:
+    """A number above zero, a positive definite matrix, or the word that stands for another one."""
+    if isinstance(value, str):
+        if value != word:
+            allowed = "a number or a matrix" if word is None else f'a number, a matrix or "{word}"'
+            raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        return
+    array = floats(name, value)
+    if array.ndim == 0:
+        if array <= 0:
+            raise ValueError(f"{name} must be above 0, got {array}")
+        return
+    if array.ndim != 2 or array.shape[0] != array.shape[1]:
+        raise ValueError(f"{name} must be a number or a (d, d) matrix, got shape {array.shape}")
+    positive_definite(name, array)
+
+
+def positive_definite(name: str, matrices: Floats) -> None:
+    """Matrices (…, d, d) that are symmetric with eigenvalues above zero."""
+    gap = np.abs(matrices - matrices.mT)
+    if (gap > 1e-10 * np.abs(matrices).max()).any():
+        where = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
+        mirrored = (*where[:-2], where[-1], where[-2])
+        raise ValueError(
+            f"{name} must be symmetric, got {matrices[where]} at {where} "
+            f"and {matrices[mirrored]} across the diagonal"
+        )
+    smallest = float(np.linalg.eigvalsh(matrices).min())
+    if smallest <= 0:
+        raise ValueError(
+            f"{name} must be positive definite, got a smallest eigenvalue of {smallest:.3g}"
+        )
+
+
+def _number(name: str, value: float) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

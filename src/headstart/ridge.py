@@ -1,0 +1,297 @@
+"""The algebra everything rests on: statistics that add, a prior, and the ridge estimate of both.
+
+Every array may carry leading axes `…`; what lies along them is independent.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks, kernels
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskStatistics:
+    """All that a task's data says: V = Σxxᵀ, b = Σyx, T and q = Σy². They add, in any order.
+
+    Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
+    count and energy (…).
+    """
+
+    gram: Floats
+    moment: Floats
+    count: Floats
+    energy: Floats
+
+    def __post_init__(self) -> None:
+        moment = checks.floats("moment", self.moment)
+        if moment.ndim == 0:
+            raise ValueError("moment must have shape (…, d), got a single number")
+        lead, dimension = moment.shape[:-1], moment.shape[-1]
+        gram = checks.floats("gram", self.gram)
+        checks.shape("gram", gram, (*lead, dimension, dimension), "(…, d, d)")
+        object.__setattr__(self, "moment", moment)
+        object.__setattr__(self, "gram", gram)
+        for name in ("count", "energy"):
+            scalar = checks.floats(name, getattr(self, name))
+            checks.shape(name, scalar, lead, "(…)")
+            if (scalar < 0).any():
+                raise ValueError(f"{name} must be at least 0, got {scalar.min()}")
+            object.__setattr__(self, name, scalar)
+
+    @classmethod
+    def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
+        """The statistics of no data at all."""
+        size = checks.count("dimension", dimension)
+        return cls(
+            gram=np.zeros((*lead, size, size)),
+            moment=np.zeros((*lead, size)),
+            count=np.zeros(lead),
+            energy=np.zeros(lead),
+        )
+
+    @classmethod
+    def from_data(cls, features: ArrayLike, rewards: ArrayLike) -> "TaskStatistics":
+        """The statistics of features (…, T, d) and rewards (…, T)."""
+        x, y = checks.floats("features", features), checks.floats("rewards", rewards)
+        if x.ndim < 2:
+            raise ValueError(f"features must have shape (…, T, d), got {x.shape}")
+        checks.shape("rewards", y, x.shape[:-1], "(…, T)")
+        return cls(
+            gram=x.mT @ x,
+            moment=(x.mT @ y[..., None])[..., 0],
+            count=np.full(y.shape[:-1], float(y.shape[-1])),
+            energy=(y**2).sum(-1),
+        )
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        return int(self.moment.shape[-1])
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.moment.shape[:-1]
+
+    def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
+        return TaskStatistics(
+            gram=self.gram + other.gram,
+            moment=self.moment + other.moment,
+            count=self.count + other.count,
+            energy=self.energy + other.energy,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Where a task starts and how firmly it is held there: a bias h and a regularization Λ.
+
+    Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
+    A regularization without leading axes serves all of the bias's.
+    """
+
+    bias: Floats
+    regularization: Floats
+
+    def __post_init__(self) -> None:
+        bias = checks.floats("bias", self.bias)
+        if bias.ndim == 0:
+            raise ValueError(f"bias must have shape (…, d), got the single number {bias}")
+        lead, dimension = bias.shape[:-1], bias.shape[-1]
+        given = checks.floats("regularization", self.regularization)
+        if given.ndim == 0:
+            given = np.full(lead, given)
+        elif given.shape == (dimension, dimension) and lead:
+            given = np.tile(given, (*lead, 1, 1))
+        if given.shape == lead:
+            if (given <= 0).any():
+                raise ValueError(f"regularization must be above 0, got {given.min()}")
+        elif given.shape == (*lead, dimension, dimension):
+            checks.positive_definite("regularization", given)
+        else:
+            raise ValueError(
+                f"regularization must be a number, (…) = {lead} or (…, d, d) = "
+                f"{(*lead, dimension, dimension)}, got shape {given.shape}"
+            )
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "regularization", given)
+
+    @classmethod
+    def zero(
+        cls, dimension: int, *, regularization: ArrayLike, lead: tuple[int, ...] = ()
+    ) -> "Prior":
+        """The prior of somebody who knows nothing: h = 0."""
+        return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        return int(self.bias.shape[-1])
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.bias.shape[:-1]
+
+    @property
+    def isotropic(self) -> bool:
+        """Whether Λ = λI."""
+        return self.regularization.ndim == len(self.lead)
+
+    @cached_property
+    def log_determinant(self) -> Floats:
+        """Log det Λ, of shape (…)."""
+        if self.isotropic:
+            return np.asarray(self.dimension * np.log(self.regularization))
+        return np.asarray(np.linalg.slogdet(self.regularization).logabsdet)
+
+    @cached_property
+    def strength(self) -> Floats:
+        """The largest eigenvalue of Λ, of shape (…): λ itself when isotropic."""
+        if self.isotropic:
+            return self.regularization
+        return np.asarray(np.linalg.eigvalsh(self.regularization)[..., -1])
+
+    def pull(self, bias: Floats) -> Floats:
+        """Λh, of shape (…, d): what the prior adds to the moment when it stands at h."""
+        if self.isotropic:
+            return np.asarray(self.regularization[..., None] * bias)
+        return np.asarray((self.regularization @ bias[..., None])[..., 0])
+
+    def distance(self, parameter: Floats) -> Floats:
+        """‖w − h‖ in the norm of Λ, of shape (…); √λ ‖w − h‖ when isotropic."""
+        gap = parameter - self.bias
+        return np.asarray(np.sqrt(np.maximum((gap * self.pull(gap)).sum(-1), 0.0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What an estimate says about the arms at hand: all that a policy may see."""
+
+    projections: Floats  # (…, K, d), rows x(V + Λ)⁻¹
+    predictions: Floats  # (…, K), xᵀŵ
+    widths: Floats  # (…, K), ‖x‖ in the norm of (V + Λ)⁻¹
+    log_determinant: Floats  # (…), log det(I + Λ⁻¹V)
+    bias: Floats  # (…, d)
+    strength: Floats  # (…), the largest eigenvalue of Λ
+    inverse: Floats  # (…, d, d), (V + Λ)⁻¹
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeEstimate:
+    """Statistics read through a prior: ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, and its uncertainty."""
+
+    statistics: TaskStatistics
+    prior: Prior
+
+    def __post_init__(self) -> None:
+        moment, bias = self.statistics.moment, self.prior.bias
+        checks.shape("the prior's bias", bias, moment.shape, "that of the moment")
+
+    @cached_property
+    def precision(self) -> Floats:
+        """V + Λ, of shape (…, d, d)."""
+        if self.prior.isotropic:
+            ridge = self.prior.regularization[..., None, None] * np.eye(self.prior.dimension)
+            return np.asarray(self.statistics.gram + ridge)
+        return self.statistics.gram + self.prior.regularization
+
+    @cached_property
+    def _factorised(self) -> tuple[Floats, Floats]:
+        lead, dimension = self.prior.lead, self.prior.dimension
+        inverse = np.empty((*lead, dimension, dimension))
+        total = np.empty(lead)
+        nothing = np.zeros((1, 1))
+        for i in np.ndindex(lead):
+            total[i] = kernels.factorise(inverse[i], self.precision[i], nothing)
+        return inverse, total - self.prior.log_determinant
+
+    @property
+    def inverse(self) -> Floats:
+        """(V + Λ)⁻¹, of shape (…, d, d)."""
+        return self._factorised[0]
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V), of shape (…): how much the data has told, in nats times two."""
+        return self._factorised[1]
+
+    @cached_property
+    def parameter(self) -> Floats:
+        """ŵ, of shape (…, d)."""
+        target = self.statistics.moment + self.prior.pull(self.prior.bias)
+        return np.asarray(np.linalg.solve(self.precision, target[..., None])[..., 0])
+
+    def predict(self, arms: ArrayLike) -> Floats:
+        """xᵀŵ for arms (…, K, d), of shape (…, K)."""
+        return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
+
+    def widths(self, arms: ArrayLike) -> Floats:
+        """‖x‖ in the norm of (V + Λ)⁻¹ for arms (…, K, d), of shape (…, K)."""
+        features = self._arms(arms)
+        squares = ((features @ self.inverse) * features).sum(-1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def read(self, arms: ArrayLike) -> Outlook:
+        """All that a policy needs in order to choose among arms (…, K, d)."""
+        features = self._arms(arms)
+        return Outlook(
+            projections=features @ self.inverse,
+            predictions=self.predict(features),
+            widths=self.widths(features),
+            log_determinant=self.log_determinant,
+            bias=self.prior.bias,
+            strength=self.prior.strength,
+            inverse=self.inverse,
+        )
+
+    def radius(
+        self, *, noise_scale: float, failure_probability: float, bias_error: ArrayLike
+    ) -> Floats:
+        """The radius of Theorem 1 for ‖h − w*‖ = bias_error, of shape (…)."""
+        return confidence_radius(
+            self.log_determinant,
+            noise_scale=noise_scale,
+            failure_probability=failure_probability,
+            pull=np.sqrt(self.prior.strength) * np.asarray(bias_error, dtype=np.float64),
+        )
+
+    def contains(
+        self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
+    ) -> NDArray[np.bool_]:
+        """Whether w (…, d) lies in the confidence set of Theorem 1, of shape (…).
+
+        The theorem has w* inside its own radius; it is read as an inequality on w.
+        """
+        w = checks.floats("parameter", parameter)
+        gap = w - self.parameter
+        distance = np.sqrt(np.maximum((gap * (self.precision @ gap[..., None])[..., 0]).sum(-1), 0))
+        radius = confidence_radius(
+            self.log_determinant,
+            noise_scale=noise_scale,
+            failure_probability=failure_probability,
+            pull=self.prior.distance(w),
+        )
+        return np.asarray(distance <= radius)
+
+    def _arms(self, arms: ArrayLike) -> Floats:
+        features = checks.floats("arms", arms)
+        expected = (*self.prior.lead, *features.shape[-2:-1], self.prior.dimension)
+        checks.shape("arms", features, expected, "(…, K, d)")
+        if features.shape[-2] == 0:
+            raise ValueError("arms must hold at least one arm, got none")
+        return features
+
+
+def confidence_radius(
+    log_determinant: Floats, *, noise_scale: float, failure_probability: float, pull: Floats | float
+) -> Floats:
+    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + pull (Theorem 1), pull = ‖h − w*‖ in Λ's norm."""
+    confidence = -2.0 * math.log(failure_probability)
+    return np.asarray(noise_scale * np.sqrt(log_determinant + confidence) + pull)
