@@ -1,0 +1,5 @@
+"""Where tasks come from."""
+
+from headstart.environments.synthetic import Synthetic
+
+__all__ = ["Synthetic"]

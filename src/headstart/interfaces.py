@@ -1,0 +1,81 @@
+"""The three seams: where tasks come from, how an arm is chosen, what one task hands to the next."""
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.ridge import Outlook, Prior, TaskStatistics
+from headstart.task import Task
+
+Floats = NDArray[np.float64]
+
+# What a prior estimator keeps of completed tasks: named arrays with leading axes, of a size that
+# does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
+Memory = Mapping[str, Floats]
+
+
+class Environment(Protocol):
+    """Where tasks come from."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        ...
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """One task of T rounds in each of R replications."""
+        ...
+
+
+@runtime_checkable
+class World(Environment, Protocol):
+    """An environment in which something is drawn once a replication and shared by its tasks."""
+
+    def settle(self, replications: int, rng: np.random.Generator) -> Environment:
+        """Draw it, and return the environment of these replications."""
+        ...
+
+
+class Policy(Protocol):
+    """How an arm is chosen: a pure function of what the estimate says and of uniform numbers."""
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """How many uniform numbers a round takes; 0 for a deterministic policy."""
+        ...
+
+    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+        """A score for every arm, (…, K), from uniforms (…, n) in [0, 1); the largest is played."""
+        ...
+
+
+class Follower(Protocol):
+    """The bias of a running task, when the task's own rewards move it."""
+
+    def observe(self, features: Floats, rewards: Floats) -> Floats:
+        """Take the rewards (…) of features (…, d) into account; return the bias (…, d) now."""
+        ...
+
+
+class PriorEstimator(Protocol):
+    """What one task hands to the next: a fold over the statistics of completed tasks."""
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The memory before any task."""
+        ...
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """The memory after one more completed task."""
+        ...
+
+    def prior(self, memory: Memory) -> Prior:
+        """What the next task starts from."""
+        ...
+
+    def follow(self, memory: Memory) -> Follower | None:
+        """The bias within the next task, `prior(absorb(memory, task so far)).bias`, kept current.
+
+        None where it stands still.
+        """
+        ...

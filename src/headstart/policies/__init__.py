@@ -1,0 +1,8 @@
+"""How an arm is chosen from an estimate."""
+
+from headstart.policies.greedy import Greedy
+from headstart.policies.oful import OFUL, Split
+from headstart.policies.thompson import Thompson
+from headstart.policies.uniform import Uniform
+
+__all__ = ["OFUL", "Greedy", "Split", "Thompson", "Uniform"]

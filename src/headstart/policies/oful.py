@@ -1,0 +1,69 @@
+"""OFUL: optimism in the face of uncertainty over a confidence ellipsoid."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import checks
+from headstart.ridge import Outlook, confidence_radius
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """The paper's practical bound on the bias error: ‖h − w*‖ ≤ ‖h‖ + S (Section 6)."""
+
+    parameter_bound: float
+
+    def __post_init__(self) -> None:
+        checks.nonnegative("parameter_bound", self.parameter_bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OFUL:
+    """Score xᵀŵ + β‖x‖ (Eq. 4) with β = scale·(R√(2 log(1/δ) + log det(I + Λ⁻¹V)) + √λ·bias_error).
+
+    `bias_error` stands for the unknown ‖h − w*‖ of Theorem 1: a number, or `Split(S)`. Only a true
+    upper bound keeps the theorem's guarantee. The default of 0 gives it up, because any honest
+    bound drowns what the bias transfers (docs/design.md).
+    """
+
+    noise_scale: float = 1.0
+    failure_probability: float = 0.05
+    bias_error: float | Split = 0.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.nonnegative("noise_scale", self.noise_scale)
+        checks.probability("failure_probability", self.failure_probability)
+        checks.nonnegative("scale", self.scale)
+        if not isinstance(self.bias_error, Split):
+            checks.nonnegative("bias_error", self.bias_error)
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """None: OFUL is deterministic."""
+        return 0
+
+    def radius(self, outlook: Outlook) -> Floats:
+        """β, of shape (…)."""
+        error = self.bias_error
+        pull: Floats | float = 0.0
+        if isinstance(error, Split):
+            bound = np.linalg.norm(outlook.bias, axis=-1) + error.parameter_bound
+            pull = np.sqrt(outlook.strength) * bound
+        elif error:
+            pull = np.sqrt(outlook.strength) * error
+        return self.scale * confidence_radius(
+            outlook.log_determinant,
+            noise_scale=self.noise_scale,
+            failure_probability=self.failure_probability,
+            pull=pull,
+        )
+
+    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+        """The upper confidence bounds, (…, K)."""
+        bounds = self.radius(outlook)[..., None] * outlook.widths
+        bounds += outlook.predictions
+        return bounds

@@ -1,0 +1,38 @@
+"""Thompson sampling: play the arm that is best under one draw from the posterior."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from headstart import checks
+from headstart.ridge import Outlook
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thompson:
+    """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) a round."""
+
+    noise_scale: float = 1.0
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.nonnegative("noise_scale", self.noise_scale)
+        checks.nonnegative("scale", self.scale)
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """One normal number for every feature."""
+        return dimension
+
+    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+        """The predictions under the draw, (…, K)."""
+        # Half a step of the generator keeps its 0 from becoming −∞.
+        normals = ndtri(uniforms + 2.0**-54)
+        # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections serve again.
+        factor = np.linalg.cholesky(outlook.inverse)
+        turned = np.linalg.solve(factor.mT, normals[..., None])
+        noise = (outlook.projections @ turned)[..., 0]
+        return np.asarray(outlook.predictions + self.scale * self.noise_scale * noise)

@@ -1,0 +1,59 @@
+"""Fixed: a bias known beforehand, and nothing learned."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks
+from headstart.interfaces import Memory
+from headstart.ridge import Prior, TaskStatistics
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fixed:
+    """The same bias for every task: zero is ITL, the mean parameter w̄ is the Oracle.
+
+    `bias` is (d,), or (R, d) for one a replication, or the number 0; `regularization` is a number
+    or a (d, d) matrix.
+    """
+
+    bias: ArrayLike = 0.0
+    regularization: ArrayLike = 1.0
+
+    def __post_init__(self) -> None:
+        bias = checks.floats("bias", self.bias)
+        if bias.ndim == 0 and bias != 0.0:
+            raise ValueError(f"bias must be a vector (d,), (R, d), or 0, got the number {bias}")
+        checks.regularization("regularization", self.regularization)
+
+    @classmethod
+    def zero(cls, *, regularization: ArrayLike = 1.0) -> "Fixed":
+        """ITL: every task from zero."""
+        return cls(bias=0.0, regularization=regularization)
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The bias itself, (…, d)."""
+        bias = np.asarray(self.bias, dtype=np.float64)
+        if bias.ndim > 0 and bias.shape[-1] != dimension:
+            raise ValueError(f"bias must have {dimension} features, got shape {bias.shape}")
+        try:
+            return {"bias": np.broadcast_to(bias, (*lead, dimension))}
+        except ValueError as error:
+            expected = (*lead, dimension)
+            message = f"bias must fit {expected}, got shape {bias.shape}"
+            raise ValueError(message) from error
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Nothing is learned."""
+        return memory
+
+    def prior(self, memory: Memory) -> Prior:
+        """The bias."""
+        return Prior(memory["bias"], np.asarray(self.regularization, dtype=np.float64))
+
+    def follow(self, memory: Memory) -> None:
+        """It never moves."""
+        return

@@ -1,0 +1,72 @@
+"""Pooled: RR-OFUL's bias, one ridge regression over all tasks' data."""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks
+from headstart.interfaces import Memory
+from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.running import RunningEstimate
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pooled:
+    """RR-OFUL (Eq. 8): h = (Σ V_j + λI)⁻¹ Σ b_j, as if all tasks were one.
+
+    The running task's data counts unless `within_task` is off. `regularization` holds the next
+    task; `estimation_regularization` is the λ of the pooled regression, or "same".
+    """
+
+    regularization: ArrayLike = 1.0
+    estimation_regularization: ArrayLike | Literal["same"] = 1.0
+    within_task: bool = True
+
+    def __post_init__(self) -> None:
+        checks.regularization("regularization", self.regularization)
+        checks.regularization("estimation_regularization", self.estimation_regularization, "same")
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The sum of the tasks' statistics."""
+        return _as_memory(TaskStatistics.zeros(dimension, lead))
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Add the task's statistics."""
+        return _as_memory(TaskStatistics(**memory) + task)
+
+    def prior(self, memory: Memory) -> Prior:
+        """The pooled ridge estimate."""
+        pooled = TaskStatistics(**memory)
+        bias = RidgeEstimate(pooled, self._blank(pooled)).parameter
+        return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
+
+    def follow(self, memory: Memory) -> "_FollowedPool | None":
+        """The pooled estimate with the running task in it."""
+        if not self.within_task:
+            return None
+        pooled = TaskStatistics(**memory)
+        return _FollowedPool(RunningEstimate(self._blank(pooled), pooled))
+
+    def _blank(self, pooled: TaskStatistics) -> Prior:
+        own = self.estimation_regularization
+        ridge = self.regularization if isinstance(own, str) else own
+        return Prior.zero(pooled.dimension, regularization=ridge, lead=pooled.lead)
+
+
+class _FollowedPool:
+    """Eq. 8 round by round: a running ridge estimate that began with all earlier tasks."""
+
+    def __init__(self, estimate: RunningEstimate) -> None:
+        self._estimate = estimate
+
+    def observe(self, features: Floats, rewards: Floats) -> Floats:
+        self._estimate.observe(features, rewards)
+        return self._estimate.ridge
+
+
+def _as_memory(statistics: TaskStatistics) -> Memory:
+    return {field.name: getattr(statistics, field.name) for field in fields(statistics)}
