@@ -1,0 +1,68 @@
+"""The command line: parses, delegates, prints."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+import headstart
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(headstart.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Linear bandits that start warm."""
+
+
+@app.command()
+def demo(
+    replications: Annotated[int, typer.Option(min=2, help="Independent repetitions.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    output: Annotated[
+        Path, typer.Option(help="Where the figure goes; its ending says the format.")
+    ] = Path("out/demo.png"),
+) -> None:
+    """Play the paper's synthetic comparison: a table and a figure, in seconds."""
+    from headstart.experiments import demo as study
+
+    if output.suffix not in {".png", ".svg", ".pdf"}:
+        raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")
+    console = Console()
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console
+    ) as bar:
+
+        def follow(name: str) -> headstart.simulation.Progress:
+            line = bar.add_task(f"{name} reward")
+            return lambda done, total: bar.update(line, completed=done, total=total)
+
+        results = study.play(replications=replications, seed=seed, progress=follow)
+    for name, result in results.items():
+        table = Table(title=f"{name} reward: one test task of 50 rounds, after 10 training tasks")
+        table.add_column("learner")
+        table.add_column("reward", justify="right")
+        table.add_column("regret", justify="right")
+        for row in study.table(result):
+            table.add_row(
+                row.learner,
+                f"{row.reward:.2f} ± {row.reward_error:.2f}",
+                f"{row.regret:.2f} ± {row.regret_error:.2f}",
+            )
+        console.print(table)
+    study.draw(results, output)
+    console.print(f"± is one standard error over {replications} replications (seed {seed}).")
+    console.print(f"Figure: {output}")
