@@ -1,5 +1,6 @@
-"""The command line: parses, delegates, prints."""
+"""`headstart demo`."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -8,27 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-import headstart
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(headstart.__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """Linear bandits that start warm."""
-
-
-@app.command()
 def demo(
     replications: Annotated[int, typer.Option(min=2, help="Independent repetitions.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
@@ -46,7 +27,7 @@ def demo(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console
     ) as bar:
 
-        def follow(name: str) -> headstart.simulation.Progress:
+        def follow(name: str) -> Callable[[int, int], None]:
             line = bar.add_task(f"{name} reward")
             return lambda done, total: bar.update(line, completed=done, total=total)
 

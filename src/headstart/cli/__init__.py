@@ -1,0 +1,28 @@
+"""The command line: one file a command; each parses, delegates and prints."""
+
+from typing import Annotated
+
+import typer
+
+import headstart
+from headstart.cli.demo import demo
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(headstart.__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Linear bandits that start warm."""
+
+
+app.command()(demo)
