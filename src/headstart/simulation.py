@@ -111,7 +111,7 @@ class _Run:
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
-        self._workers = _cores() if workers is None else checks.count("workers", workers)
+        self._workers = cores() if workers is None else checks.count("workers", workers)
         self._dimension = checks.count("the environment's dimension", environment.dimension)
         if isinstance(environment, World):
             environment = environment.settle(self._replications, self._rng(_WORLD))
@@ -255,7 +255,8 @@ def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int)
         )
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
