@@ -6,6 +6,8 @@ import typer
 
 import headstart
 from headstart.cli.demo import demo
+from headstart.cli.reproduce import reproduce
+from headstart.cli.run import run
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -26,3 +28,5 @@ def main(
 
 
 app.command()(demo)
+app.command()(reproduce)
+app.command()(run)
