@@ -57,6 +57,7 @@ def _synthetic(chapter: Chapter, results: Results, folder: Path) -> list[Picture
                 _sweep(results, main, "main reading"),
                 _sweep(results, theory, "linear, estimator λ = 0.01"),
             ],
+            share=False,
         ),
     ]
     curves = [
@@ -96,16 +97,22 @@ def _ratings(chapter: Chapter, results: Results, folder: Path) -> list[Picture]:
             ),
             folder,
             [_sweep(results, main, "main reading"), _sweep(results, linear, "linear reward")],
+            share=False,
         ),
     ]
 
 
-def _save(picture: Picture, folder: Path, panels: Sequence[_Panel]) -> Picture:
+def _save(
+    picture: Picture, folder: Path, panels: Sequence[_Panel], *, share: bool = True
+) -> Picture:
     paths = [folder / f"{picture.name}{ending}" for ending in (".png", ".svg")]
-    with plots.figure(*paths, columns=len(panels)) as axes:
+    with plots.figure(*paths, columns=len(panels), share=share) as axes:
         for axis, (title, paint) in zip(axes, panels, strict=True):
             paint(axis)
             axis.set_title(title)
+        if share:
+            for axis in axes[1:]:
+                axis.set_ylabel("")
         axes[0].legend(loc="best")
     return picture
 

@@ -43,12 +43,15 @@ _LOOK: dict[Any, Any] = {
 
 @contextmanager
 def figure(
-    *paths: Path, columns: int = 1, width: float = 3.4, height: float = 2.6
+    *paths: Path, columns: int = 1, width: float = 3.4, height: float = 2.6, share: bool = False
 ) -> Iterator[Sequence[Axes]]:
-    """Axes to draw on, each legible at a paper's column width; saved at the end to every path."""
+    """Axes to draw on, each legible at a paper's column width; saved at the end to every path.
+
+    With `share`, the panels have one vertical axis.
+    """
     with mpl.rc_context(_LOOK):
         made = Figure(figsize=(width * columns, height), layout="constrained")
-        yield list(made.subplots(1, columns, squeeze=False)[0])
+        yield list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
         for path in paths:
             with written_whole(path) as part:
                 made.savefig(part, format=path.suffix.lstrip(".") or "png")
@@ -81,6 +84,7 @@ def against_regularization(axes: Axes, values: xr.DataArray, *, label: str) -> N
     """Draw values (learner, regularization, replication) against λ on a logarithmic axis."""
     axes.set_xscale("log")
     _lines(axes, values, "regularization", marker="o")
+    axes.minorticks_off()
     axes.set_xlabel("regularization λ")
     axes.set_ylabel(label)
     axes.set_ylim(bottom=0)
