@@ -119,6 +119,7 @@ def lastfm(
         parameter_bound=parameter_bound,
         regularization=regularization,
         replications=replications,
+        shard=50,
         seed=seed,
     )
 
@@ -130,10 +131,12 @@ def movielens(
     features: Literal["users-scaled", "items-scaled"] = "users-scaled",
     unit_arms: bool = False,
     unrated_disliked: bool = False,
+    least_silhouette: float = 0.15,
+    n_clusterings: int = 10,
     estimation_regularization: Estimation = "same",
     parameter_bound: Setting = None,
     regularization: tuple[float, ...] = GRID,
-    replications: int = 100,
+    replications: int = 120,
     seed: int = 0,
 ) -> Study:
     """Figure 4: 20 users of a cluster as tasks in a row, d = 10, K = 5, T = 5, variance 0.1."""
@@ -141,6 +144,10 @@ def movielens(
         "features": features,
         "unit_arms": unit_arms,
         "unrated_disliked": unrated_disliked,
+        "grouping": Part(
+            kind="Clusters",
+            settings={"least_silhouette": least_silhouette, "n_clusterings": n_clusterings},
+        ),
     }
     return _ratings(
         "MovieLens",
@@ -152,6 +159,8 @@ def movielens(
         parameter_bound=parameter_bound,
         regularization=regularization,
         replications=replications,
+        # A shard takes the clusters in turn from the first: four full turns of the 15 that pass.
+        shard=60,
         seed=seed,
     )
 
@@ -167,6 +176,7 @@ def _ratings(
     parameter_bound: Setting,
     regularization: tuple[float, ...],
     replications: int,
+    shard: int,
     seed: int,
 ) -> Study:
     horizon = 5
@@ -187,7 +197,6 @@ def _ratings(
         tasks=20,
         regularization=regularization,
         replications=replications,
-        # Even, so that each shard has the two clusters of MovieLens equally often.
-        shard=50,
+        shard=shard,
         seed=seed,
     )
