@@ -46,19 +46,19 @@ def test_results_are_labelled(study: Study, alone: xr.Dataset) -> None:
     assert regret.sel(learner="ITL").sum() > 0
 
 
-def test_two_processes_give_the_same_bits(study: Study, alone: xr.Dataset, tmp_path: Path) -> None:
-    assert same_bits(runner.run(study, tmp_path, workers=2), alone)
-
-
-def test_a_dask_cluster_gives_the_same_bits(
-    study: Study, alone: xr.Dataset, tmp_path: Path
-) -> None:
+def test_two_processes_and_a_dask_cluster_give_the_same_bits(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
+    studies = (SEQUENCE, TESTED)
+    alone = runner.run_all({tmp_path / "1" / s.name: s for s in studies}, workers=1)
+    two = runner.run_all({tmp_path / "2" / s.name: s for s in studies}, workers=2)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
     ) as cluster:
-        found = runner.run(study, tmp_path, scheduler=cluster.scheduler_address)
-    assert same_bits(found, alone)
+        address = cluster.scheduler_address
+        far = runner.run_all({tmp_path / "3" / s.name: s for s in studies}, scheduler=address)
+    for one, other, third in zip(alone.values(), two.values(), far.values(), strict=True):
+        assert same_bits(one, other)
+        assert same_bits(one, third)
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(

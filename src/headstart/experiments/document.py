@@ -127,7 +127,7 @@ def _html(block: Block, figures: Path) -> str:
 
 
 # Cells with a look of their own.
-_LOOKS = {"reproduced": "yes", "not reproduced": "no", "yes": "yes", "no": "no"}
+_LOOKS = {"reproduced": "yes", "yes": "yes", "no": "no"}
 
 
 def _row(tag: str, texts: Sequence[str], wide: frozenset[int]) -> str:
@@ -136,6 +136,8 @@ def _row(tag: str, texts: Sequence[str], wide: frozenset[int]) -> str:
         looks = ["wide"] if i in wide else []
         if tag == "td" and text.startswith("reproduced under"):
             looks.append("other")
+        elif tag == "td" and text.startswith("not reproduced"):
+            looks.append("no")
         elif tag == "td" and text in _LOOKS:
             looks.append(_LOOKS[text])
         shown = f' class="{" ".join(looks)}"' if looks else ""

@@ -42,6 +42,10 @@ _RULES = [
 ]
 
 
+# What it means that a claim does not hold.
+_CONTRARY = {"fails": "the contrary holds", "undecided": "undecided"}
+
+
 def write(chapters: Sequence[Chapter], results: Results, out: Path) -> list[tuple[str, Judged]]:
     """Write figures, report.md and report.html; return the verdicts by chapter."""
     figures = out / "figures"
@@ -61,18 +65,22 @@ def write(chapters: Sequence[Chapter], results: Results, out: Path) -> list[tupl
 
 def short(judged: Judged) -> str:
     """The verdict in words, with the first reading that it rests on."""
-    if judged.verdict != "reproduced under another reading":
-        return judged.verdict
+    if judged.verdict == "reproduced":
+        return "reproduced"
+    if judged.verdict == "not reproduced":
+        return f"not reproduced: {_CONTRARY[judged.main.outcome]}"
     more = len(judged.holds_under) - 1
     also = f" and {more} more" if more else ""
-    return f"reproduced under: {judged.holds_under[0]}{also}"
+    return f"reproduced under another reading: {judged.holds_under[0]}{also}"
 
 
 def difference(judgement: Judgement) -> str:
     """A difference with its interval."""
     d = judgement.difference
+    places = _places((d.high - d.low) / 2)
+    mean, low, high = (_number(value, places) for value in (d.mean, d.low, d.high))
     note = f", {judgement.note}" if judgement.note else ""
-    return f"{_number(d.mean)} [{_number(d.low)}, {_number(d.high)}]{note}"
+    return f"{mean} [{low}, {high}]{note}"
 
 
 def _opening(
@@ -113,6 +121,7 @@ def _chapter(
         f"{players}; {protocol} of {main.horizon} rounds; {main.replications} replications, seed "
         f"{main.seed}; λ from {min(main.regularization):g} to {max(main.regularization):g}."
     )
+    yield Paragraph(f"The main reading: {chapter.choices}")
     yield from drawings.draw(chapter, results, figures)
     yield Heading("Totals", 3)
     yield _totals(chapter, results)
@@ -148,7 +157,10 @@ def _totals(chapter: Chapter, results: Results) -> Table:
         means = totals(of).mean("replication")
         best = float(means["regularization"][int(np.argmin(means.to_numpy()))])
         fixed = bool(np.ptp(means.to_numpy()) == 0)
-        row += ["any" if fixed else f"{best:.3g}", _measured(totals(of.sel(regularization=best)))]
+        row += [
+            "any" if fixed else _regularization(best),
+            _measured(totals(of.sel(regularization=best))),
+        ]
         rows.append(row)
     return Table(header, rows)
 
@@ -157,7 +169,7 @@ def _verdicts(chapter: Chapter, verdicts: Sequence[Judged]) -> Table:
     letters = _letters(chapter)
     rows = []
     for number, (claim, judged) in enumerate(zip(chapter.claims, verdicts, strict=True), 1):
-        verdict, detail = str(judged.verdict), f"A: {difference(judged.main)}"
+        verdict, detail = short(judged), f"A: {difference(judged.main)}"
         if judged.main.outcome != "holds" and judged.holds_under:
             verdict = "reproduced under " + ", ".join(letters[at] for at in judged.holds_under)
             first = judged.holds_under[0]
@@ -195,12 +207,20 @@ def _letters(chapter: Chapter) -> dict[str, str]:
 
 def _measured(values: xr.DataArray) -> str:
     found: Interval = interval(values.to_numpy())
-    return f"{_number(found.mean)} ± {_number(found.error)}"
+    places = _places(found.error)
+    return f"{_number(found.mean, places)} ± {_number(found.error, places)}"
 
 
-def _number(value: float) -> str:
-    """Three significant digits, never in powers of ten for what a table shows."""
-    if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
-    digits = max(0, 2 - int(np.floor(np.log10(abs(value)))))
-    return f"{value:,.{min(digits, 6)}f}".replace("-", "−")
+def _places(error: float) -> int:
+    """The decimals that show two digits of an error."""
+    if error == 0 or not np.isfinite(error):
+        return 0
+    return min(6, max(0, 1 - int(np.floor(np.log10(error)))))
+
+
+def _number(value: float, places: int) -> str:
+    return f"{value:,.{places}f}".replace("-", "−")
+
+
+def _regularization(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
