@@ -32,12 +32,16 @@ def read(
     inverse: Floats,
     ridge: Floats,
     pull: Floats,
+    pulled: bool,
     arms: Floats,
     projections: Floats,
     predictions: Floats,
     widths: Floats,
 ) -> None:
-    """Read arms (R, K, d): P = XA, predictions Xw₀ + PΛh and widths √(row sums of P∘X)."""
+    """Read arms (R, K, d): P = XA, predictions Xw₀ + PΛh and widths √(row sums of P∘X).
+
+    `pulled` is false where Λh = 0 for everybody.
+    """
     replications, n_arms, dimension = arms.shape
     for i in range(replications):
         np.dot(arms[i], inverse[i], projections[i])
@@ -45,8 +49,11 @@ def read(
             prediction = 0.0
             square = 0.0
             for a in range(dimension):
-                prediction += arms[i, k, a] * ridge[i, a] + projections[i, k, a] * pull[i, a]
+                prediction += arms[i, k, a] * ridge[i, a]
                 square += arms[i, k, a] * projections[i, k, a]
+            if pulled:
+                for a in range(dimension):
+                    prediction += projections[i, k, a] * pull[i, a]
             predictions[i, k] = prediction
             widths[i, k] = math.sqrt(max(square, 0.0))
 
