@@ -191,7 +191,7 @@ def test_learners_choose_what_the_equations_choose(chunk: int) -> None:
         compared, tied = _close_calls(drawn)
         if not drawn.ties_built_in and drawn.arms.shape[-2] > 1:
             rounds, ties = rounds + compared, ties + tied
-    # Without built-in ties a near tie is a matter of chance, and here there is none in 50,000 rounds.
+    # Without built-in ties a near tie is a matter of chance; none is met in 50,000 rounds.
     assert rounds > 1_000
     assert ties == 0
 
