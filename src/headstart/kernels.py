@@ -18,6 +18,9 @@ Integers = NDArray[np.int64]
 # A rank-one step with f = 1 + xᵀAx cancels log10(f) digits of A. The loss adds up, and past this
 # relative error the inverse is factorised anew from the gram.
 DRIFT_LIMIT = 1e-9
+# Directions seen often are small in A beside those never seen, and take harm long before A as a
+# whole does. A factorisation costs as much as d steps, so one every 50 d steps is nearly free.
+_STEPS_A_FEATURE = 50
 _EPSILON = float(np.finfo(np.float64).eps)
 
 # Scores closer than this, relative to the largest, differ by rounding only: they are tied.
@@ -116,7 +119,7 @@ def observe(
             for b in range(dimension):
                 row[b] -= scaled * u[b]
         log_determinant[i] += math.log(growth)
-        drift[i] += _EPSILON * growth
+        drift[i] += _EPSILON * growth + DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
         worst = max(worst, drift[i])
     return worst
 
