@@ -95,8 +95,7 @@ def _exact(x: Floats, rounds: int) -> Long:
 
 
 @pytest.mark.skipif(
-    np.finfo(np.longdouble).eps > 1e-18,
-    reason="this machine's long double is no longer than double",
+    float(np.finfo(np.longdouble).eps) > 1e-18, reason="long double is no longer than double here"
 )
 def test_widths_stay_right_where_features_span_few_directions() -> None:
     """Three directions of twenty are ever seen, as with three fixed arms.
