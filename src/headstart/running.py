@@ -147,11 +147,10 @@ class RunningEstimate:
         )
         self._observed += 1
         self._filled += 1
+        if self._filled == _SLOTS:
+            self._settle()
         if worst > kernels.DRIFT_LIMIT:
-            self._settle()
             self._anchor()
-        elif self._filled == _SLOTS:
-            self._settle()
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
@@ -176,6 +175,9 @@ class RunningEstimate:
             self._drift,
             self._gram,
             self._moment,
+            self._recent,
+            self._earned,
+            self._filled,
             self._regularization,
             self._base,
         )
