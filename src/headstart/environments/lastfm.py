@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from headstart.datasets.table import RatingTable
 from headstart.environments.embedding import Features, Transform
 from headstart.environments.grouping import Grouping, Nearest
 from headstart.environments.ratings import Ratings, SettledRatings
+from headstart.environments.rewards import Mode, Shift
 from headstart.task import Task
 
 
@@ -34,8 +34,8 @@ class LastFM:
     liked: float = 4.0
     disliked: float = 3.0
     unrated_disliked: bool = True
-    reward: Literal["winner", "linear"] = "winner"
-    shift: Literal["round", "none"] | None = None
+    reward: Mode = "winner"
+    shift: Shift | None = None
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from headstart.environments.clusters import Clusters
 from headstart.environments.embedding import Features, Transform
 from headstart.environments.grouping import Grouping
 from headstart.environments.ratings import Ratings, SettledRatings
+from headstart.environments.rewards import Mode, Shift
 from headstart.task import Task
 
 
@@ -36,8 +36,8 @@ class MovieLens:
     liked: float = 4.0
     disliked: float = 3.0
     unrated_disliked: bool = False
-    reward: Literal["winner", "linear"] = "winner"
-    shift: Literal["round", "none"] | None = None
+    reward: Mode = "winner"
+    shift: Shift | None = None
     noise_scale: float = math.sqrt(0.1)
 
     def __post_init__(self) -> None:
