@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from tests.experiments.tiny import SEQUENCE, TESTED
 
 import headstart as hs
 from headstart.experiments import runner, shards
 from headstart.experiments.results import Store
 from headstart.experiments.shards import play_shard, shard_seed
 from headstart.experiments.study import Study, from_toml
-from tests.experiments.tiny import SEQUENCE, TESTED
 
 
 def same_bits(one: xr.Dataset, other: xr.Dataset) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.experiments.tiny import SEQUENCE, TESTED
 
 import headstart.environments
 import headstart.policies
@@ -17,7 +18,6 @@ from headstart.experiments.paper import lastfm, movielens, synthetic
 from headstart.experiments.parts import Part, build
 from headstart.experiments.study import Contestant, Study, from_file, from_toml
 from headstart.policies import OFUL, Split
-from tests.experiments.tiny import SEQUENCE, TESTED
 
 words = st.text(string.ascii_letters + "λ é'-", min_size=1, max_size=12)
 counts = st.integers(1, 10**6)
