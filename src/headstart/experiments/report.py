@@ -25,6 +25,8 @@ from headstart.experiments.results import versions
 Results = Mapping[str, xr.Dataset]
 
 _RULES = [
+    "The images of the paper's figures are not in its source. What a figure shows is taken from "
+    "the text; an order that the text only implies is marked so.",
     "All verdicts compare pseudo-regret: the best arm's mean reward less the played arm's, summed. "
     "Its expectation is OPT's reward less the learner's, so it orders learners as the paper's "
     "cumulative reward does, with less noise.",
@@ -190,7 +192,14 @@ def _matrix(chapter: Chapter, verdicts: Sequence[Judged]) -> Table:
             found = judged.judgements.get(label)
             row.append(words[found.outcome] if found else "–")
         rows.append(row)
-    return Table(["claim", *letters.values()], rows)
+    held = ["claims that hold"]
+    for label in letters:
+        judged_here = [
+            judged.judgements[label] for judged in verdicts if label in judged.judgements
+        ]
+        count = sum(judgement.outcome == "holds" for judgement in judged_here)
+        held.append(f"{count} of {len(judged_here)}")
+    return Table(["claim", *letters.values()], [*rows, held])
 
 
 def _closing(chapters: Sequence[Chapter]) -> Iterator[Block]:
