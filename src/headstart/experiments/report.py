@@ -103,7 +103,9 @@ def _opening(
     for chapter in chapters:
         for number, judged in enumerate(verdicts[chapter.name], 1):
             n = str(judged.main.difference.replications)
-            rows.append([f"{chapter.name} {number}", judged.claim, short(judged), n])
+            rows.append(
+                [f"{chapter.name}\N{NO-BREAK SPACE}{number}", judged.claim, short(judged), n]
+            )
     yield Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
 
 
@@ -198,12 +200,12 @@ def _matrix(chapter: Chapter, verdicts: Sequence[Judged]) -> Table:
             judged.judgements[label] for judged in verdicts if label in judged.judgements
         ]
         count = sum(judgement.outcome == "holds" for judgement in judged_here)
-        held.append(f"{count} of {len(judged_here)}")
+        held.append(f"{count}/{len(judged_here)}")
     return Table(["claim", *letters.values()], [*rows, held])
 
 
 def _closing(chapters: Sequence[Chapter]) -> Iterator[Block]:
-    yield Heading("How to run it again", 2)
+    yield Heading("How to run it again", 3)
     main = chapters[0].readings[0].study
     name = chapters[0].name if len(chapters) == 1 else "all"
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
