@@ -83,12 +83,17 @@ def load(published: Published, data: str | Path | None = None) -> RatingTable:
 
     `data` is the folder that holds the files; without it, see `places.locate`.
     """
-    file = locate(published.folder, published.file, command=published.name, data=data)
+    file = find(published, data)
     status = file.stat()
     try:
         return _load(published, file, status.st_size, status.st_mtime_ns)
     except ValueError as error:
         raise ValueError(f"{error}. {mend(published.name, data)}") from error
+
+
+def find(published: Published, data: str | Path | None = None) -> Path:
+    """The file of ratings of a published set, unread."""
+    return locate(published.folder, published.file, command=published.name, data=data)
 
 
 @lru_cache(maxsize=4)
