@@ -22,6 +22,9 @@ def test_the_page_runs(
     assert printed is not None
     said = capsys.readouterr().out
     assert re.sub(r"[-0-9.]+", "#", said) == re.sub(r"[-0-9.]+", "#", printed[1])
-    # Figures may move in their last digit with the machine's LAPACK, not by more.
-    numbers = [re.findall(r"-?[0-9]+\.[0-9]+", text) for text in (said, printed[1])]
-    np.testing.assert_allclose(*(np.array(found, dtype=float) for found in numbers), atol=0.2)
+    # Another LAPACK may turn a tie; this much is far from changing what the page concludes.
+    now, then = (
+        np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), dtype=np.float64)
+        for text in (said, printed[1])
+    )
+    np.testing.assert_allclose(now, then, atol=0.2)

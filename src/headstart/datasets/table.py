@@ -3,13 +3,15 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from headstart import checks
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -96,6 +98,8 @@ class RatingTable:
 
     def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
         """The ratings as a sparse matrix, users by items."""
+        from scipy import sparse  # noqa: PLC0415 - half a second that `import` should not take
+
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
     def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
