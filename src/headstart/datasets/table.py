@@ -137,7 +137,7 @@ def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> Ratin
             f"{table.source} must leave some ratings after the filter, got none of {len(table)} "
             f"with min_item_ratings={item_ratings} and min_user_ratings={user_ratings}"
         )
-    return table._where(keep)
+    return table if keep.all() else table._where(keep)
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
