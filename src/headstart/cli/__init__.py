@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import headstart
+from headstart.cli import data
 from headstart.cli.demo import demo
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
@@ -30,3 +31,4 @@ def main(
 app.command()(demo)
 app.command()(reproduce)
 app.command()(run)
+app.add_typer(data.app, name="data")
