@@ -67,7 +67,7 @@ def test_run_keeps_what_is_done_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
 def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
     tmp_path: Path,
 ) -> None:
-    study = replace(TESTED, replications=80, shard=1)
+    study = replace(TESTED, replications=40, shard=1)
     file, out = tmp_path / "study.toml", tmp_path / "out"
     file.write_text(study.to_toml())
     start = [sys.executable, "-c", "from headstart.cli import app; app()"]
@@ -75,13 +75,13 @@ def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
     process = subprocess.Popen(
         [*command, "--workers", "2"], stdout=subprocess.DEVNULL, start_new_session=True
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(list(out.glob("shards/*.nc"))) < 3 and time.monotonic() < deadline:
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
     assert process.wait(timeout=60) == 130
     kept = len(list(out.glob("shards/[0-9]*.nc")))
-    assert 3 <= kept < 80
+    assert 3 <= kept < 40
     again = runner.run(study, out, workers=1)
     assert again.identical(runner.run(study, tmp_path / "whole", workers=1))
 
