@@ -263,7 +263,7 @@ class RidgeEstimate:
         )
 
     def distance(self, parameter: ArrayLike) -> Floats:
-        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), of shape (…): what a radius is held against."""
+        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…): what a radius is held against."""
         gap = checks.floats("parameter", parameter) - self.parameter
         squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
