@@ -31,6 +31,7 @@ from headstart.theory.estimation import (
     sampling_error,
     task_average,
 )
+from headstart.theory.linearity import LinearFit, fit_means
 from headstart.theory.moments import (
     Interval,
     geometric_median,
@@ -58,6 +59,7 @@ __all__ = [
     "ErrorBound",
     "ErrorParts",
     "Interval",
+    "LinearFit",
     "RegretBound",
     "Setting",
     "SharedBasis",
@@ -71,6 +73,7 @@ __all__ = [
     "confidence_radius",
     "estimation_error",
     "ever",
+    "fit_means",
     "fixed_bias_bound",
     "fixed_bias_limit",
     "geometric_median",

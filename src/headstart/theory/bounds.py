@@ -36,7 +36,8 @@ class RegretBound:
 def oful_bound(setting: Setting) -> RegretBound:
     """OFUL's regret with probability 1 − δ (Theorem 3 of Abbasi-Yadkori et al.).
 
-    4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
+    4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs
+    R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
     """
     setting.demand_regularization("Theorem 3 of OFUL")
     setting.demand_bounded_tasks("Theorem 3 of OFUL")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,9 +10,26 @@ from numpy.typing import ArrayLike, NDArray
 from headstart.interfaces import Memory, PriorEstimator
 from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
 from headstart.task import Episode, Task
+from headstart.theory.linearity import fit_means
 from headstart.theory.radii import biased_radius, mixture_radius
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Radius(Protocol):
+    """A confidence radius for the true parameter."""
+
+    def __call__(
+        self,
+        estimate: RidgeEstimate,
+        parameter: ArrayLike,
+        *,
+        noise_scale: float,
+        failure_probability: float,
+    ) -> Floats:
+        """β, of shape (…)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +46,15 @@ class Trajectory:
     def of(
         cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory
     ) -> "Trajectory":
-        """Rebuild a task that `learning.play` played from this memory."""
-        if task.parameter is None:
-            raise ValueError("task must have a true parameter to be held against, got None")
-        so_far = running_statistics(task, episode)
-        return cls(RidgeEstimate(so_far, running_prior(prior, memory, so_far)), task.parameter)
+        """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
+        so_far = running_statistics(task, episode.choices, episode.rewards)
+        estimate = RidgeEstimate(so_far, running_prior(prior, memory, so_far))
+        return cls(estimate, fit_means(task).parameter)
+
+    @property
+    def bias_error(self) -> Floats:
+        """‖h − w‖ after every round, (R, T + 1)."""
+        return np.asarray(np.linalg.norm(self.estimate.prior.bias - self.truth, axis=-1))
 
     @cached_property
     def truth(self) -> Floats:
@@ -48,11 +70,19 @@ class Trajectory:
         The mixture radius is left out where the bias moves within the task: it does not hold there.
         """
         distance = self.estimate.distance(self.truth)
-        chance = {"noise_scale": noise_scale, "failure_probability": failure_probability}
-        outside = {"Theorem 1": distance > biased_radius(self.estimate, self.truth, **chance)}
+        radii: dict[str, Radius] = {"Theorem 1": biased_radius}
         if not self.moves:
-            outside["mixture"] = distance > mixture_radius(self.estimate, self.truth, **chance)
-        return outside
+            radii["mixture"] = mixture_radius
+        return {
+            name: distance
+            > radius(
+                self.estimate,
+                self.truth,
+                noise_scale=noise_scale,
+                failure_probability=failure_probability,
+            )
+            for name, radius in radii.items()
+        }
 
     @property
     def moves(self) -> bool:
@@ -61,11 +91,10 @@ class Trajectory:
         return bool((bias != bias[..., :1, :]).any())
 
 
-def running_statistics(task: Task, episode: Episode) -> TaskStatistics:
-    """The statistics after t = 0, …, T rounds, with leading axes (…, T + 1)."""
-    chosen = np.take_along_axis(task.arms, episode.choices[..., None, None], axis=-2)[..., 0, :]
+def running_statistics(task: Task, choices: Integers, paid: Floats) -> TaskStatistics:
+    """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1)."""
+    chosen = np.take_along_axis(task.arms, choices[..., None, None], axis=-2)[..., 0, :]
     outer = chosen[..., :, None] * chosen[..., None, :]
-    paid = episode.rewards
     rounds = np.arange(task.horizon + 1, dtype=np.float64)
     return TaskStatistics(
         gram=_sum_before(outer, -3),
