@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 import headstart
+from headstart.cli.bound import bound
 from headstart.cli.demo import demo
+from headstart.cli.diagnose import diagnose
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -26,3 +28,5 @@ def main(
 
 
 app.command()(demo)
+app.command()(bound)
+app.command()(diagnose)

@@ -51,6 +51,11 @@ def figure(
             made.savefig(part, format=path.suffix.lstrip(".") or "png")
 
 
+def style(name: str, place: int) -> Mapping[str, Any]:
+    """A learner's own look, or one for its place among the learners."""
+    return STYLES.get(name) or {"color": _OTHERS[place % len(_OTHERS)], "linestyle": "-"}
+
+
 def cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Draw the running sum over rounds of values (learner, replication, round), with 95 % bands."""
     total = values.cumsum("round")

@@ -8,8 +8,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.environments import Synthetic
 from headstart.experiments.files import written_whole
-from headstart.interfaces import Environment, Policy, World
+from headstart.experiments.learners import paper_learners
+from headstart.interfaces import Environment, Policy, PriorEstimator, World
 from headstart.learning import Learner, begin, learn
 from headstart.policies import OFUL
 from headstart.priors import Fixed
@@ -95,6 +97,26 @@ def record(
     )
 
 
+def record_synthetic(
+    *, replications: int, seed: int, progress: Progress | None = None
+) -> xr.Dataset:
+    """The paper's synthetic setting with the linear reward of its theory, at λ = 1."""
+    environment, horizon = Synthetic(reward="linear"), 50
+    policy = OFUL(noise_scale=environment.noise_scale, failure_probability=1 / horizon)
+    learners = paper_learners(policy=policy, mean_parameter=environment.mean_parameter)
+    return record(
+        environment,
+        [learner for learner in learners if isinstance(learner, Learner)],
+        n_tasks=20,
+        horizon=horizon,
+        noise_scale=environment.noise_scale,
+        replications=replications,
+        seed=seed,
+        regularizations=[float(value) for value in np.geomspace(0.01, 1000, 16)],
+        progress=progress,
+    )
+
+
 def save(recording: xr.Dataset, path: Path) -> None:
     """Write it as NetCDF, whole or not at all."""
     with written_whole(path) as part:
@@ -153,7 +175,10 @@ def _replay(
         path = Trajectory.of(task, Episode(choices, rewards, blank), learner.prior, memory)
         seen.append(_look(path, learner, noise_scale, delta))
         memory = learn(learner, memory, Episode(choices, rewards, _last(path.estimate.statistics)))
-    return xr.concat(seen, dim=results["task"])
+    kept = xr.concat(seen, dim=results["task"])
+    for name in ("estimator", "ridge"):
+        kept[name] = seen[0][name]
+    return kept
 
 
 def _look(path: Trajectory, learner: Learner, noise_scale: float, delta: float) -> xr.Dataset:
@@ -177,6 +202,8 @@ def _look(path: Trajectory, learner: Learner, noise_scale: float, delta: float) 
             # 1 outside, 0 inside, −1 where the set makes no claim.
             "outside": (("set", "replication", "after"), sets),
             "strength": (("replication",), estimate.prior.strength[:, 0]),
+            "estimator": ((), type(learner.prior).__name__),
+            "ridge": ((), _ridge(learner.prior)),
         },
         coords={
             "set": list(_SETS),
@@ -184,6 +211,13 @@ def _look(path: Trajectory, learner: Learner, noise_scale: float, delta: float) 
             "after": np.arange(path.bias_error.shape[-1]),
         },
     )
+
+
+def _ridge(prior: PriorEstimator) -> float:
+    """The λ of an estimator's own ridge regression; NaN where it has none, or a matrix."""
+    own = getattr(prior, "estimation_regularization", np.nan)
+    value = getattr(prior, "regularization", np.nan) if isinstance(own, str) else own
+    return float(value) if np.ndim(value) == 0 else float("nan")
 
 
 def _last(statistics: TaskStatistics) -> TaskStatistics:

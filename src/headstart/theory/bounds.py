@@ -115,7 +115,7 @@ def _terms(setting: Setting, bias_error: ArrayLike) -> RegretBound:
     # Σ‖x‖² ≤ 2 log det needs ‖x‖ ≤ 1 in the norm of V⁻¹, hence λ ≥ L². Below, Σ min(1, ‖x‖²) ≤
     # 2 log det still holds, and a round's regret is at most 2 max(β, B) min(1, ‖x‖).
     short = np.maximum(setting.mean_bound - (pull + noise), 0.0)
-    noise = noise + np.where(setting.strength < setting.feature_bound**2, short, 0.0)
+    noise = noise + np.where(setting.weak, short, 0.0)
     rate = CONSTANT * np.sqrt(setting.horizon * told)
     failure = np.full(np.shape(rate * (pull + noise)), _failure(setting))
     return RegretBound(np.asarray(rate * pull), np.asarray(rate * noise), failure)

@@ -11,6 +11,10 @@ from headstart import checks
 Floats = NDArray[np.float64]
 
 
+# Features of unit length come out of a division a little above 1.
+_ROUNDING = 1e-9
+
+
 class AssumptionWarning(UserWarning):
     """A formula was evaluated where the paper does not prove it."""
 
@@ -70,15 +74,19 @@ class Setting:
         d = self.dimension
         return np.asarray(d * np.log1p(t * self.feature_bound**2 / (self.strength * d)))
 
+    @property
+    def weak(self) -> NDArray[np.bool_]:
+        """Where λ < L², (…): there one arm's width may exceed 1."""
+        return np.asarray(self.strength < self.feature_bound**2 * (1.0 - _ROUNDING))
+
     def demand_regularization(self, what: str) -> None:
         """Warn where λ < max(1, L²), which the regret bounds need."""
         least = max(1.0, self.feature_bound**2)
         smallest = float(self.strength.min())
         warn_unless(
-            smallest >= least,
-            f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}: below it the radius is "
-            f"taken as at least {self.mean_bound:g}, which holds when every |xᵀw| ≤ "
-            f"{self.mean_bound:g}, but the paper's own constant does not",
+            smallest >= least * (1.0 - _ROUNDING),
+            f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}; the number given takes the "
+            f"radius as at least B = {self.mean_bound:g} instead, and holds if every |xᵀw| ≤ B",
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
