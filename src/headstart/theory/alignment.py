@@ -55,9 +55,9 @@ def shared_basis(grams: ArrayLike) -> SharedBasis:
     """
     v = _grams(grams)
     n = v.shape[-3]
-    # Multiples of the golden ratio, modulo 1: spread out, and in no rational relation.
-    weights = 1.0 + np.modf(np.arange(1, n + 1) * (np.sqrt(5.0) - 1.0) / 2.0)[0]
-    basis = np.linalg.eigh((weights[:, None, None] * v).sum(-3)).eigenvectors[..., None, :, :]
+    # Drawn, but always the same: in no relation that would give two directions one eigenvalue.
+    weights = np.random.default_rng(0).uniform(1.0, 2.0, (n, 1, 1))
+    basis = np.linalg.eigh((weights * v).sum(-3)).eigenvectors[..., None, :, :]
     turned = basis.mT @ v @ basis
     energy = (v**2).sum((-3, -2, -1))
     diagonal = (np.diagonal(turned, axis1=-2, axis2=-1) ** 2).sum((-2, -1))

@@ -85,7 +85,7 @@ class Setting:
         smallest = float(self.strength.min())
         warn_unless(
             smallest >= least * (1.0 - _ROUNDING),
-            f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}; the number given takes the "
+            f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}; this number takes the "
             f"radius as at least B = {self.mean_bound:g} instead, and holds if every |xᵀw| ≤ B",
         )
 
