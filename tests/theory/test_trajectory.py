@@ -17,7 +17,7 @@ PRIORS = [
 
 @pytest.mark.parametrize("prior", PRIORS)
 def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimator) -> None:
-    # Independent route: play once more, one round at a time, with the estimate the loop itself uses.
+    # Independent route: play once more, round by round, with the estimate that the loop uses.
     world = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
     learner = hs.Learner("learner", hs.policies.OFUL(), prior)
     rng = np.random.default_rng(5)
