@@ -202,19 +202,13 @@ class Diagnosis:
 
         The regret is the Oracle's, read off the sweep between its values; None outside of it.
         """
-        floor = max(self.variance, np.finfo(np.float64).tiny)
-        chosen = {
-            "1/(T Var), the paper's": float(
-                theory.paper_regularization(horizon=self.horizon, variance=floor)
-            ),
-            "s²d/Var, Bayes'": float(
-                theory.bayes_regularization(
-                    noise_scale=self._attribute("noise_scale"),
-                    dimension=self.parameters.shape[-1],
-                    variance=floor,
-                )
-            ),
-        }
+        paper = theory.paper_regularization(horizon=self.horizon, variance=self.variance)
+        bayes = theory.bayes_regularization(
+            noise_scale=self._attribute("noise_scale"),
+            dimension=self.parameters.shape[-1],
+            variance=self.variance,
+        )
+        chosen = {"1/(T Var), the paper's": float(paper), "s²d/Var, Bayes'": float(bayes)}
         if "swept" not in self.recording:
             return {name: (value, None) for name, value in chosen.items()}
         grid = self.recording["regularization"].to_numpy()
