@@ -49,6 +49,7 @@ class RunningEstimate:
             self._anchor()
         self._bias = np.empty_like(self._moment)
         self._pull = np.empty_like(self._moment)
+        self._pulled = False
         self.move(prior.bias)
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
@@ -95,6 +96,7 @@ class RunningEstimate:
             np.multiply(self._regularization[:, 0], self._bias, out=self._pull)
         else:
             self._pull[:] = (self._regularization @ self._bias[..., None])[..., 0]
+        self._pulled = self._pulled or bool(bias.any())
 
     def face(self, n_arms: int) -> Outlook:
         """Prepare to read K arms a round. The outlook is filled by `read`, each time in place.
@@ -121,6 +123,7 @@ class RunningEstimate:
             self._inverse,
             self._ridge,
             self._pull,
+            self._pulled,
             arms,
             self._projections,
             self._predictions,
@@ -144,11 +147,10 @@ class RunningEstimate:
         )
         self._observed += 1
         self._filled += 1
+        if self._filled == _SLOTS:
+            self._settle()
         if worst > kernels.DRIFT_LIMIT:
-            self._settle()
             self._anchor()
-        elif self._filled == _SLOTS:
-            self._settle()
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
@@ -173,6 +175,9 @@ class RunningEstimate:
             self._drift,
             self._gram,
             self._moment,
+            self._recent,
+            self._earned,
+            self._filled,
             self._regularization,
             self._base,
         )
