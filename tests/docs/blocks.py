@@ -48,6 +48,4 @@ def agree(shown: str, printed: str, *, relative: float, absolute: float) -> bool
     if _NUMBER.sub("#", shown) != _NUMBER.sub("#", printed):
         return False
     pairs = zip(_NUMBER.findall(shown), _NUMBER.findall(printed), strict=True)
-    return all(
-        abs(float(a) - float(b)) <= absolute + relative * abs(float(a)) for a, b in pairs
-    )
+    return all(abs(float(a) - float(b)) <= absolute + relative * abs(float(a)) for a, b in pairs)
