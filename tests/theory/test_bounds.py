@@ -10,9 +10,7 @@ import headstart as hs
 from headstart import theory
 from headstart.theory import AssumptionWarning, Setting
 
-
-def setting(**changes: object) -> Setting:
-    return replace(Setting(dimension=3, horizon=16, regularization=4.0), **changes)  # type: ignore[arg-type]
+BASE = Setting(dimension=3, horizon=16, regularization=4.0)
 
 
 def by_hand(s: Setting, bias_error: float, delta: float) -> tuple[float, float]:
@@ -26,7 +24,7 @@ def by_hand(s: Setting, bias_error: float, delta: float) -> tuple[float, float]:
 
 def test_lemma_1_by_hand() -> None:
     # d = 3, T = 16, λ = 4, L = 1: 1 + T/(λd) = 7/3; δ = 1/16.
-    bound = theory.fixed_bias_bound(setting(), bias_error=0.5)
+    bound = theory.fixed_bias_bound(BASE, bias_error=0.5)
     front = 4 * math.sqrt(48 * math.log(7 / 3))
     assert bound.bias == pytest.approx(front * 2 * 0.5, rel=1e-14)
     noise = front * math.sqrt(2 * math.log(16) + 3 * math.log(7 / 3))
@@ -36,7 +34,7 @@ def test_lemma_1_by_hand() -> None:
 
 
 def test_every_symbol_enters() -> None:
-    s = setting(feature_bound=1.5, noise_scale=0.3, mean_bound=0.7, failure_probability=0.01)
+    s = replace(BASE, feature_bound=1.5, noise_scale=0.3, mean_bound=0.7, failure_probability=0.01)
     bias, noise = by_hand(s, 0.2, 0.01)
     bound = theory.fixed_bias_bound(s, bias_error=0.2)
     assert bound.bias == pytest.approx(bias, rel=1e-13)
@@ -45,7 +43,7 @@ def test_every_symbol_enters() -> None:
 
 
 def test_oful_is_lemma_1_at_the_bound_on_the_parameter_without_failure() -> None:
-    s = setting(parameter_bound=0.9, failure_probability=0.05)
+    s = replace(BASE, parameter_bound=0.9, failure_probability=0.05)
     bias, noise = by_hand(s, 0.9, 0.05)
     oful = theory.oful_bound(s)
     assert oful.total == pytest.approx(bias + noise, rel=1e-13)
@@ -53,22 +51,22 @@ def test_oful_is_lemma_1_at_the_bound_on_the_parameter_without_failure() -> None
 
 
 def test_the_oracle_pays_no_bias() -> None:
-    oracle = theory.oracle_bound(setting())
+    oracle = theory.oracle_bound(BASE)
     assert oracle.bias == 0.0
-    assert oracle.total == pytest.approx(by_hand(setting(), 0.0, 1 / 16)[1] + 2.0, rel=1e-13)
+    assert oracle.total == pytest.approx(by_hand(BASE, 0.0, 1 / 16)[1] + 2.0, rel=1e-13)
 
 
 def test_an_axis_of_regularizations_is_one_bound_each() -> None:
     grid = np.array([1.0, 4.0, 50.0])
-    swept = theory.itl_bound(setting(regularization=grid)).total
-    each = [float(theory.itl_bound(setting(regularization=g)).total) for g in grid]
+    swept = theory.itl_bound(replace(BASE, regularization=grid)).total
+    each = [float(theory.itl_bound(replace(BASE, regularization=g)).total) for g in grid]
     np.testing.assert_allclose(swept, each, rtol=1e-14)
 
 
 @pytest.mark.parametrize("feature_bound", [1.0, 0.5, 3.0])
 def test_limits(feature_bound: float) -> None:
     # Oracle → 0 and ITL → 4TSL as λ → ∞, beside the failure term; errors fall like 1/√λ.
-    s = setting(feature_bound=feature_bound, parameter_bound=0.8)
+    s = replace(BASE, feature_bound=feature_bound, parameter_bound=0.8)
     far = replace(s, regularization=np.array([1e8, 1e12]))
     oracle, itl = theory.oracle_bound(far), theory.itl_bound(far)
     assert (oracle.bias == 0).all()
@@ -86,7 +84,7 @@ def test_the_oracles_bound_vanishes_whole_when_delta_shrinks_with_lambda() -> No
     # δ = 1/T leaves 2 however large λ is; δ = 1/(Tλ) takes that to 0 too, at a price of √log λ.
     totals = []
     for strength in (1e4, 1e8, 1e12):
-        s = setting(regularization=strength, failure_probability=1 / (16 * strength))
+        s = replace(BASE, regularization=strength, failure_probability=1 / (16 * strength))
         totals.append(float(theory.oracle_bound(s).total))
     assert totals[0] > 50 * totals[1] > 2500 * totals[2]
     assert totals[-1] < 1e-3
@@ -98,26 +96,26 @@ def test_lemma_2_is_lemma_1_at_the_mean_distance() -> None:
     h = np.array([0.1, 0.0, -0.1])
     # Independent route: the mean over tasks of Lemma 1.
     distances = [float(np.linalg.norm(w - h)) for w in tasks]
-    each = [theory.fixed_bias_bound(setting(), bias_error=r).total for r in distances]
+    each = [theory.fixed_bias_bound(BASE, bias_error=r).total for r in distances]
     deviation = theory.task_deviation(tasks, h)
-    by_deviation = theory.transfer_bound(setting(), deviation=deviation).total
-    by_variance = theory.transfer_bound(setting(), variance=theory.task_variance(tasks, h)).total
+    by_deviation = theory.transfer_bound(BASE, deviation=deviation).total
+    by_variance = theory.transfer_bound(BASE, variance=theory.task_variance(tasks, h)).total
     assert by_deviation == pytest.approx(np.mean(each), rel=1e-12)
     assert by_variance > by_deviation
 
 
 def test_lemma_2_takes_one_of_its_two_forms() -> None:
     with pytest.raises(ValueError, match="either deviation"):
-        theory.transfer_bound(setting())
+        theory.transfer_bound(BASE)
     with pytest.raises(ValueError, match="either deviation"):
-        theory.transfer_bound(setting(), deviation=1.0, variance=1.0)
+        theory.transfer_bound(BASE, deviation=1.0, variance=1.0)
 
 
 def test_corollary_2_as_the_paper_writes_it() -> None:
     # Where its λ = 1/(T Var) is at least 1: [1 + R√(Td(…))]·C√(d log(1 + T²L²Var/d)), with 2 log T
     # + d log(·) where the paper has d log(T·), and + 2.
     t, d, variance, noise = 16, 3, 0.02, 0.5
-    s = setting(noise_scale=noise)
+    s = replace(BASE, noise_scale=noise)
     log = math.log(1 + t**2 * variance / d)
     inner = 1 + noise * math.sqrt(t * (2 * math.log(t) + d * log))
     expected = inner * 4 * math.sqrt(d * log) + 2
@@ -131,13 +129,13 @@ def test_corollary_2_as_the_paper_writes_it() -> None:
 
 def test_conditions_that_do_not_hold_are_named() -> None:
     with pytest.warns(AssumptionWarning, match=r"Lemma 1 needs λ ≥ max\(1, L²\) = 4"):
-        theory.oracle_bound(setting(feature_bound=2.0, regularization=3.9))
+        theory.oracle_bound(replace(BASE, feature_bound=2.0, regularization=3.9))
     with pytest.warns(AssumptionWarning, match="got 0.02"):
-        theory.low_variance_bound(setting(horizon=50), variance=1.0)
+        theory.low_variance_bound(replace(BASE, horizon=50), variance=1.0)
     with pytest.warns(AssumptionWarning, match="unbounded tasks"):
-        theory.transfer_bound(setting(bounded_tasks=False), variance=1.0)
+        theory.transfer_bound(replace(BASE, bounded_tasks=False), variance=1.0)
     with pytest.warns(AssumptionWarning, match="moves with the task's own rewards"):
-        theory.oracle_bound(setting(frozen_bias=False))
+        theory.oracle_bound(replace(BASE, frozen_bias=False))
 
 
 def test_settings_are_checked() -> None:
