@@ -8,6 +8,8 @@ import headstart
 from headstart.cli.bound import bound
 from headstart.cli.demo import demo
 from headstart.cli.diagnose import diagnose
+from headstart.cli.reproduce import reproduce
+from headstart.cli.run import run
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -30,3 +32,5 @@ def main(
 app.command()(demo)
 app.command()(bound)
 app.command()(diagnose)
+app.command()(reproduce)
+app.command()(run)
