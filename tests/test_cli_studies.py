@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from tests.experiments.tiny import SEQUENCE, TESTED
 from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.experiments import runner
 from headstart.experiments.study import Study
-from tests.experiments.tiny import SEQUENCE, TESTED
 
 invoke = CliRunner().invoke
 

@@ -44,7 +44,7 @@ def test_diagnose_plays_writes_and_reads_again(tmp_path: Path) -> None:
 
 
 def test_diagnose_refuses_other_files(tmp_path: Path) -> None:
-    xr.Dataset({"regret": ("round", np.zeros(3))}).to_netcdf(tmp_path / "x.nc", engine="scipy")
+    xr.Dataset({"regret": ("round", np.zeros(3))}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     code, said = run("diagnose", str(tmp_path / "x.nc"), "--output", str(tmp_path))
     assert code == 2
-    assert "must hold a recording" in said
+    assert "must carry the study that made them" in said

@@ -170,19 +170,19 @@ def test_lambda_three_ways(kept: xr.Dataset) -> None:
 
 def test_a_recording_survives_the_disk(kept: xr.Dataset, tmp_path: Path) -> None:
     recording.save(kept, tmp_path / "kept.nc")
-    back = recording.load(tmp_path / "kept.nc")
+    back = recording.read(tmp_path / "kept.nc")
     xr.testing.assert_equal(back, kept)
     assert diagnosis_page.verdict(Diagnosis(back)) == diagnosis_page.verdict(Diagnosis(kept))
 
 
-def test_a_file_without_a_recording_is_named(tmp_path: Path) -> None:
-    plain = xr.Dataset({"regret": ("round", np.zeros(3))})
-    plain.to_netcdf(tmp_path / "plain.nc", engine="scipy")
-    with pytest.raises(ValueError, match="must hold a recording, but lacks gram"):
-        recording.load(tmp_path / "plain.nc")
+def test_a_file_without_a_recording_is_noticed(kept: xr.Dataset, tmp_path: Path) -> None:
+    assert recording.is_recording(kept)
+    assert not recording.is_recording(kept[["regret"]])
     (tmp_path / "words.nc").write_text("no")
     with pytest.raises(ValueError, match="must be a NetCDF file"):
-        recording.load(tmp_path / "words.nc")
+        recording.read(tmp_path / "words.nc")
+    with pytest.raises(ValueError, match=r"results\.nc must be a NetCDF file"):
+        recording.read(tmp_path)
 
 
 def test_the_page_answers_and_has_its_figures(kept: xr.Dataset, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ def diagnose(
     results: Annotated[
         Path | None,
         typer.Argument(
-            help="A recording, NetCDF. Without it the paper's synthetic tasks are played."
+            help="A study's folder or results.nc, or a recording. Without it the paper's "
+            "synthetic tasks are played."
         ),
     ] = None,
     output: Annotated[Path, typer.Option(help="The folder for the page and its figures.")] = Path(
@@ -21,19 +22,26 @@ def diagnose(
         int, typer.Option(min=2, help="Without RESULTS: independent repetitions.")
     ] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Without RESULTS: everything random.")] = 0,
+    regularization: Annotated[
+        float | None,
+        typer.Option(help="The λ of a study's grid.", show_default="that of least regret"),
+    ] = None,
 ) -> None:
     """Say whether a warm start pays, which estimator suits, and why: a page with figures."""
     from headstart.experiments import diagnosis_page, recording
     from headstart.experiments.diagnosis import Diagnosis
+    from headstart.experiments.replay import replay
 
-    if results is None:
-        recorded = recording.record_synthetic(replications=replications, seed=seed)
-        recording.save(recorded, output / "recording.nc")
-    else:
-        try:
-            recorded = recording.load(results)
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
+    try:
+        if results is None:
+            recorded = recording.record_synthetic(replications=replications, seed=seed)
+        else:
+            recorded = recording.read(results)
+            if not recording.is_recording(recorded):
+                recorded = replay(recorded, regularization=regularization)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    recording.save(recorded, output / "recording.nc")
     diagnosis = Diagnosis(recorded)
     page = diagnosis_page.write(diagnosis, output)
     console = Console()

@@ -16,21 +16,21 @@ from headstart.learning import Learner, begin, learn
 from headstart.policies import OFUL
 from headstart.priors import Fixed
 from headstart.ridge import TaskStatistics
-from headstart.simulation import Progress, simulate
+from headstart.simulation import Contestants, Progress, simulate
 from headstart.task import Episode, Task
 from headstart.theory import Trajectory, fit_means
 
 Floats = NDArray[np.float64]
 
-# What `diagnose` needs beside the regret that every results file has.
-NEEDED = ("gram", "moment", "energy", "bias", "bias_error", "parameter", "mean_parameter")
+# What a diagnosis needs. Regrets alone do not say what each task's arms and parameter were.
+NEEDED = ("regret", "gram", "moment", "energy", "bias", "bias_error", "parameter")
 
 _SETS = ("Theorem 1", "mixture", "as played")
 
 
 def record(
     environment: Environment,
-    learners: Sequence[Learner],
+    learners: Contestants,
     *,
     n_tasks: int,
     horizon: int,
@@ -45,14 +45,23 @@ def record(
 
     The play is `simulate`'s own, number for number; the tasks are caught on their way. Beside it,
     the Oracle is played at every one of `regularizations`, which gives the λ of least regret.
-    `failure_probability` is that of the confidence sets, 1/T unless given.
+    `failure_probability` is that of the confidence sets, 1/T unless given. OPT, which estimates
+    nothing, is left out.
     """
-    checks.positive("noise_scale", noise_scale)
+    checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
     caught = _Caught(environment)
+    players: list[Learner] = []
+
+    def gather(_: Environment) -> list[Learner]:
+        # The settled environment itself, not the one that catches: learners may ask what it knows.
+        known = learners(caught.source) if callable(learners) else learners
+        players.extend(learner for learner in known if isinstance(learner, Learner))
+        return players
+
     results = simulate(
         caught,
-        learners,
+        gather,
         n_tasks=n_tasks,
         horizon=horizon,
         replications=replications,
@@ -64,7 +73,7 @@ def record(
     parameter = np.stack([fit.parameter for fit in fits], axis=1)
     unexplained = np.stack([fit.unexplained for fit in fits], axis=1)
     centre = _mean_parameter(caught.source, parameter, linear=not unexplained.any())
-    parts = [_replay(learner, results, tasks, noise_scale, delta) for learner in learners]
+    parts = [_replay(learner, results, tasks, noise_scale, delta) for learner in players]
     played = xr.concat(parts, dim=results["learner"])
     truth = xr.Dataset(
         {
@@ -75,7 +84,7 @@ def record(
     )
     whole = xr.merge([results[["regret"]], played, truth])
     if regularizations:
-        swept = _oracles(learners[0].policy, centre, regularizations)
+        swept = _oracles(players[0].policy, centre, regularizations)
         # The Oracle learns nothing from task to task: a few tasks are as good as many.
         regret = simulate(
             environment,
@@ -93,7 +102,7 @@ def record(
         failure_probability=delta,
         feature_bound=max(float(np.linalg.norm(t.arms, axis=-1).max()) for t in tasks),
         mean_bound=max(float(np.abs(t.means).max()) for t in tasks),
-        environment=repr(environment),
+        environment=_words(environment),
     )
 
 
@@ -103,10 +112,9 @@ def record_synthetic(
     """The paper's synthetic setting with the linear reward of its theory, at λ = 1."""
     environment, horizon = Synthetic(reward="linear"), 50
     policy = OFUL(noise_scale=environment.noise_scale, failure_probability=1 / horizon)
-    learners = paper_learners(policy=policy, mean_parameter=environment.mean_parameter)
     return record(
         environment,
-        [learner for learner in learners if isinstance(learner, Learner)],
+        paper_learners(policy=policy, mean_parameter=environment.mean_parameter),
         n_tasks=20,
         horizon=horizon,
         noise_scale=environment.noise_scale,
@@ -120,24 +128,22 @@ def record_synthetic(
 def save(recording: xr.Dataset, path: Path) -> None:
     """Write it as NetCDF, whole or not at all."""
     with written_whole(path) as part:
-        recording.to_netcdf(part, engine="scipy")
+        recording.to_netcdf(part, engine="h5netcdf")
 
 
-def load(path: Path) -> xr.Dataset:
-    """A recording from disk; one sentence says what a file without one lacks."""
+def read(path: Path) -> xr.Dataset:
+    """A results file, or that of a study's folder."""
+    file = path / "results.nc" if path.is_dir() else path
     try:
-        with xr.open_dataset(path) as opened:
-            recording = opened.load()
+        with xr.open_dataset(file) as opened:
+            return opened.load()
     except (OSError, ValueError, TypeError) as error:
-        raise ValueError(f"{path} must be a NetCDF file with a recording: {error}") from error
-    missing = [name for name in ("regret", *NEEDED) if name not in recording]
-    if missing:
-        raise ValueError(
-            f"{path} must hold a recording, but lacks {', '.join(missing)}: regrets alone do not "
-            "say what each task's arms, statistics and parameter were; "
-            "headstart.experiments.recording.record keeps them"
-        )
-    return recording
+        raise ValueError(f"{file} must be a NetCDF file of results: {error}") from error
+
+
+def is_recording(results: xr.Dataset) -> bool:
+    """Whether results hold what a diagnosis needs, beside regrets."""
+    return all(name in results for name in NEEDED)
 
 
 class _Caught:
@@ -241,6 +247,12 @@ def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -
     if known is None or not linear:
         return np.asarray(centre)
     return np.array(np.broadcast_to(np.asarray(known, dtype=np.float64), centre.shape))
+
+
+def _words(environment: Environment) -> str:
+    """An environment in words; by its class alone where it holds more than can be read."""
+    words = repr(environment)
+    return words if len(words) < 300 and "array" not in words else type(environment).__name__
 
 
 def _oracles(policy: Policy, centre: Floats, regularizations: Sequence[float]) -> list[Learner]:
