@@ -65,9 +65,24 @@ def test_lemma_4_parts_of_the_pools_error_add_up_to_it(seed: int) -> None:
     flat, eta = x.reshape(-1, 3), noise.reshape(-1)
     pool = flat.T @ flat + 0.7 * np.eye(3)
     np.testing.assert_allclose(parts.noise, np.linalg.solve(pool, flat.T @ eta), atol=1e-12)
+    np.testing.assert_allclose(parts.ridge, -0.7 * np.linalg.solve(pool, w.mean(0)), atol=1e-12)
+    # Lemma 4 as printed: the same noise, and the ridge's pull on H̄'.
     target = theory.gram_average(w, tasks.gram)
-    np.testing.assert_allclose(parts.ridge, -0.7 * np.linalg.solve(pool, target), atol=1e-12)
-    np.testing.assert_allclose(parts.bias, target - w.mean(0), atol=1e-12)
+    lemma = parts.noise - 0.7 * np.linalg.solve(pool, target)
+    np.testing.assert_allclose(prior.prior(memory).bias - target, lemma, atol=1e-12)
+
+
+def test_a_nearly_singular_pool_does_not_inflate_the_parts() -> None:
+    # Two tasks hardly explore e2, by arms that lean to either side, and disagree on e1: H̄' goes to
+    # 10⁻³/(2.2·10⁻⁶) = 454 along e2, and no part does.
+    w = np.array([[1.0, 0.0], [0.0, 0.0]])
+    grams = np.array([[[1.0, 1e-3], [1e-3, 1.1e-6]], [[1.0, -1e-3], [-1e-3, 1.1e-6]]])
+    moment = (grams @ w[..., None])[..., 0]
+    tasks = hs.TaskStatistics(grams, moment, np.ones(2), np.full(2, 9.0))
+    assert np.abs(theory.gram_average(w, grams)).max() > 400
+    parts = theory.pooled_error(tasks, w, np.zeros(2), regularization=1.0)
+    assert max(square for square in parts.squares().values()) < 2.0
+    np.testing.assert_allclose(parts.noise, 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))

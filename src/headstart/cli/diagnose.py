@@ -39,7 +39,7 @@ def diagnose(
             recorded = recording.read(results)
             if not recording.is_recording(recorded):
                 recorded = replay(recorded, regularization=regularization)
-    except ValueError as error:
+    except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     recording.save(recorded, output / "recording.nc")
     diagnosis = Diagnosis(recorded)

@@ -86,7 +86,7 @@ def alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.annotate(
         "1/n: aligned",
         (tasks[-1], 1.0 / len(tasks)),
-        (-2, -9),
+        (-2, 3),
         textcoords="offset points",
         ha="right",
         color=_GREY,

@@ -75,14 +75,14 @@ def reasons(diagnosis: Diagnosis) -> Iterator[str]:
             worst = max(sizes, key=lambda part: sizes[part])
             total = float((parts.total**2).sum(-1).mean())
             yield (
-                f"{name}: ε = {total:.3g} after {diagnosis.n_tasks - 1} tasks, most of it because "
+                f"{name}: ε = {total:.3g} after {diagnosis.n_tasks - 1} tasks, chiefly because "
                 f"{_WHY[worst]} ({sizes[worst]:.3g})."
             )
     if diagnosis.unexplained > 0:
         yield (
             f"The means are not linear in the features: {100 * diagnosis.unexplained:.0f} % of "
-            "their energy is left by the best fit, which stands in for w. No confidence set or "
-            "bound is proved for such tasks."
+            "their energy is left by the best fit, which stands in for w, as the mean of the fits "
+            "does for w̄. No confidence set or bound is proved for such tasks."
         )
 
 

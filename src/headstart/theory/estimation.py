@@ -64,7 +64,7 @@ class ErrorParts:
     """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`."""
 
     sampling: Floats  # H̄ − w̄: the tasks met are not all tasks
-    bias: Floats  # H̄' − H̄: tasks that pull different arms are weighted differently; 0 for AVG
+    bias: Floats  # tasks that pull different arms weigh differently in the pool; 0 for AVG
     noise: Floats
     ridge: Floats  # what shrinking towards 0 takes away
 
@@ -110,14 +110,19 @@ def pooled_error(
 ) -> ErrorParts:
     """What RR's error is made of after tasks (…, n) with true parameters (…, n, d).
 
-    Lemma 4: h − H̄' = (Ṽ + λI)⁻¹Σ X_jᵀη_j − λ(Ṽ + λI)⁻¹H̄'. Lemma 5 is about H̄' − H̄.
+    With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas 4
+    and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and two
+    huge parts cancel.
     """
     w, centre = checks.floats("parameters", parameters), checks.floats("mean", mean_parameter)
-    target = gram_average(w, tasks.gram)
-    # Σ b_j = Ṽ H̄' + Σ X_jᵀη_j: to the pool, H̄' is the parameter.
-    noise, ridge = _ridge_error(pool(tasks), target, regularization)
     average = task_average(w, tasks.count)
-    return ErrorParts(sampling=average - centre, bias=target - average, noise=noise, ridge=ridge)
+    everything = pool(tasks)
+    learned, ridge = _ridge_error(everything, average, regularization)
+    pulled = (tasks.gram @ (w - average[..., None, :])[..., None])[..., 0].sum(-2)
+    blank = Prior.zero(everything.dimension, regularization=regularization, lead=everything.lead)
+    precision = RidgeEstimate(everything, blank).precision
+    bias = np.asarray(np.linalg.solve(precision, pulled[..., None])[..., 0])
+    return ErrorParts(sampling=average - centre, bias=bias, noise=learned - bias, ridge=ridge)
 
 
 def pool(tasks: TaskStatistics) -> TaskStatistics:
@@ -133,7 +138,7 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
 def _ridge_error(
     statistics: TaskStatistics, parameter: Floats, regularization: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The two parts of a ridge estimate's error, (…, d) each: through noise, and through λ."""
+    """The two parts of a ridge estimate's error, (…, d) each: through the data, and through λ."""
     blank = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
     estimate = RidgeEstimate(statistics, blank)
     shrunk = np.linalg.solve(estimate.precision, blank.pull(parameter)[..., None])[..., 0]
