@@ -1,6 +1,11 @@
 """`headstart run` and `headstart reproduce`, from the outside."""
 
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -57,6 +62,28 @@ def test_run_keeps_what_is_done_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
     done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
     assert done.exit_code == 130
     assert "the same command goes on" in words(done.output)
+
+
+def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
+    tmp_path: Path,
+) -> None:
+    study = replace(TESTED, replications=80, shard=1)
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    file.write_text(study.to_toml())
+    start = [sys.executable, "-c", "from headstart.cli import app; app()"]
+    command = [*start, "run", str(file), "--out", str(out)]
+    process = subprocess.Popen(
+        [*command, "--workers", "2"], stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while len(list(out.glob("shards/*.nc"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    kept = len(list(out.glob("shards/[0-9]*.nc")))
+    assert 3 <= kept < 80
+    again = runner.run(study, out, workers=1)
+    assert again.identical(runner.run(study, tmp_path / "whole", workers=1))
 
 
 def test_reproduce_knows_its_chapters() -> None:

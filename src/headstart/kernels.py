@@ -99,6 +99,7 @@ def observe(
     replications, dimension = ridge.shape
     x = np.empty(dimension)
     u = np.empty(dimension)
+    ageing = DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
     worst = 0.0
     for i in range(replications):
         k = choices[i]
@@ -126,7 +127,7 @@ def observe(
             for b in range(dimension):
                 row[b] -= scaled * u[b]
         log_determinant[i] += math.log(growth)
-        drift[i] += _EPSILON * growth + DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
+        drift[i] += _EPSILON * growth + ageing
         worst = max(worst, drift[i])
     return worst
 

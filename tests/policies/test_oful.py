@@ -43,6 +43,8 @@ def test_bias_error_is_scaled_by_the_root_of_regularization() -> None:
     # Nothing is known: log det = 0. √9 · 2 = 6.
     policy = OFUL(noise_scale=0.0, bias_error=2.0)
     assert float(policy.radius(outlook)) == pytest.approx(6)
+    split = OFUL(noise_scale=0.0, bias_error=Split(parameter_bound=2.0))
+    assert float(split.radius(outlook)) == pytest.approx(6)
     # ‖(1, 1)‖ in (9I)⁻¹ is √2/3.
     scores = policy.scores(outlook, NOTHING)
     np.testing.assert_allclose(scores, [2, 2 * math.sqrt(2), 2 * math.sqrt(2)])

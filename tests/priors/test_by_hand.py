@@ -86,7 +86,7 @@ def test_fixed_never_learns() -> None:
 
 
 def test_large_regularization_drags_the_literal_average_to_zero() -> None:
-    # Errata 20: with one λ everywhere h → 0, with the estimator's own it does not.
+    # With one λ everywhere h → 0; with a small one of the estimator's own it does not.
     literal = Average(regularization=1e6, estimation_regularization="same")
     separate = Average(regularization=1e6, estimation_regularization=0.01)
     assert abs(_bias(literal, FIRST, SECOND)) < 1e-4

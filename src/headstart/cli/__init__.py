@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import headstart
+from headstart.cli import data
 from headstart.cli.bound import bound
 from headstart.cli.demo import demo
 from headstart.cli.diagnose import diagnose
@@ -34,3 +35,4 @@ app.command()(bound)
 app.command()(diagnose)
 app.command()(reproduce)
 app.command()(run)
+app.add_typer(data.app, name="data")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.datasets.published import LASTFM, load
+from headstart.datasets.published import LASTFM, kept
 from headstart.datasets.table import RatingTable
 from headstart.environments.embedding import Features, Transform
 from headstart.environments.grouping import Grouping, Nearest
@@ -45,12 +45,8 @@ class LastFM:
     def ratings(self) -> Ratings:
         """The same as an environment of its own."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "data"}
-        return Ratings(
-            table=load(LASTFM, self.data),
-            min_item_ratings=LASTFM.min_item_ratings,
-            min_user_ratings=LASTFM.min_user_ratings,
-            **settings,
-        )
+        # Filtered here, so that only what is used travels to another process.
+        return Ratings(table=kept(LASTFM, self.data), **settings)
 
     @property
     def kept(self) -> RatingTable:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.datasets.published import MOVIELENS, load
+from headstart.datasets.published import MOVIELENS, kept
 from headstart.datasets.table import RatingTable
 from headstart.environments.clusters import Clusters
 from headstart.environments.embedding import Features, Transform
@@ -47,12 +47,8 @@ class MovieLens:
     def ratings(self) -> Ratings:
         """The same as an environment of its own."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "data"}
-        return Ratings(
-            table=load(MOVIELENS, self.data),
-            min_item_ratings=MOVIELENS.min_item_ratings,
-            min_user_ratings=MOVIELENS.min_user_ratings,
-            **settings,
-        )
+        # Filtered here, so that only what is used travels to another process.
+        return Ratings(table=kept(MOVIELENS, self.data), **settings)
 
     @property
     def kept(self) -> RatingTable:

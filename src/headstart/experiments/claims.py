@@ -25,7 +25,7 @@ _CONCLUSION = "Section 7: “adopting the unbiased estimator yields better resul
 
 
 def _figure(number: int, at: float) -> list[Claim]:
-    source = f"Figure {number}, the order of its curves"
+    source = f"implied: the order of the curves in Figure {number}"
     return [
         _order(ORACLE, ITL, at, _EXPECTED),
         _order(ORACLE, AVG, at, source),
@@ -52,7 +52,7 @@ SYNTHETIC = [
 ]
 
 _BOTH = "text: “both the proposed policies AVG-OFUL and RR-OFUL outperform the ITL approach”"
-_ORACLE = "text: “the Oracle policy is consistent with Corollary 2”; Figure 3"
+_ORACLE = "text: “the Oracle policy is consistent with Corollary 2”"
 
 LASTFM = [
     _order(AVG, ITL, 1.0, _BOTH),

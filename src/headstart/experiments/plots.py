@@ -47,11 +47,14 @@ def figure(
 ) -> Iterator[Sequence[Axes]]:
     """Axes to draw on, each legible at a paper's column width; saved at the end to every path.
 
-    With `share`, the panels have one vertical axis.
+    Vertical axes begin at 0; with `share`, the panels have one.
     """
     with mpl.rc_context(_LOOK):
         made = Figure(figsize=(width * columns, height), layout="constrained")
-        yield list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
+        panels = list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
+        yield panels
+        for axes in panels:  # once all have been drawn on, so that a shared axis fits them all
+            axes.set_ylim(bottom=0)
         for path in paths:
             with written_whole(path) as part:
                 made.savefig(part, format=path.suffix.lstrip(".") or "png")
@@ -82,7 +85,6 @@ def cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     axes.set_xlabel("round")
     axes.set_ylabel(label)
     axes.set_xlim(1, values["round"].to_numpy()[-1])
-    axes.set_ylim(bottom=0)
 
 
 def against_regularization(axes: Axes, values: xr.DataArray, *, label: str) -> None:
@@ -92,7 +94,6 @@ def against_regularization(axes: Axes, values: xr.DataArray, *, label: str) -> N
     axes.minorticks_off()
     axes.set_xlabel("regularization λ")
     axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
 
 
 def against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
@@ -105,7 +106,6 @@ def against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     axes.set_xlim(-0.1, sizes.max() * 1.15)
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel(label)
-    axes.set_ylim(bottom=0)
 
 
 def _lines(axes: Axes, values: xr.DataArray, along: str, marker: str | None = None) -> None:

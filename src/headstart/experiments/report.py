@@ -25,6 +25,8 @@ from headstart.experiments.results import versions
 Results = Mapping[str, xr.Dataset]
 
 _RULES = [
+    "The images of the paper's figures are not in its source. What a figure shows is taken from "
+    "the text; an order that the text only implies is marked so.",
     "All verdicts compare pseudo-regret: the best arm's mean reward less the played arm's, summed. "
     "Its expectation is OPT's reward less the learner's, so it orders learners as the paper's "
     "cumulative reward does, with less noise.",
@@ -101,7 +103,9 @@ def _opening(
     for chapter in chapters:
         for number, judged in enumerate(verdicts[chapter.name], 1):
             n = str(judged.main.difference.replications)
-            rows.append([f"{chapter.name} {number}", judged.claim, short(judged), n])
+            rows.append(
+                [f"{chapter.name}\N{NO-BREAK SPACE}{number}", judged.claim, short(judged), n]
+            )
     yield Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
 
 
@@ -190,11 +194,18 @@ def _matrix(chapter: Chapter, verdicts: Sequence[Judged]) -> Table:
             found = judged.judgements.get(label)
             row.append(words[found.outcome] if found else "–")
         rows.append(row)
-    return Table(["claim", *letters.values()], rows)
+    held = ["claims that hold"]
+    for label in letters:
+        judged_here = [
+            judged.judgements[label] for judged in verdicts if label in judged.judgements
+        ]
+        count = sum(judgement.outcome == "holds" for judgement in judged_here)
+        held.append(f"{count}/{len(judged_here)}")
+    return Table(["claim", *letters.values()], [*rows, held])
 
 
 def _closing(chapters: Sequence[Chapter]) -> Iterator[Block]:
-    yield Heading("How to run it again", 2)
+    yield Heading("How to run it again", 3)
     main = chapters[0].readings[0].study
     name = chapters[0].name if len(chapters) == 1 else "all"
     used = ", ".join(f"{name} {number}" for name, number in versions().items())
