@@ -16,6 +16,7 @@ import headstart.policies
 import headstart.priors
 from headstart.experiments.paper import lastfm, movielens, synthetic
 from headstart.experiments.parts import Part, build
+from headstart.experiments.shards import play_shard
 from headstart.experiments.study import Contestant, Study, from_file, from_toml
 from headstart.policies import OFUL, Split
 
@@ -171,3 +172,18 @@ def test_a_part_may_hold_another_and_words_for_later() -> None:
 def test_a_class_of_ones_own_is_named_by_its_module() -> None:
     part = Part(kind="headstart.policies.oful:OFUL", settings={"scale": 2.0})
     assert build(part, "policies", where="policy") == OFUL(scale=2.0)
+
+
+def test_ones_own_ratings_are_an_environment(tmp_path: Path) -> None:
+    rows = [f"{u},{i},{1 + (u * i) % 5}" for u in range(8) for i in range(1, 13)]
+    file = tmp_path / "ratings.csv"
+    file.write_text("\n".join(["user,item,stars", *rows]))
+    settings = {"path": str(file), "rating": "stars", "dimension": 3, "n_arms": 2}
+    part = Part(kind="Ratings.from_file", settings=settings)
+    study = replace(SEQUENCE, environment=part, replications=2, tasks=2)
+    assert from_toml(study.to_toml()) == study
+    assert play_shard(study, 0).sizes["task"] == 2
+    with pytest.raises(ValueError, match=r"environment\.paths = 'x' is not a setting of Ratings"):
+        replace(study, environment=replace(part, settings={"paths": "x"}))
+    with pytest.raises(ValueError, match="must be a class or one of its class methods"):
+        replace(study, environment=Part(kind="Ratings.no_such"))

@@ -66,7 +66,8 @@ figcaption { font-size: .88rem; color: #444; max-width: 46rem; }
 @media print {
   @page { size: A4; margin: 16mm; }
   body { font-size: 9.5pt; max-width: none; margin: 0; padding: 0; }
-  table { font-size: 7.5pt; } th, td { padding: .15rem .35rem; } .scroll { overflow: visible; break-inside: avoid; }
+  table { font-size: 7.5pt; } th, td { padding: .15rem .35rem; }
+  .scroll { overflow: visible; break-inside: avoid; }
   h2 { break-before: page; } h2, h3 { break-after: avoid; } figure, tr { break-inside: avoid; }
 }
 """
