@@ -103,7 +103,7 @@ class BoundStudy:
 
 
 def draw(study: BoundStudy, n_tasks: int, path: Path) -> None:
-    """Lemma 2 against λ for three biases; and against N for the mean of N tasks known exactly."""
+    """Lemma 2 against λ for two biases; and against N for the mean of N tasks known exactly."""
     strengths = np.geomspace(1.0, 1e5, 101) * max(1.0, study.feature_bound**2)
     with plots.figure(path, columns=2) as (left, right):
         for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
@@ -112,7 +112,6 @@ def draw(study: BoundStudy, n_tasks: int, path: Path) -> None:
         left.set_xlabel("λ")
         left.set_ylabel("bound on the regret of a task")
         left.set_title("Against λ")
-        left.legend(loc="lower left")
         _draw_tasks(study, n_tasks, strengths, right)
         for axes in (left, right):
             _finish(axes, study.trivial)
@@ -127,7 +126,6 @@ def _draw_tasks(study: BoundStudy, n_tasks: int, strengths: Floats, axes: Axes) 
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         level = float(study.transfer(variance, strengths).total.min())
         axes.plot(numbers, np.full(len(numbers), level), label=name, **plots.style(name, 0))
-    axes.legend(loc="best")
     axes.set_xlabel("completed tasks N")
     axes.set_title(f"Against N, at the best λ up to {strengths[-1]:g}")
 
@@ -138,3 +136,4 @@ def _finish(axes: Axes, trivial: float) -> None:
     axes.annotate("2B a round", (right, trivial), (-4, 3), textcoords="offset points", ha="right")
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
+    axes.legend(loc="best")
