@@ -125,7 +125,7 @@ def _draw_tasks(study: BoundStudy, n_tasks: int, strengths: Floats, axes: Axes) 
     axes.plot(numbers, best, color="#0072B2", label="mean of N tasks")
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         level = float(study.transfer(variance, strengths).total.min())
-        axes.plot(numbers, np.full(len(numbers), level), label=name, **plots.style(name, 0))
+        axes.plot(numbers, np.full(len(numbers), level), **plots.style(name, 0))
     axes.set_xlabel("completed tasks N")
     axes.set_title(f"Against N, at the best λ up to {strengths[-1]:g}")
 
