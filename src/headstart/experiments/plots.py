@@ -47,17 +47,23 @@ def figure(
 ) -> Iterator[Sequence[Axes]]:
     """Axes to draw on, each legible at a paper's column width; saved at the end to every path.
 
-    Vertical axes begin at 0; with `share`, the panels have one.
+    Vertical axes begin at 0 unless they are logarithmic; with `share`, the panels have one.
     """
     with mpl.rc_context(_LOOK):
         made = Figure(figsize=(width * columns, height), layout="constrained")
         panels = list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
         yield panels
         for axes in panels:  # once all have been drawn on, so that a shared axis fits them all
-            axes.set_ylim(bottom=0)
+            if axes.get_yscale() == "linear":
+                axes.set_ylim(bottom=0)
         for path in paths:
             with written_whole(path) as part:
                 made.savefig(part, format=path.suffix.lstrip(".") or "png")
+
+
+def style(name: str, place: int) -> Mapping[str, Any]:
+    """A learner's own look, or one for its place among the learners."""
+    return STYLES.get(name) or {"color": _OTHERS[place % len(_OTHERS)], "linestyle": "-"}
 
 
 def cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
