@@ -93,11 +93,15 @@ class Prior:
     """Where a task starts and how firmly it is held there: a bias h and a regularization Λ.
 
     Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes serves all of the bias's.
+    A regularization without leading axes serves all of the bias's. A prior that knows the noise
+    says its scale s (…), and how many rounds that knowledge is worth (…); None leaves the noise to
+    the policy. Together they are a normal-inverse-gamma prior of w and s².
     """
 
     bias: Floats
     regularization: Floats
+    noise_scale: Floats | None = None
+    noise_rounds: Floats | None = None
 
     def __post_init__(self) -> None:
         bias = checks.floats("bias", self.bias)
@@ -121,6 +125,20 @@ class Prior:
             )
         object.__setattr__(self, "bias", bias)
         object.__setattr__(self, "regularization", given)
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        if (self.noise_scale is None) != (self.noise_rounds is None):
+            raise ValueError("noise_scale and noise_rounds must be given together, or neither")
+        for name in ("noise_scale", "noise_rounds"):
+            if getattr(self, name) is None:
+                continue
+            value = checks.floats(name, getattr(self, name))
+            value = np.full(self.lead, value) if value.ndim == 0 else value
+            checks.shape(name, value, self.lead, "(…)")
+            if (value < 0).any():
+                raise ValueError(f"{name} must be at least 0, got {value.min()}")
+            object.__setattr__(self, name, value)
 
     @classmethod
     def zero(
@@ -169,6 +187,18 @@ class Prior:
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.pull(gap)).sum(-1), 0.0)))
 
+    def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats | None:
+        """The noise scale after T rounds, (…): s_T² = (n₀s² + surprise) / (n₀ + T).
+
+        Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and
+        any scale makes the same choices.
+        """
+        if self.noise_scale is None or self.noise_rounds is None:
+            return None
+        total = self.noise_rounds * self.noise_scale**2 + surprise
+        scale = np.sqrt(total / np.maximum(self.noise_rounds + rounds, 1.0))
+        return np.asarray(np.where(scale > 0.0, scale, self.noise_scale))
+
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
@@ -181,6 +211,7 @@ class Outlook:
     bias: Floats  # (…, d)
     strength: Floats  # (…), the largest eigenvalue of Λ
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
+    noise_scale: Floats | None = None  # (…), s; None where the prior is silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +259,23 @@ class RidgeEstimate:
         target = self.statistics.moment + self.prior.pull(self.prior.bias)
         return np.asarray(np.linalg.solve(self.precision, target[..., None])[..., 0])
 
+    @cached_property
+    def surprise(self) -> Floats:
+        """Σ (yₜ − xₜᵀŵₜ)²/(1 + ‖xₜ‖²), each prediction made before its reward, of shape (…).
+
+        It equals min over w of Σ(y − xᵀw)² + ‖w − h‖² in Λ's norm: s² times the chi-square of all
+        rewards under the prior.
+        """
+        w, data = self.parameter, self.statistics
+        fitted = (data.gram @ w[..., None])[..., 0]
+        residual = data.energy + (w * (fitted - 2.0 * data.moment)).sum(-1)
+        return np.asarray(np.maximum(residual, 0.0) + self.prior.distance(w) ** 2)
+
+    @property
+    def noise_scale(self) -> Floats | None:
+        """The scale of the noise, prior and data together, of shape (…)."""
+        return self.prior.noise_after(self.surprise, self.statistics.count)
+
     def predict(self, arms: ArrayLike) -> Floats:
         """xᵀŵ for arms (…, K, d), of shape (…, K)."""
         return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
@@ -249,6 +297,7 @@ class RidgeEstimate:
             bias=self.prior.bias,
             strength=self.prior.strength,
             inverse=self.inverse,
+            noise_scale=self.noise_scale,
         )
 
     def radius(

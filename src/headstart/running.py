@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
-from headstart.ridge import Outlook, Prior, TaskStatistics
+from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,6 +50,14 @@ class RunningEstimate:
         self._bias = np.empty_like(self._moment)
         self._pull = np.empty_like(self._moment)
         self.move(prior.bias)
+        self._surprise = np.zeros(self._size)
+        self._noise: Floats | None = None
+        if prior.noise_scale is not None:
+            # Summed as the rewards come, which is right for a bias that stands still.
+            if statistics is not None:
+                self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
+            self._noise = np.empty(prior.lead)
+            self._learn_noise()
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -84,6 +92,11 @@ class RunningEstimate:
         return self._inverse.reshape(*self._prior.lead, *self._inverse.shape[1:])
 
     @property
+    def noise_scale(self) -> Floats | None:
+        """The scale of the noise, of shape (…), as it is kept; None where the prior is silent."""
+        return self._noise
+
+    @property
     def log_determinant(self) -> Floats:
         """Log det(I + Λ⁻¹V), of shape (…), as it is kept."""
         return self._log_determinant.reshape(self._prior.lead)
@@ -113,6 +126,7 @@ class RunningEstimate:
             bias=self._bias.reshape(*lead, dimension),
             strength=self._prior.strength,
             inverse=self.inverse,
+            noise_scale=self._noise,
         )
 
     def read(self, arms: Floats) -> None:
@@ -129,6 +143,8 @@ class RunningEstimate:
 
     def observe_choice(self, arms: Floats, choices: Integers, rewards: Floats) -> None:
         """Learn the rewards (R,) of choices (R,) among the arms just read, without a product."""
+        if self._noise is not None:
+            kernels.surprise(self._predictions, self._widths, choices, rewards, self._surprise)
         worst = kernels.observe(
             self._inverse,
             self._ridge,
@@ -144,6 +160,7 @@ class RunningEstimate:
         )
         self._observed += 1
         self._filled += 1
+        self._learn_noise()
         if worst > kernels.DRIFT_LIMIT:
             self._settle()
             self._anchor()
@@ -153,10 +170,19 @@ class RunningEstimate:
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
         arms = features.reshape(self._size, 1, -1)
-        self._projections = np.empty_like(arms)
-        kernels.project(self._inverse, arms, self._projections)
+        if self._noise is None:
+            self._projections = np.empty_like(arms)
+            kernels.project(self._inverse, arms, self._projections)
+        else:
+            self.face(1)
+            self.read(arms)
         only = np.zeros(self._size, dtype=np.int64)
         self.observe_choice(arms, only, rewards.reshape(self._size))
+
+    def _learn_noise(self) -> None:
+        if self._noise is not None:
+            surprise = self._surprise.reshape(self._prior.lead)
+            self._noise[...] = self._prior.noise_after(surprise, self._count + self._observed)
 
     def _settle(self) -> None:
         if self._filled:
