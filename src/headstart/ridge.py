@@ -344,3 +344,19 @@ def confidence_radius(
     """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + pull (Theorem 1), pull = ‖h − w*‖ in Λ's norm."""
     confidence = -2.0 * math.log(failure_probability)
     return np.asarray(noise_scale * np.sqrt(log_determinant + confidence) + pull)
+
+
+def mixture_radius(
+    log_determinant: Floats, *, noise_scale: float, failure_probability: float, pull: Floats | float
+) -> Floats:
+    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + pull²), for h and Λ fixed beforehand.
+
+    Both terms as in `confidence_radius`, joined as two sides of a right angle.
+    """
+    noise = confidence_radius(
+        log_determinant,
+        noise_scale=noise_scale,
+        failure_probability=failure_probability,
+        pull=0.0,
+    )
+    return np.asarray(np.hypot(noise, pull))
