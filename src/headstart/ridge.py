@@ -4,7 +4,7 @@ Every array may carry leading axes `…`; what lies along them is independent.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -93,15 +93,15 @@ class Prior:
     """Where a task starts and how firmly it is held there: a bias h and a regularization Λ.
 
     Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes serves all of the bias's. A prior that knows the noise
-    says its scale s (…), and how many rounds that knowledge is worth (…); None leaves the noise to
-    the policy. Together they are a normal-inverse-gamma prior of w and s².
+    A regularization without leading axes serves all of the bias's. The
+    noise has scale s, (…), and that counts as much as this number of rounds, (…): ∞ where s is
+    given and not learned. Together they are a normal-inverse-gamma prior of w and s².
     """
 
     bias: Floats
     regularization: Floats
-    noise_scale: Floats | None = None
-    noise_rounds: Floats | None = None
+    noise_scale: Floats = field(default_factory=lambda: np.ones(()))
+    noise_rounds: Floats = field(default_factory=lambda: np.full((), np.inf))
 
     def __post_init__(self) -> None:
         bias = checks.floats("bias", self.bias)
@@ -128,15 +128,11 @@ class Prior:
         self._check_noise()
 
     def _check_noise(self) -> None:
-        if (self.noise_scale is None) != (self.noise_rounds is None):
-            raise ValueError("noise_scale and noise_rounds must be given together, or neither")
         for name in ("noise_scale", "noise_rounds"):
-            if getattr(self, name) is None:
-                continue
-            value = checks.floats(name, getattr(self, name))
+            value = np.asarray(getattr(self, name), dtype=np.float64)
             value = np.full(self.lead, value) if value.ndim == 0 else value
             checks.shape(name, value, self.lead, "(…)")
-            if (value < 0).any():
+            if not (value >= 0).all():
                 raise ValueError(f"{name} must be at least 0, got {value.min()}")
             object.__setattr__(self, name, value)
 
@@ -187,17 +183,24 @@ class Prior:
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.pull(gap)).sum(-1), 0.0)))
 
-    def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats | None:
+    @cached_property
+    def learns_noise(self) -> bool:
+        """Whether any noise scale moves with the task's rewards."""
+        return bool(np.isfinite(self.noise_rounds).any())
+
+    def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
         """The noise scale after T rounds, (…): s_T² = (n₀s² + surprise) / (n₀ + T).
 
         Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and
         any scale makes the same choices.
         """
-        if self.noise_scale is None or self.noise_rounds is None:
-            return None
-        total = self.noise_rounds * self.noise_scale**2 + surprise
-        scale = np.sqrt(total / np.maximum(self.noise_rounds + rounds, 1.0))
-        return np.asarray(np.where(scale > 0.0, scale, self.noise_scale))
+        if not self.learns_noise:
+            return self.noise_scale
+        known = np.isinf(self.noise_rounds)
+        weight = np.where(known, 0.0, self.noise_rounds)
+        total = weight * self.noise_scale**2 + surprise
+        scale = np.sqrt(total / np.maximum(weight + rounds, 1.0))
+        return np.asarray(np.where(known | (scale <= 0.0), self.noise_scale, scale))
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +214,7 @@ class Outlook:
     bias: Floats  # (…, d)
     strength: Floats  # (…), the largest eigenvalue of Λ
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
-    noise_scale: Floats | None = None  # (…), s; None where the prior is silent
+    noise_scale: Floats  # (…), s: what the prior says of it, and the rewards since
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +275,7 @@ class RidgeEstimate:
         return np.asarray(np.maximum(residual, 0.0) + self.prior.distance(w) ** 2)
 
     @property
-    def noise_scale(self) -> Floats | None:
+    def noise_scale(self) -> Floats:
         """The scale of the noise, prior and data together, of shape (…)."""
         return self.prior.noise_after(self.surprise, self.statistics.count)
 

@@ -51,13 +51,11 @@ class RunningEstimate:
         self._pull = np.empty_like(self._moment)
         self.move(prior.bias)
         self._surprise = np.zeros(self._size)
-        self._noise: Floats | None = None
-        if prior.noise_scale is not None:
-            # Summed as the rewards come, which is right for a bias that stands still.
-            if statistics is not None:
-                self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
-            self._noise = np.empty(prior.lead)
-            self._learn_noise()
+        if prior.learns_noise and statistics is not None:
+            # From then on it is summed as rewards come: right for a bias that stands still.
+            self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
+        self._noise = np.array(prior.noise_scale)
+        self._learn_noise()
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -92,8 +90,8 @@ class RunningEstimate:
         return self._inverse.reshape(*self._prior.lead, *self._inverse.shape[1:])
 
     @property
-    def noise_scale(self) -> Floats | None:
-        """The scale of the noise, of shape (…), as it is kept; None where the prior is silent."""
+    def noise_scale(self) -> Floats:
+        """The scale of the noise, of shape (…), as it is kept."""
         return self._noise
 
     @property
@@ -143,7 +141,7 @@ class RunningEstimate:
 
     def observe_choice(self, arms: Floats, choices: Integers, rewards: Floats) -> None:
         """Learn the rewards (R,) of choices (R,) among the arms just read, without a product."""
-        if self._noise is not None:
+        if self._prior.learns_noise:
             kernels.surprise(self._predictions, self._widths, choices, rewards, self._surprise)
         worst = kernels.observe(
             self._inverse,
@@ -170,17 +168,17 @@ class RunningEstimate:
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
         arms = features.reshape(self._size, 1, -1)
-        if self._noise is None:
-            self._projections = np.empty_like(arms)
-            kernels.project(self._inverse, arms, self._projections)
-        else:
+        if self._prior.learns_noise:
             self.face(1)
             self.read(arms)
+        else:
+            self._projections = np.empty_like(arms)
+            kernels.project(self._inverse, arms, self._projections)
         only = np.zeros(self._size, dtype=np.int64)
         self.observe_choice(arms, only, rewards.reshape(self._size))
 
     def _learn_noise(self) -> None:
-        if self._noise is not None:
+        if self._prior.learns_noise:
             surprise = self._surprise.reshape(self._prior.lead)
             self._noise[...] = self._prior.noise_after(surprise, self._count + self._observed)
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 class Credible:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean (Bayes-UCB).
 
-    s is what the prior learned of the noise, unless `noise_scale` fixes it; 1 if neither says. No
+    s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(radius_of="mixture")` has one.
     """
 

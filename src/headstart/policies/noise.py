@@ -9,9 +9,5 @@ Floats = NDArray[np.float64]
 
 
 def noise_scale(outlook: Outlook, given: float | None) -> Floats:
-    """The policy's own scale if it was given one, else what the prior learned, else 1."""
-    if given is not None:
-        return np.asarray(given, dtype=np.float64)
-    if outlook.noise_scale is not None:
-        return outlook.noise_scale
-    return np.asarray(1.0)
+    """The policy's own scale if it was given one, else the prior's."""
+    return outlook.noise_scale if given is None else np.asarray(given, dtype=np.float64)

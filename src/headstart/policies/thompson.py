@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 class Thompson:
     """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) a round.
 
-    R is what the prior learned of the noise, unless `noise_scale` fixes it; 1 if neither says.
+    R is the prior's noise scale, learned or not, unless `noise_scale` is given.
     """
 
     noise_scale: float | None = None

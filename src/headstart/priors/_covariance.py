@@ -180,12 +180,13 @@ def improve(
     fitted = (tasks.gram @ m[..., None])[..., 0]
     error = tasks.energy + (m * (fitted - 2.0 * tasks.moment)).sum(-1)
     error += (tasks.gram * (own + kept @ apart @ kept.mT)).sum((-2, -1))
-    variance = error.sum(-1) / np.maximum(tasks.count.sum(-1), 1.0)
-    return (total + total.mT) / 2.0, np.asarray(variance)
+    rounds = np.maximum(tasks.count.sum(-1), 1.0)
+    return (total + total.mT) / 2.0, error.sum(-1) / rounds
 
 
 def _shrinkers(tasks: TaskStatistics, covariance: Floats, noise: Floats) -> tuple[Floats, Floats]:
     """Λ = s²Σ₀⁻¹, (…, d, d), and M_j = (V_j + Λ)⁻¹, (…, W, d, d)."""
     regularization = noise[..., None, None] * np.linalg.inv(covariance)
     regularization = (regularization + regularization.mT) / 2.0
-    return regularization, np.linalg.inv(tasks.gram + regularization[..., None, :, :])
+    inverse = np.linalg.inv(tasks.gram + regularization[..., None, :, :])
+    return regularization, np.asarray(inverse, dtype=np.float64)
