@@ -18,6 +18,9 @@ Integers = NDArray[np.int64]
 # A rank-one step with f = 1 + xᵀAx cancels log10(f) digits of A. The loss adds up, and past this
 # relative error the inverse is factorised anew from the gram.
 DRIFT_LIMIT = 1e-9
+# Directions seen often are small in A beside those never seen, and take harm long before A as a
+# whole does. A factorisation costs as much as d steps, so one every 50 d steps is nearly free.
+_STEPS_A_FEATURE = 50
 _EPSILON = float(np.finfo(np.float64).eps)
 
 # Scores closer than this, relative to the largest, differ by rounding only: they are tied.
@@ -116,7 +119,7 @@ def observe(
             for b in range(dimension):
                 row[b] -= scaled * u[b]
         log_determinant[i] += math.log(growth)
-        drift[i] += _EPSILON * growth
+        drift[i] += _EPSILON * growth + DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
         worst = max(worst, drift[i])
     return worst
 
@@ -137,16 +140,23 @@ def settle(
     gram: Floats, moment: Floats, energy: Floats, recent: Floats, earned: Floats, filled: int
 ) -> None:
     """Let what waits join the statistics: one product in place of many outer ones."""
-    rows = np.empty((filled, gram.shape[1]))
-    paid = np.empty(filled)
     for i in range(gram.shape[0]):
-        for slot in range(filled):
-            paid[slot] = earned[slot, i]
-            for a in range(gram.shape[1]):
-                rows[slot, a] = recent[slot, i, a]
+        rows, paid = _waiting(recent, earned, filled, i)
         gram[i] += np.dot(rows.T, rows)
         moment[i] += np.dot(paid, rows)
         energy[i] += np.dot(paid, paid)
+
+
+@njit(cache=True, nogil=True)
+def _waiting(recent: Floats, earned: Floats, filled: int, i: int) -> tuple[Floats, Floats]:
+    """The features (filled, d) and rewards (filled,) that one replication has waiting."""
+    rows = np.empty((filled, recent.shape[2]))
+    paid = np.empty(filled)
+    for slot in range(filled):
+        paid[slot] = earned[slot, i]
+        for a in range(recent.shape[2]):
+            rows[slot, a] = recent[slot, i, a]
+    return rows, paid
 
 
 @njit(cache=True, nogil=True, fastmath=_FAST)
@@ -207,14 +217,26 @@ def anchor(
     drift: Floats,
     gram: Floats,
     moment: Floats,
+    recent: Floats,
+    earned: Floats,
+    filled: int,
     regularization: Floats,
     base: Floats,
 ) -> None:
-    """Factorise afresh every inverse that drifted too far; base is log det Λ."""
+    """Factorise afresh every inverse that drifted too far; base is log det Λ.
+
+    What waits counts, but goes on waiting: were it to join the statistics now, the rounding of a
+    replication's statistics would depend on when its neighbours drift.
+    """
     for i in range(gram.shape[0]):
         if drift[i] > DRIFT_LIMIT:
-            total = factorise(inverse[i], gram[i], regularization[i])
-            np.dot(inverse[i], moment[i], ridge[i])
+            whole, target = gram[i].copy(), moment[i].copy()
+            if filled > 0:
+                rows, paid = _waiting(recent, earned, filled, i)
+                whole += np.dot(rows.T, rows)
+                target += np.dot(paid, rows)
+            total = factorise(inverse[i], whole, regularization[i])
+            np.dot(inverse[i], target, ridge[i])
             log_determinant[i] = total - base[i]
             drift[i] = 0.0
 

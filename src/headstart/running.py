@@ -159,11 +159,10 @@ class RunningEstimate:
         self._observed += 1
         self._filled += 1
         self._learn_noise()
+        if self._filled == _SLOTS:
+            self._settle()
         if worst > kernels.DRIFT_LIMIT:
-            self._settle()
             self._anchor()
-        elif self._filled == _SLOTS:
-            self._settle()
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
@@ -197,6 +196,9 @@ class RunningEstimate:
             self._drift,
             self._gram,
             self._moment,
+            self._recent,
+            self._earned,
+            self._filled,
             self._regularization,
             self._base,
         )

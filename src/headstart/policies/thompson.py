@@ -34,8 +34,9 @@ class Thompson:
 
     def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
         """The predictions under the draw, (…, K)."""
-        # Half a step of the generator keeps its 0 from becoming −∞.
-        normals = ndtri(uniforms + 2.0**-54)
+        # Half a step of the generator in place of its 0, which would become −∞. Not added to all:
+        # that rounds its largest number to 1, and so to ∞.
+        normals = ndtri(np.maximum(uniforms, 2.0**-54))
         # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections serve again.
         factor = np.linalg.cholesky(outlook.inverse)
         turned = np.linalg.solve(factor.mT, normals[..., None])

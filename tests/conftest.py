@@ -1,0 +1,13 @@
+"""What the whole suite shares: the settings of hypothesis."""
+
+from hypothesis import HealthCheck, settings
+
+# The same examples in every run, so that a failure can be met again; no limit on one example's
+# time, since the first to call a kernel may have to compile it.
+settings.register_profile(
+    "headstart",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("headstart")

@@ -1,0 +1,48 @@
+"""Finds what fills a seam: every public class of a room that has the seam's methods."""
+
+import inspect
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+
+def methods(protocol: type) -> set[str]:
+    """What a Protocol asks for."""
+    return {name for name in vars(protocol) if not name.startswith("_")}
+
+
+def filling(room: ModuleType, protocol: type) -> list[type]:
+    """The classes in the room's `__all__` that have all the protocol's members."""
+    public = [getattr(room, name) for name in room.__all__]
+    wanted = methods(protocol)
+    return [kind for kind in public if inspect.isclass(kind) and _has(kind, wanted)]
+
+
+def _has(kind: type, wanted: set[str]) -> bool:
+    # A field without a default is an annotation and no attribute of the class.
+    return all(hasattr(kind, name) or name in inspect.get_annotations(kind) for name in wanted)
+
+
+def instances(
+    room: ModuleType, protocol: type, settings: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """One object of every class with its defaults, and one for each of the further settings.
+
+    The settings are keyed by the names of classes. A class whose constructor asks for something
+    must have one there: otherwise nothing of it would be tested.
+    """
+    found = {}
+    for kind in filling(room, protocol):
+        needs = [
+            parameter.name
+            for parameter in inspect.signature(kind).parameters.values()
+            if parameter.default is parameter.empty
+        ]
+        chosen = list(settings.get(kind.__name__, []))
+        if not needs:
+            chosen.insert(0, {})
+        if not chosen:
+            raise AssertionError(f"{kind.__name__} needs {needs}: add settings to its contract")
+        for i, arguments in enumerate(chosen):
+            found[f"{kind.__name__}-{i}"] = kind(**arguments)
+    return found

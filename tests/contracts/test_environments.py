@@ -1,0 +1,85 @@
+"""What every environment must do, whoever wrote it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.contracts.finding import filling, instances
+
+import headstart as hs
+from headstart import environments
+from headstart.interfaces import Environment, World
+
+SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "Synthetic": [
+        {"dimension": 3, "n_arms": 7, "reward": "linear", "variance_of": "coordinate"},
+        {"dimension": 1, "n_arms": 1, "noise_scale": 0.0},
+        {"dimension": 5, "n_arms": 2, "spread": 0.0, "variance": 0.0, "mean": np.arange(5.0)},
+    ],
+}
+ENVIRONMENTS: dict[str, Environment] = instances(environments, Environment, SETTINGS)
+
+every_environment = pytest.mark.parametrize(
+    "environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS.keys()
+)
+
+
+def _settled(environment: Environment, replications: int, seed: int) -> Environment:
+    if isinstance(environment, World):
+        return environment.settle(replications, np.random.default_rng((seed, 0)))
+    return environment
+
+
+def _sample(environment: Environment, seed: int = 0) -> hs.Task:
+    return _settled(environment, 3, seed).sample(6, 3, np.random.default_rng((seed, 1)))
+
+
+def test_environments_are_found() -> None:
+    assert "Synthetic" in {kind.__name__ for kind in filling(environments, Environment)}
+
+
+@every_environment
+def test_tasks_have_the_right_shapes(environment: Environment) -> None:
+    for settled in (environment, _settled(environment, 3, 0)):
+        assert settled.dimension == environment.dimension
+        task = settled.sample(6, 3, np.random.default_rng(0))
+        assert task.lead == (3,)
+        assert task.horizon == 6
+        assert task.dimension == environment.dimension
+        assert task.arms.shape == (3, 6, task.n_arms, environment.dimension)
+        assert task.rewards.shape == task.means.shape == (3, 6, task.n_arms)
+        assert task.parameter is None or task.parameter.shape == (3, environment.dimension)
+        for array in (task.arms, task.rewards, task.means):
+            assert np.isfinite(array).all()
+
+
+@every_environment
+def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
+    one, two = _sample(environment), _sample(environment)
+    for name in ("arms", "rewards", "means", "parameter"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@every_environment
+def test_sampling_leaves_no_trace(environment: Environment) -> None:
+    # A task follows from the generator alone, and not from the tasks drawn before.
+    settled = _settled(environment, 3, 0)
+    first = settled.sample(6, 3, np.random.default_rng(1))
+    settled.sample(6, 3, np.random.default_rng(2))
+    again = settled.sample(6, 3, np.random.default_rng(1))
+    np.testing.assert_array_equal(first.arms, again.arms)
+    np.testing.assert_array_equal(first.rewards, again.rewards)
+
+
+@every_environment
+def test_every_learner_can_play_there(environment: Environment) -> None:
+    learners: list[hs.Learner | hs.Optimal] = [
+        hs.Optimal(),
+        hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero()),
+        hs.Learner("AVG-OFUL", hs.policies.Thompson(), hs.priors.Average()),
+    ]
+    results = hs.simulate(environment, learners, n_tasks=2, horizon=5, replications=3, seed=1)
+    assert (results["regret"].to_numpy() >= 0).all()
+    assert (results["regret"].sel(learner="OPT").to_numpy() == 0).all()
+    assert np.isfinite(results["reward"].to_numpy()).all()

@@ -1,0 +1,159 @@
+"""What every policy must do, whoever wrote it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.contracts.finding import filling, instances
+
+from headstart import policies
+from headstart.interfaces import Policy
+from headstart.learning import Learner, begin, draw_uniforms, play
+from headstart.priors import Average
+from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
+from headstart.task import Task
+
+Floats = NDArray[np.float64]
+
+SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "OFUL": [
+        {"noise_scale": 0.0},
+        {"bias_error": 2.0, "scale": 0.5},
+        {"bias_error": policies.Split(parameter_bound=3.0), "failure_probability": 0.01},
+    ],
+    "Thompson": [{"scale": 0.0}, {"noise_scale": 0.3, "scale": 2.0}],
+}
+POLICIES: dict[str, Policy] = instances(policies, Policy, SETTINGS)
+
+every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+
+
+def _estimate(
+    rng: np.random.Generator, lead: tuple[int, ...], d: int, *, matrix: bool = False
+) -> RidgeEstimate:
+    statistics = TaskStatistics.from_data(
+        rng.standard_normal((*lead, 7, d)), rng.standard_normal((*lead, 7))
+    )
+    regularization: Floats = np.asarray(10 ** rng.uniform(-2, 2, lead))
+    if matrix:
+        root = rng.standard_normal((*lead, d, d))
+        regularization = root @ root.mT + np.eye(d)
+        regularization = (regularization + regularization.mT) / 2
+    return RidgeEstimate(statistics, Prior(rng.standard_normal((*lead, d)), regularization))
+
+
+def _scores(policy: Policy, outlook: Outlook, uniforms: Floats) -> Floats:
+    # A policy may write into nothing that it is shown.
+    before = {name: np.array(value) for name, value in vars(outlook).items()}
+    given = uniforms.copy()
+    scores = policy.scores(outlook, uniforms)
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(outlook, name), value, err_msg=name)
+    np.testing.assert_array_equal(uniforms, given)
+    return np.array(scores)
+
+
+def _uniforms(policy: Policy, rng: np.random.Generator, shape: tuple[int, ...], d: int) -> Floats:
+    return rng.random((*shape[:-1], policy.n_uniforms(shape[-1], d)))
+
+
+def test_policies_are_found() -> None:
+    names = {kind.__name__ for kind in filling(policies, Policy)}
+    assert {"OFUL", "Thompson", "Greedy", "Uniform"} <= names
+    # `Split` is public there and no policy: it is told apart by what it can do.
+    assert "Split" not in names
+
+
+@every_policy
+@pytest.mark.parametrize("matrix", [False, True])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+@pytest.mark.parametrize(("n_arms", "dimension"), [(1, 1), (4, 3), (3, 6)])
+def test_scores_are_finite_for_every_arm(
+    policy: Policy, lead: tuple[int, ...], n_arms: int, dimension: int, matrix: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    arms = rng.standard_normal((*lead, n_arms, dimension))
+    arms[..., 0, :] = 0.0
+    outlook = _estimate(rng, lead, dimension, matrix=matrix).read(arms)
+    scores = _scores(policy, outlook, _uniforms(policy, rng, (*lead, n_arms), dimension))
+    assert scores.shape == (*lead, n_arms)
+    assert np.isfinite(scores).all()
+
+
+@every_policy
+def test_extreme_uniforms_keep_scores_finite(policy: Policy) -> None:
+    rng = np.random.default_rng(1)
+    outlook = _estimate(rng, (2,), 4).read(rng.standard_normal((2, 3, 4)))
+    for extreme in (0.0, np.nextafter(1.0, 0.0)):
+        uniforms = np.full((2, policy.n_uniforms(3, 4)), extreme)
+        assert np.isfinite(_scores(policy, outlook, uniforms)).all()
+
+
+@every_policy
+def test_scores_before_any_data_are_finite(policy: Policy) -> None:
+    rng = np.random.default_rng(2)
+    for strength in (1e-6, 1.0, 1e6):
+        prior = Prior.zero(4, regularization=strength)
+        outlook = RidgeEstimate(TaskStatistics.zeros(4), prior).read(rng.standard_normal((3, 4)))
+        uniforms = _uniforms(policy, rng, (3,), 4)
+        assert np.isfinite(_scores(policy, outlook, uniforms)).all()
+
+
+@every_policy
+@pytest.mark.parametrize("matrix", [False, True])
+def test_leading_axes_are_independent(policy: Policy, matrix: bool) -> None:
+    rng = np.random.default_rng(3)
+    lead, n_arms, dimension = (2, 3), 4, 5
+    whole = _estimate(rng, lead, dimension, matrix=matrix)
+    arms = rng.standard_normal((*lead, n_arms, dimension))
+    uniforms = _uniforms(policy, rng, (*lead, n_arms), dimension)
+    outlook = whole.read(arms)
+    scores = _scores(policy, outlook, uniforms)
+    for i in np.ndindex(lead):
+        part = Outlook(**{name: np.asarray(value[i]) for name, value in vars(outlook).items()})
+        np.testing.assert_allclose(
+            scores[i], _scores(policy, part, uniforms[i]), rtol=1e-12, atol=1e-12
+        )
+
+
+@every_policy
+def test_the_same_luck_gives_the_same_scores(policy: Policy) -> None:
+    rng = np.random.default_rng(4)
+    outlook = _estimate(rng, (3,), 5).read(rng.standard_normal((3, 4, 5)))
+    uniforms = _uniforms(policy, rng, (3, 4), 5)
+    np.testing.assert_array_equal(
+        _scores(policy, outlook, uniforms), _scores(policy, outlook, uniforms.copy())
+    )
+
+
+@every_policy
+def test_order_of_rewards_does_not_matter(policy: Policy) -> None:
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((9, 4)), rng.standard_normal(9)
+    arms, order = rng.standard_normal((5, 4)), rng.permutation(9)
+    prior = Prior(rng.standard_normal(4), np.array(0.7))
+    uniforms = _uniforms(policy, rng, (5,), 4)
+    one, two = (
+        _scores(policy, RidgeEstimate(TaskStatistics.from_data(*data), prior).read(arms), uniforms)
+        for data in ((x, y), (x[order], y[order]))
+    )
+    np.testing.assert_allclose(one, two, rtol=1e-10, atol=1e-10)
+
+
+@every_policy
+@pytest.mark.parametrize("n_arms", [1, 4])
+def test_choices_are_in_range(policy: Policy, n_arms: int) -> None:
+    rng = np.random.default_rng(6)
+    arms = rng.standard_normal((5, 12, n_arms, 3))
+    means = arms.sum(-1)
+    task = Task(arms=arms, rewards=means + rng.standard_normal(means.shape), means=means)
+    learner = Learner("it", policy, Average())
+    uniforms = draw_uniforms(task, learner, rng)
+    episode = play(task, learner, begin(learner, 3, (5,)), uniforms)
+    assert episode.choices.shape == (5, 12)
+    assert episode.choices.min() >= 0
+    assert episode.choices.max() < n_arms
+    paid = np.take_along_axis(task.rewards, episode.choices[..., None], -1)[..., 0]
+    np.testing.assert_array_equal(episode.rewards, paid)

@@ -1,0 +1,184 @@
+"""What every prior estimator must do, whoever wrote it."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.contracts.finding import filling, instances
+
+from headstart import priors
+from headstart.interfaces import Memory, PriorEstimator
+from headstart.ridge import Prior, TaskStatistics
+
+Floats = NDArray[np.float64]
+
+DIMENSION, HORIZON = 4, 9
+_ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
+MATRIX = (_ROOT @ _ROOT.T + (_ROOT @ _ROOT.T).T) / 2 + np.eye(DIMENSION)
+
+LEARNING: Sequence[Mapping[str, Any]] = [
+    {"regularization": 100.0, "estimation_regularization": 0.01},
+    {"regularization": 0.3, "estimation_regularization": "same"},
+    {"regularization": MATRIX, "estimation_regularization": "same"},
+    {"within_task": False},
+]
+SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "Fixed": [
+        {"bias": np.arange(DIMENSION, dtype=np.float64), "regularization": 3.0},
+        {"regularization": MATRIX},
+    ],
+    "Average": LEARNING,
+    "Pooled": LEARNING,
+}
+PRIORS: dict[str, PriorEstimator] = instances(priors, PriorEstimator, SETTINGS)
+
+every_prior = pytest.mark.parametrize("estimator", PRIORS.values(), ids=PRIORS.keys())
+
+
+def _data(
+    n_tasks: int, lead: tuple[int, ...], horizon: int = HORIZON, seed: int = 0
+) -> list[tuple[Floats, Floats]]:
+    rng = np.random.default_rng(seed)
+    mean = rng.standard_normal(DIMENSION)
+    found = []
+    for _ in range(n_tasks):
+        w = mean + 0.5 * rng.standard_normal((*lead, DIMENSION))
+        x = rng.standard_normal((*lead, horizon, DIMENSION))
+        y = (x @ w[..., None])[..., 0] + 0.3 * rng.standard_normal((*lead, horizon))
+        found.append((x, y))
+    return found
+
+
+def _learn(
+    estimator: PriorEstimator, data: Sequence[tuple[Floats, Floats]], lead: tuple[int, ...]
+) -> Memory:
+    memory = estimator.empty(DIMENSION, lead)
+    for x, y in data:
+        before = {name: np.array(array) for name, array in memory.items()}
+        learned = estimator.absorb(memory, TaskStatistics.from_data(x, y))
+        for name, array in before.items():
+            np.testing.assert_array_equal(memory[name], array, err_msg="absorb changed its input")
+        memory = learned
+    return memory
+
+
+def _assert_same(one: Prior, two: Prior, *, exactly: bool = False) -> None:
+    tolerance = 0.0 if exactly else 1e-10
+    for name in ("bias", "regularization"):
+        np.testing.assert_allclose(
+            getattr(one, name), getattr(two, name), rtol=tolerance, atol=tolerance, err_msg=name
+        )
+
+
+def test_priors_are_found() -> None:
+    assert {"Fixed", "Average", "Pooled"} <= {
+        kind.__name__ for kind in filling(priors, PriorEstimator)
+    }
+
+
+@every_prior
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("n_tasks", [0, 1, 5])
+@pytest.mark.parametrize("horizon", [0, 1, HORIZON])
+def test_prior_is_finite(
+    estimator: PriorEstimator, lead: tuple[int, ...], n_tasks: int, horizon: int
+) -> None:
+    prior = estimator.prior(_learn(estimator, _data(n_tasks, lead, horizon), lead))
+    assert prior.bias.shape == (*lead, DIMENSION)
+    assert np.isfinite(prior.bias).all()
+    assert (prior.strength > 0).all()
+    assert np.isfinite(prior.regularization).all()
+
+
+@every_prior
+def test_memory_is_plain_arrays_of_constant_size(estimator: PriorEstimator) -> None:
+    lead = (3,)
+    empty = estimator.empty(DIMENSION, lead)
+    shapes = {name: array.shape for name, array in empty.items()}
+    assert all(shape[:1] == lead for shape in shapes.values())
+    for n_tasks in (1, 2, 7):
+        memory = _learn(estimator, _data(n_tasks, lead), lead)
+        assert {name: array.shape for name, array in memory.items()} == shapes
+        for name, array in memory.items():
+            assert isinstance(name, str)
+            assert type(array) is np.ndarray
+            assert array.dtype != np.dtype(object)
+            assert np.isfinite(array).all()
+
+
+@every_prior
+def test_memory_survives_a_file(estimator: PriorEstimator) -> None:
+    data = _data(4, (2,))
+    memory = _learn(estimator, data[:2], (2,))
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **memory)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        again: Memory = dict(stored)
+    assert again.keys() == memory.keys()
+    for x, y in data[2:]:
+        memory = estimator.absorb(memory, TaskStatistics.from_data(x, y))
+        again = estimator.absorb(again, TaskStatistics.from_data(x, y))
+    _assert_same(estimator.prior(memory), estimator.prior(again), exactly=True)
+
+
+@every_prior
+def test_leading_axes_are_independent(estimator: PriorEstimator) -> None:
+    lead = (2, 3)
+    data = _data(4, lead)
+    whole = estimator.prior(_learn(estimator, data, lead))
+    for i in np.ndindex(lead):
+        part = estimator.prior(_learn(estimator, [(x[i], y[i]) for x, y in data], ()))
+        _assert_same(Prior(whole.bias[i], np.asarray(whole.regularization[i])), part)
+
+
+@every_prior
+def test_memory_can_be_split(estimator: PriorEstimator) -> None:
+    # A simulation plays chunks of replications: slices of the memory are the memory of slices.
+    data = _data(3, (5,))
+    whole = _learn(estimator, data, (5,))
+    begun = {name: array[1:3] for name, array in estimator.empty(DIMENSION, (5,)).items()}
+    for x, y in data:
+        begun = dict(estimator.absorb(begun, TaskStatistics.from_data(x[1:3], y[1:3])))
+    for name, array in begun.items():
+        np.testing.assert_array_equal(whole[name][1:3], array)
+
+
+@every_prior
+def test_order_of_rewards_does_not_matter(estimator: PriorEstimator) -> None:
+    data = _data(3, ())
+    order = np.random.default_rng(1).permutation(HORIZON)
+    shuffled = [(x[order], y[order]) for x, y in data]
+    one, two = (estimator.prior(_learn(estimator, task, ())) for task in (data, shuffled))
+    _assert_same(one, two)
+
+
+@every_prior
+def test_learning_is_deterministic(estimator: PriorEstimator) -> None:
+    one, two = (estimator.prior(_learn(estimator, _data(3, (2,)), (2,))) for _ in range(2))
+    _assert_same(one, two, exactly=True)
+
+
+@every_prior
+@pytest.mark.parametrize("n_tasks", [0, 1, 4])
+@pytest.mark.parametrize("lead", [(), (2, 3)])
+def test_follower_keeps_the_bias_current(
+    estimator: PriorEstimator, n_tasks: int, lead: tuple[int, ...]
+) -> None:
+    *finished, (x, y) = _data(n_tasks + 1, lead, horizon=2 * HORIZON, seed=2)
+    memory = _learn(estimator, finished, lead)
+    before = {name: np.array(array) for name, array in memory.items()}
+    follower = estimator.follow(memory)
+    if follower is None:
+        return
+    for t in range(2 * HORIZON):
+        bias = follower.observe(np.ascontiguousarray(x[..., t, :]), np.ascontiguousarray(y[..., t]))
+        so_far = TaskStatistics.from_data(x[..., : t + 1, :], y[..., : t + 1])
+        expected = estimator.prior(estimator.absorb(memory, so_far)).bias
+        # Conditions up to 1e4 at the smallest regularization in use, 0.01: twelve digits hold.
+        np.testing.assert_allclose(bias, expected, rtol=1e-9, atol=1e-9)
+    for name, array in before.items():
+        np.testing.assert_array_equal(memory[name], array, err_msg="follow changed the memory")
