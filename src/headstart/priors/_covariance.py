@@ -82,7 +82,8 @@ class Window:
         covariance = np.where(began[..., None, None], self.covariance, blank)
         scale = np.where(began, self.noise, np.where(ready, noise, 1.0))
         tasks = _filled(kept, seen)
-        if ready.any():
+        moved = ready & arrived
+        if moved.any():
             for _ in range(_STEPS):
                 covariance, scale = improve(
                     tasks,
@@ -92,9 +93,10 @@ class Window:
                     task_variance=np.where(ready, task_variance, 1.0),
                 )
                 scale = np.maximum(scale, np.finfo(np.float64).tiny)
+        # A task without rewards leaves the fit where it was, wherever others took their steps.
         fit = {
-            "covariance": np.where(ready[..., None, None], covariance, 0.0),
-            "noise": np.where(ready, scale, 0.0),
+            "covariance": np.where(moved[..., None, None], covariance, self.covariance),
+            "noise": np.where(moved, scale, self.noise),
             "seen": seen,
         }
         return kept | fit

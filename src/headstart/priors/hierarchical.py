@@ -74,7 +74,7 @@ class Hierarchical:
         bias, covariance = posterior.moments(weights)
         noise = (weights * posterior.noise_variance).sum((-2, -1))
         if self.covariance == "full":
-            kappa = self._components(memory, weights, noise).mean
+            kappa = self._components(memory, posterior, weights).mean
             bias, covariance, noise = Window.of(memory).refine(bias, covariance, noise, kappa)
         known = noise > 0.0
         unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
@@ -97,19 +97,21 @@ class Hierarchical:
         return
 
     def components(self, memory: Memory) -> Components:
-        """The fitted variances: the posterior mean of s²; τ² and κ² from those of log λ, log ρ.
+        """The fitted variances: posterior means on the logarithmic scale; 0 before any reward."""
+        return self._components(memory, *self._posterior(memory))
 
-        Zeros before any reward.
-        """
-        posterior, weights = self._posterior(memory)
-        noise = (weights * posterior.noise_variance).sum((-2, -1))
-        return self._components(memory, weights, noise)
-
-    def _components(self, memory: Memory, weights: Floats, noise: Floats) -> Components:
+    def _components(self, memory: Memory, posterior: Posterior, weights: Floats) -> Components:
         unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
-        task = np.exp((weights.sum(-1) * np.log(LAMBDAS)).sum(-1))
-        mean = np.exp((weights.sum(-2) * np.log(RHOS)).sum(-1))
-        return Components(noise=noise, task=noise / (unit * task), mean=noise / (unit * mean))
+        noise = posterior.noise_variance
+        known = noise > 0.0
+        logarithm = np.log(np.where(known, noise, 1.0))
+
+        def mean(divisor: Floats | float) -> Floats:
+            average = np.exp((weights * (logarithm - np.log(divisor))).sum((-2, -1)))
+            return np.asarray(np.where(known.all((-2, -1)), average, 0.0))
+
+        task, about = mean(LAMBDAS[:, None]), mean(RHOS)
+        return Components(noise=mean(1.0), task=task / unit, mean=about / unit)
 
     def _posterior(self, memory: Memory) -> tuple[Posterior, Floats]:
         grid = _quadrature.grid(memory["unit"])
