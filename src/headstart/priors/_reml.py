@@ -5,11 +5,12 @@ completed tasks say is a handful of sums for every λ, so λ runs over a grid, a
 not grow with the number of tasks. Shapes: … leading axes, G values of λ, P values of ρ.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart.interfaces import Memory
 from headstart.ridge import TaskStatistics
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,15 @@ class Sums:
             count=np.zeros(lead),
             energy=np.zeros(lead),
         )
+
+    @classmethod
+    def of(cls, memory: Memory) -> "Sums":
+        """Read them back from a memory."""
+        return cls(**{field.name: memory[field.name] for field in fields(cls)})
+
+    def as_memory(self) -> dict[str, Floats]:
+        """As named arrays."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def plus(self, task: TaskStatistics, regularization: Floats) -> "Sums":
         """The sums with one more task, for the λ's (…, G), through one eigendecomposition.
@@ -112,6 +122,11 @@ class Posterior:
         """H, the best linear unbiased estimate of the mean task, shrunk by ρ, (…, G, P, d)."""
         turned = self._turned * self._spread
         return np.asarray(turned @ self._basis.mT)
+
+    def spread(self) -> Floats:
+        """The covariance of h in units of τ², (information + eI)⁻¹, of shape (…, G, P, d, d)."""
+        basis = self._basis[..., None, :, :]
+        return np.asarray((basis * self._spread[..., None, :]) @ basis.mT)
 
     def moments(self, weights: Floats) -> tuple[Floats, Floats]:
         """Mean (…, d) and covariance (…, d, d) of the next task under weights (…, G, P).

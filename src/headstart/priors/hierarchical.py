@@ -1,6 +1,6 @@
 """Hierarchical: the prior that tunes itself."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -53,7 +53,7 @@ class Hierarchical:
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sums over no task, and no unit of λ yet."""
         memory = {"unit": np.zeros(lead)}
-        memory |= _as_memory(Sums.zeros(dimension, len(LAMBDAS), lead))
+        memory |= Sums.zeros(dimension, len(LAMBDAS), lead).as_memory()
         if self.covariance == "full":
             memory |= Window.zeros(dimension, lead).as_memory()
         return memory
@@ -62,7 +62,8 @@ class Hierarchical:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
         unit = self._unit(memory, task)
         scaled = self._scale(task, unit)
-        after = {"unit": unit} | _as_memory(_sums(memory).plus(scaled, _quadrature.grid(unit)))
+        sums = Sums.of(memory).plus(scaled, _quadrature.grid(unit))
+        after = {"unit": unit} | sums.as_memory()
         if self.covariance == "full":
             fitted = self.components(after)
             after |= Window.of(memory).plus(scaled, fitted.task, fitted.mean, fitted.noise)
@@ -115,7 +116,7 @@ class Hierarchical:
 
     def _posterior(self, memory: Memory) -> tuple[Posterior, Floats]:
         grid = _quadrature.grid(memory["unit"])
-        posterior = Posterior(_sums(memory), grid, RHOS / LAMBDAS[:, None])
+        posterior = Posterior(Sums.of(memory), grid, RHOS / LAMBDAS[:, None])
         return posterior, _quadrature.weights(posterior.deviance)
 
     def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
@@ -142,11 +143,3 @@ class Hierarchical:
             count=task.count,
             energy=task.energy,
         )
-
-
-def _sums(memory: Memory) -> Sums:
-    return Sums(**{field.name: memory[field.name] for field in fields(Sums)})
-
-
-def _as_memory(sums: Sums) -> dict[str, Floats]:
-    return {field.name: getattr(sums, field.name) for field in fields(sums)}
