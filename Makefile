@@ -33,7 +33,7 @@ $(SETUP): requirements/dev.txt pyproject.toml
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
 	.venv-lock/bin/uv pip compile --quiet --universal --no-header --no-emit-index-url --no-annotate \
-		--generate-hashes --extra dev pyproject.toml --output-file requirements/dev.txt
+		--generate-hashes --extra data --extra dev pyproject.toml --output-file requirements/dev.txt
 	rm -rf .venv-lock
 
 clean:
