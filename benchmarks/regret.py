@@ -214,8 +214,8 @@ def report(results: Sequence[Result], *, replications: int, seed: int, seconds: 
             "",
             "Mean regret over a test task; lower is better. Made by `make league` with "
             f"{replications} paired replications (two fifths of them at N = 50), {N_TESTS} test "
-            f"tasks each, seed {seed}, in {seconds / 60:.1f} minutes of one core. Seeds below 1,000 "
-            "served development; nothing was tuned on this one.",
+            f"tasks each, seed {seed}, in {seconds / 60:.1f} minutes of one core. Seeds below "
+            "1,000 served development; nothing was tuned on this one.",
             "",
             "ITL, AVG, RR and pooled (one model for everybody) are each shown at the best of their "
             "settings *in hindsight on these very runs*, so their figures flatter them: λ in "
