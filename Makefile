@@ -33,11 +33,22 @@ $(SETUP): requirements/dev.txt pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
+# Speed against peers and against the compiled limit, in one run on one core; about five minutes.
+bench: $(BENCH)
+	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.speed
+
+$(BENCH): requirements/bench.txt pyproject.toml
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
 # Re-lock after changing a dependency in pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
-	.venv-lock/bin/uv pip compile --quiet --universal --no-header --no-emit-index-url --no-annotate \
-		--generate-hashes --extra data --extra dev pyproject.toml --output-file requirements/dev.txt
+	for set in dev bench; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
+		--no-emit-index-url --no-annotate --generate-hashes \
+		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
 	rm -rf .venv-lock
 
 clean:

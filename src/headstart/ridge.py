@@ -80,6 +80,8 @@ class TaskStatistics:
         return self.moment.shape[:-1]
 
     def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
+        # One feature would add to every one of many.
+        checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
         return TaskStatistics(
             gram=self.gram + other.gram,
             moment=self.moment + other.moment,
@@ -334,9 +336,10 @@ class RidgeEstimate:
 
     def _arms(self, arms: ArrayLike) -> Floats:
         features = checks.floats("arms", arms)
-        expected = (*self.prior.lead, *features.shape[-2:-1], self.prior.dimension)
+        n_arms = features.shape[-2] if features.ndim > 1 else 1
+        expected = (*self.prior.lead, n_arms, self.prior.dimension)
         checks.shape("arms", features, expected, "(…, K, d)")
-        if features.shape[-2] == 0:
+        if n_arms == 0:
             raise ValueError("arms must hold at least one arm, got none")
         return features
 

@@ -49,6 +49,7 @@ class RunningEstimate:
             self._anchor()
         self._bias = np.empty_like(self._moment)
         self._pull = np.empty_like(self._moment)
+        self._pulled = False
         self.move(prior.bias)
         self._surprise = np.zeros(self._size)
         if prior.learns_noise and statistics is not None:
@@ -106,6 +107,7 @@ class RunningEstimate:
             np.multiply(self._regularization[:, 0], self._bias, out=self._pull)
         else:
             self._pull[:] = (self._regularization @ self._bias[..., None])[..., 0]
+        self._pulled = self._pulled or bool(bias.any())
 
     def face(self, n_arms: int) -> Outlook:
         """Prepare to read K arms a round. The outlook is filled by `read`, each time in place.
@@ -133,6 +135,7 @@ class RunningEstimate:
             self._inverse,
             self._ridge,
             self._pull,
+            self._pulled,
             arms,
             self._projections,
             self._predictions,

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import headstart
+from headstart.cli import data
 from headstart.cli.demo import demo
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
@@ -26,3 +27,4 @@ def main(
 
 
 app.command()(demo)
+app.add_typer(data.app, name="data")
