@@ -316,6 +316,12 @@ class RidgeEstimate:
             pull=np.sqrt(self.prior.strength) * np.asarray(bias_error, dtype=np.float64),
         )
 
+    def distance(self, parameter: ArrayLike) -> Floats:
+        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…): what a radius is held against."""
+        gap = checks.floats("parameter", parameter) - self.parameter
+        squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
     def contains(
         self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
     ) -> NDArray[np.bool_]:
@@ -324,15 +330,13 @@ class RidgeEstimate:
         The theorem has w* inside its own radius; it is read as an inequality on w.
         """
         w = checks.floats("parameter", parameter)
-        gap = w - self.parameter
-        distance = np.sqrt(np.maximum((gap * (self.precision @ gap[..., None])[..., 0]).sum(-1), 0))
         radius = confidence_radius(
             self.log_determinant,
             noise_scale=noise_scale,
             failure_probability=failure_probability,
             pull=self.prior.distance(w),
         )
-        return np.asarray(distance <= radius)
+        return np.asarray(self.distance(w) <= radius)
 
     def _arms(self, arms: ArrayLike) -> Floats:
         features = checks.floats("arms", arms)

@@ -165,6 +165,11 @@ class SettledRatings:
         users = self.law.embedding.users
         return np.stack([users[pool].mean(0) for pool in self.pools])
 
+    @property
+    def parameter_bound(self) -> float:
+        """S, the largest ‖w‖ of any user: what a radius that splits ‖h − w*‖ asks for."""
+        return float(np.linalg.norm(self.law.embedding.users, axis=1).max())
+
     def rewind(self) -> "SettledRatings":
         """The same pools from their first user on."""
         return SettledRatings(law=self.law, pools=self.pools)
