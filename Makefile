@@ -4,7 +4,7 @@ BIN := .venv/bin
 SETUP := .venv/installed
 BENCH := .venv-bench/installed
 
-.PHONY: demo test lint format bench lock clean
+.PHONY: demo test lint format bench league lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -21,6 +21,10 @@ lint: $(SETUP)
 format: $(SETUP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
+league: $(SETUP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.regret
 
 # Versions are locked with hashes; the package itself is installed from this folder.
 $(SETUP): requirements/dev.txt pyproject.toml

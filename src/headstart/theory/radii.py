@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart import ridge
 from headstart.ridge import RidgeEstimate, confidence_radius
 from headstart.theory.setting import Setting, warn_unless
 
@@ -58,13 +59,12 @@ def mixture_radius(
     Warns where the bias moves.
     """
     warn_unless(frozen_bias, "the mixture radius needs a bias that is fixed before the task begins")
-    noise = confidence_radius(
+    return ridge.mixture_radius(
         estimate.log_determinant,
         noise_scale=noise_scale,
         failure_probability=failure_probability,
-        pull=0.0,
+        pull=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
     )
-    return np.hypot(noise, estimate.prior.distance(np.asarray(parameter, dtype=np.float64)))
 
 
 def pooled_radius(
