@@ -132,6 +132,17 @@ def observe(
 
 
 @njit(cache=True, nogil=True)
+def surprise(
+    predictions: Floats, widths: Floats, choices: Integers, rewards: Floats, total: Floats
+) -> None:
+    """Add the surprise (y − xᵀŵ)²/(1 + ‖x‖²) of the chosen arms, as read before their rewards."""
+    for i in range(choices.shape[0]):
+        k = choices[i]
+        gap = rewards[i] - predictions[i, k]
+        total[i] += gap * gap / (1.0 + widths[i, k] ** 2)
+
+
+@njit(cache=True, nogil=True)
 def settle(
     gram: Floats, moment: Floats, energy: Floats, recent: Floats, earned: Floats, filled: int
 ) -> None:

@@ -4,7 +4,7 @@ Every array may carry leading axes `…`; what lies along them is independent.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -93,11 +93,15 @@ class Prior:
     """Where a task starts and how firmly it is held there: a bias h and a regularization Λ.
 
     Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes serves all of the bias's.
+    A regularization without leading axes serves all of the bias's. The
+    noise has scale s, (…), and that counts as much as this number of rounds, (…): ∞ where s is
+    given and not learned. Together they are a normal-inverse-gamma prior of w and s².
     """
 
     bias: Floats
     regularization: Floats
+    noise_scale: Floats = field(default_factory=lambda: np.ones(()))
+    noise_rounds: Floats = field(default_factory=lambda: np.full((), np.inf))
 
     def __post_init__(self) -> None:
         bias = checks.floats("bias", self.bias)
@@ -121,6 +125,16 @@ class Prior:
             )
         object.__setattr__(self, "bias", bias)
         object.__setattr__(self, "regularization", given)
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        for name in ("noise_scale", "noise_rounds"):
+            value = np.asarray(getattr(self, name), dtype=np.float64)
+            value = np.full(self.lead, value) if value.ndim == 0 else value
+            checks.shape(name, value, self.lead, "(…)")
+            if not (value >= 0).all():
+                raise ValueError(f"{name} must be at least 0, got {value.min()}")
+            object.__setattr__(self, name, value)
 
     @classmethod
     def zero(
@@ -169,6 +183,25 @@ class Prior:
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.pull(gap)).sum(-1), 0.0)))
 
+    @cached_property
+    def learns_noise(self) -> bool:
+        """Whether any noise scale moves with the task's rewards."""
+        return bool(np.isfinite(self.noise_rounds).any())
+
+    def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
+        """The noise scale after T rounds, (…): s_T² = (n₀s² + surprise) / (n₀ + T).
+
+        Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and
+        any scale makes the same choices.
+        """
+        if not self.learns_noise:
+            return self.noise_scale
+        known = np.isinf(self.noise_rounds)
+        weight = np.where(known, 0.0, self.noise_rounds)
+        total = weight * self.noise_scale**2 + surprise
+        scale = np.sqrt(total / np.maximum(weight + rounds, 1.0))
+        return np.asarray(np.where(known | (scale <= 0.0), self.noise_scale, scale))
+
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
@@ -181,6 +214,7 @@ class Outlook:
     bias: Floats  # (…, d)
     strength: Floats  # (…), the largest eigenvalue of Λ
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
+    noise_scale: Floats  # (…), s: what the prior says of it, and the rewards since
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +262,23 @@ class RidgeEstimate:
         target = self.statistics.moment + self.prior.pull(self.prior.bias)
         return np.asarray(np.linalg.solve(self.precision, target[..., None])[..., 0])
 
+    @cached_property
+    def surprise(self) -> Floats:
+        """Σ (yₜ − xₜᵀŵₜ)²/(1 + ‖xₜ‖²), each prediction made before its reward, of shape (…).
+
+        It equals min over w of Σ(y − xᵀw)² + ‖w − h‖² in Λ's norm: s² times the chi-square of all
+        rewards under the prior.
+        """
+        w, data = self.parameter, self.statistics
+        fitted = (data.gram @ w[..., None])[..., 0]
+        residual = data.energy + (w * (fitted - 2.0 * data.moment)).sum(-1)
+        return np.asarray(np.maximum(residual, 0.0) + self.prior.distance(w) ** 2)
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The scale of the noise, prior and data together, of shape (…)."""
+        return self.prior.noise_after(self.surprise, self.statistics.count)
+
     def predict(self, arms: ArrayLike) -> Floats:
         """xᵀŵ for arms (…, K, d), of shape (…, K)."""
         return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
@@ -249,6 +300,7 @@ class RidgeEstimate:
             bias=self.prior.bias,
             strength=self.prior.strength,
             inverse=self.inverse,
+            noise_scale=self.noise_scale,
         )
 
     def radius(
@@ -295,3 +347,19 @@ def confidence_radius(
     """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + pull (Theorem 1), pull = ‖h − w*‖ in Λ's norm."""
     confidence = -2.0 * math.log(failure_probability)
     return np.asarray(noise_scale * np.sqrt(log_determinant + confidence) + pull)
+
+
+def mixture_radius(
+    log_determinant: Floats, *, noise_scale: float, failure_probability: float, pull: Floats | float
+) -> Floats:
+    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + pull²), for h and Λ fixed beforehand.
+
+    Both terms as in `confidence_radius`, joined as two sides of a right angle.
+    """
+    noise = confidence_radius(
+        log_determinant,
+        noise_scale=noise_scale,
+        failure_probability=failure_probability,
+        pull=0.0,
+    )
+    return np.asarray(np.hypot(noise, pull))

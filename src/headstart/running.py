@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
-from headstart.ridge import Outlook, Prior, TaskStatistics
+from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,6 +51,12 @@ class RunningEstimate:
         self._pull = np.empty_like(self._moment)
         self._pulled = False
         self.move(prior.bias)
+        self._surprise = np.zeros(self._size)
+        if prior.learns_noise and statistics is not None:
+            # From then on it is summed as rewards come: right for a bias that stands still.
+            self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
+        self._noise = np.array(prior.noise_scale)
+        self._learn_noise()
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -85,6 +91,11 @@ class RunningEstimate:
         return self._inverse.reshape(*self._prior.lead, *self._inverse.shape[1:])
 
     @property
+    def noise_scale(self) -> Floats:
+        """The scale of the noise, of shape (…), as it is kept."""
+        return self._noise
+
+    @property
     def log_determinant(self) -> Floats:
         """Log det(I + Λ⁻¹V), of shape (…), as it is kept."""
         return self._log_determinant.reshape(self._prior.lead)
@@ -115,6 +126,7 @@ class RunningEstimate:
             bias=self._bias.reshape(*lead, dimension),
             strength=self._prior.strength,
             inverse=self.inverse,
+            noise_scale=self._noise,
         )
 
     def read(self, arms: Floats) -> None:
@@ -132,6 +144,8 @@ class RunningEstimate:
 
     def observe_choice(self, arms: Floats, choices: Integers, rewards: Floats) -> None:
         """Learn the rewards (R,) of choices (R,) among the arms just read, without a product."""
+        if self._prior.learns_noise:
+            kernels.surprise(self._predictions, self._widths, choices, rewards, self._surprise)
         worst = kernels.observe(
             self._inverse,
             self._ridge,
@@ -147,6 +161,7 @@ class RunningEstimate:
         )
         self._observed += 1
         self._filled += 1
+        self._learn_noise()
         if self._filled == _SLOTS:
             self._settle()
         if worst > kernels.DRIFT_LIMIT:
@@ -155,10 +170,19 @@ class RunningEstimate:
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
         arms = features.reshape(self._size, 1, -1)
-        self._projections = np.empty_like(arms)
-        kernels.project(self._inverse, arms, self._projections)
+        if self._prior.learns_noise:
+            self.face(1)
+            self.read(arms)
+        else:
+            self._projections = np.empty_like(arms)
+            kernels.project(self._inverse, arms, self._projections)
         only = np.zeros(self._size, dtype=np.int64)
         self.observe_choice(arms, only, rewards.reshape(self._size))
+
+    def _learn_noise(self) -> None:
+        if self._prior.learns_noise:
+            surprise = self._surprise.reshape(self._prior.lead)
+            self._noise[...] = self._prior.noise_after(surprise, self._count + self._observed)
 
     def _settle(self) -> None:
         if self._filled:

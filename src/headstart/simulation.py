@@ -4,6 +4,7 @@ import os
 import zlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Self
 
 import numpy as np
@@ -18,6 +19,10 @@ from headstart.task import Task
 
 Floats = NDArray[np.float64]
 
+# The learners, or how to make them once the environment is settled: what the Oracle knows may be
+# drawn with the world.
+Contestants = Sequence[Learner | Optimal] | Callable[[Environment], Sequence[Learner | Optimal]]
+
 # Told how many of how many (task, learner) pairs are done.
 Progress = Callable[[int, int], None]
 
@@ -25,13 +30,15 @@ Progress = Callable[[int, int], None]
 # projections is where, as measured, misses of the cache and calls from Python cost least together.
 _CHUNK_BYTES = 3_000_000
 
-# Random streams: the first number of a spawn key says whose it is.
+# Random streams: the first number of a spawn key says whose it is, and for a task the second
+# whether it trains or tests, so that tests are the same whatever the number of training tasks.
 _WORLD, _TASK, _LEARNER = 0, 1, 2
+_TRAINING, _TEST = 0, 1
 
 
 def simulate(
     environment: Environment,
-    learners: Sequence[Learner | Optimal],
+    learners: Contestants,
     *,
     n_tasks: int,
     horizon: int,
@@ -49,14 +56,14 @@ def simulate(
     """
     n = checks.count("n_tasks", n_tasks)
     run = _Run(environment, learners, horizon, replications, seed, workers)
-    return run.play(n_training=n, n_test=0, progress=progress)
+    return run.play(n_training=n, sizes=(), n_test=0, progress=progress)
 
 
 def evaluate(
     environment: Environment,
-    learners: Sequence[Learner | Optimal],
+    learners: Contestants,
     *,
-    n_training_tasks: int = 10,
+    n_training_tasks: int | Sequence[int] = 10,
     n_test_tasks: int = 10,
     horizon: int,
     replications: int = 1,
@@ -66,12 +73,27 @@ def evaluate(
 ) -> xr.Dataset:
     """The paper's protocol: train on N tasks, then play M test tasks, each from the same memory.
 
-    Returns what `simulate` does, for the test tasks only. No test task learns from another.
+    Returns what `simulate` does, for the test tasks only. No test task learns from another. With
+    several N the same tests are played from the memory after each, along a dimension `trained`;
+    the numbers at one N are those of that N alone.
     """
-    n = checks.count("n_training_tasks", n_training_tasks, least=0)
-    m = checks.count("n_test_tasks", n_test_tasks)
+    several = isinstance(n_training_tasks, Sequence)
+    given = n_training_tasks if isinstance(n_training_tasks, Sequence) else [n_training_tasks]
+    sizes = [checks.count("n_training_tasks", n, least=0) for n in given]
+    if len(set(sizes)) < max(len(sizes), 1):
+        raise ValueError(f"n_training_tasks must be one or more different numbers, got {sizes}")
+    n, m = max(sizes), checks.count("n_test_tasks", n_test_tasks)
     run = _Run(environment, learners, horizon, replications, seed, workers)
-    return run.play(n_training=n, n_test=m, progress=progress).isel(task=slice(n, None))
+    played = run.play(n_training=n, sizes=sizes, n_test=m, progress=progress)
+    numbers = np.arange(1, m + 1) if several else np.arange(n + 1, n + m + 1)
+    tests = [
+        played.isel(task=slice(start, start + m)).assign_coords(task=numbers)
+        for start in range(n, n + m * len(sizes), m)
+    ]
+    if not several:
+        return tests[0]
+    joined = xr.concat(tests, xr.Variable("trained", sizes), coords="minimal", compat="equals")
+    return joined.transpose("learner", "trained", ...)
 
 
 class _Run:
@@ -80,47 +102,67 @@ class _Run:
     def __init__(
         self,
         environment: Environment,
-        learners: Sequence[Learner | Optimal],
+        learners: Contestants,
         horizon: int,
         replications: int,
         seed: int,
         workers: int | None,
     ) -> None:
-        self._learners = _check_learners(learners)
+        known = learners if callable(learners) else _check_learners(learners)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
-        self._workers = _cores() if workers is None else checks.count("workers", workers)
+        self._workers = cores() if workers is None else checks.count("workers", workers)
         self._dimension = checks.count("the environment's dimension", environment.dimension)
         if isinstance(environment, World):
             environment = environment.settle(self._replications, self._rng(_WORLD))
         self._environment = environment
+        self._learners = _check_learners(known(environment)) if callable(known) else known
 
-    def play(self, *, n_training: int, n_test: int, progress: Progress | None) -> xr.Dataset:
-        """Train, then test; keep everything."""
-        n_tasks = n_training + n_test
+    def play(
+        self, *, n_training: int, sizes: Sequence[int], n_test: int, progress: Progress | None
+    ) -> xr.Dataset:
+        """Train; then test from the memory after each of the sizes; keep everything, in order."""
+        n_tasks = n_training + n_test * len(sizes)
+        steps = count(1)
         shape = (len(self._learners), self._replications, n_tasks, self._horizon)
         self._choice = np.empty(shape, dtype=np.int32)
         self._reward, self._regret = np.empty(shape), np.empty(shape)
         lead = (self._replications,)
         memories = [begin(learner, self._dimension, lead) for learner in self._learners]
+        memory_after = {}
+
+        def meet(drawn: tuple[Task, list[Floats]], memories: list[Memory], j: int) -> list[Memory]:
+            learned = []
+            for i, (learner, luck) in enumerate(zip(self._learners, drawn[1], strict=True)):
+                learned.append(self._step(workers, drawn[0], learner, memories[i], luck, (i, j)))
+                if progress is not None:
+                    progress(next(steps), n_tasks * len(self._learners))
+            return learned
+
         # Products of our sizes are too small for BLAS to share between threads.
         with threadpool_limits(1, "blas"), _Workers(self._workers) as workers:
-            for j in range(n_tasks):
-                # Test tasks are the same whatever the number of training tasks.
-                test = j >= n_training
-                key = (int(test), j - n_training if test else j)
-                rng = self._rng(_TASK, *key)
-                task = self._environment.sample(self._horizon, self._replications, rng)
-                _check_task(task, lead, self._horizon, self._dimension)
-                for i, learner in enumerate(self._learners):
-                    rng = self._rng(_LEARNER, zlib.crc32(learner.name.encode()), *key)
-                    uniforms = draw_uniforms(task, learner, rng)
-                    learned = self._step(workers, task, learner, memories[i], uniforms, (i, j))
-                    memories[i] = memories[i] if test else learned
-                    if progress is not None:
-                        progress(j * len(self._learners) + i + 1, n_tasks * len(self._learners))
+            for j in range(n_training):
+                if j in sizes:
+                    memory_after[j] = memories
+                memories = meet(self._draw(_TRAINING, j), memories, j)
+            memory_after[n_training] = memories
+            for m in range(n_test):
+                drawn = self._draw(_TEST, m)
+                for k, size in enumerate(sizes):
+                    meet(drawn, memory_after[size], n_training + k * n_test + m)
         return self._dataset(n_tasks)
+
+    def _draw(self, kind: int, number: int) -> tuple[Task, list[Floats]]:
+        """A task in every replication, and every learner's luck in it."""
+        rng = self._rng(_TASK, kind, number)
+        task = self._environment.sample(self._horizon, self._replications, rng)
+        _check_task(task, (self._replications,), self._horizon, self._dimension)
+        lucks = []
+        for learner in self._learners:
+            rng = self._rng(_LEARNER, zlib.crc32(learner.name.encode()), kind, number)
+            lucks.append(draw_uniforms(task, learner, rng))
+        return task, lucks
 
     def _step(
         self,
@@ -214,7 +256,8 @@ def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int)
         )
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -31,6 +31,7 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"regularization": MATRIX},
     ],
     "Average": LEARNING,
+    "Hierarchical": [{"covariance": "full"}, {"intercept": True}],
     "Pooled": LEARNING,
 }
 PRIORS: dict[str, PriorEstimator] = instances(priors, PriorEstimator, SETTINGS)

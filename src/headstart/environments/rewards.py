@@ -1,41 +1,60 @@
 """How utilities xᵀw become rewards: as they are, or as 0/1 to the winner of a noisy contest."""
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
 
 Floats = NDArray[np.float64]
+Mode = Literal["winner", "linear"]
+Shift = Literal["round", "none"]
 
 MODES = ("linear", "winner")
+SHIFTS = ("none", "round")
 
 
 def pay(
-    utilities: Floats, *, mode: str, noise_scale: float, rng: np.random.Generator
+    utilities: Floats,
+    *,
+    mode: Mode,
+    shift: Shift | None = None,
+    noise_scale: float,
+    rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
-    """The rewards (…, K) of utilities (…, K), and their means."""
+    """The rewards (…, K) of utilities (…, K), and their means.
+
+    Before the noise, the shift "round" brings each round's utilities to [0, 1]. None is the paper's
+    choice: "round" for the winner, as in its plots, "none" for linear, as in its theory.
+    """
     noise = noise_scale * rng.standard_normal(utilities.shape)
+    if shift == "round" or (shift is None and mode == "winner"):
+        utilities = _shifted(utilities)
     if mode == "linear":
         return utilities + noise, utilities
     return _winner(utilities, noise, noise_scale)
 
 
+def _shifted(utilities: Floats) -> Floats:
+    """Min–max over the round's arms: the worst at 0, the best at 1; all at 0 where they tie."""
+    low = utilities.min(-1, keepdims=True)
+    span = utilities.max(-1, keepdims=True) - low
+    return np.asarray((utilities - low) / np.where(span > 0, span, 1.0))
+
+
 def _winner(utilities: Floats, noise: Floats, noise_scale: float) -> tuple[Floats, Floats]:
     """The paper's synthetic reward: 1 to the arm that is best after noise, 0 to the others.
 
-    Utilities are first brought to [0, 1] over the round's arms. The paper's noise has mean 0.5,
-    which cannot matter to a winner.
+    The paper's noise has mean 0.5, which cannot matter to a winner.
     """
-    low = utilities.min(-1, keepdims=True)
-    span = utilities.max(-1, keepdims=True) - low
-    shifted = (utilities - low) / np.where(span > 0, span, 1.0)
-    rewards = _indicator(shifted + noise)
+    rewards = _indicator(utilities + noise)
     if noise_scale == 0:
         return rewards, rewards
-    flat = (shifted / noise_scale).reshape(-1, shifted.shape[-1])
+    flat = (utilities / noise_scale).reshape(-1, utilities.shape[-1])
     means = np.empty_like(flat)
     kernels.win_probabilities(flat, means)
-    return rewards, means.reshape(shifted.shape)
+    return rewards, means.reshape(utilities.shape)
 
 
 def _indicator(values: Floats) -> Floats:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from headstart import checks
+from headstart.policies.noise import noise_scale
 from headstart.ridge import Outlook
 
 Floats = NDArray[np.float64]
@@ -14,13 +15,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Thompson:
-    """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) a round."""
+    """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) a round.
 
-    noise_scale: float = 1.0
+    R is the prior's noise scale, learned or not, unless `noise_scale` is given.
+    """
+
+    noise_scale: float | None = None
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        checks.nonnegative("noise_scale", self.noise_scale)
+        if self.noise_scale is not None:
+            checks.nonnegative("noise_scale", self.noise_scale)
         checks.nonnegative("scale", self.scale)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
@@ -36,4 +41,5 @@ class Thompson:
         factor = np.linalg.cholesky(outlook.inverse)
         turned = np.linalg.solve(factor.mT, normals[..., None])
         noise = (outlook.projections @ turned)[..., 0]
-        return np.asarray(outlook.predictions + self.scale * self.noise_scale * noise)
+        size = self.scale * noise_scale(outlook, self.noise_scale)
+        return np.asarray(outlook.predictions + size[..., None] * noise)

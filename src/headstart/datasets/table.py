@@ -1,0 +1,172 @@
+"""RatingTable: who rated what and how, one row a rating."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from headstart import checks
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RatingTable:
+    """Ratings (n,) of items (n,) by users (n,), each pair at most once.
+
+    `users` and `items` count from 0 without gaps and stand for `user_names` and `item_names`,
+    which are sorted. `source` says where the rows came from, for errors.
+    """
+
+    users: Integers
+    items: Integers
+    ratings: Floats
+    user_names: NDArray[Any]
+    item_names: NDArray[Any]
+    source: str
+
+    @classmethod
+    def from_columns(
+        cls,
+        users: NDArray[Any],
+        items: NDArray[Any],
+        ratings: NDArray[Any],
+        *,
+        source: str,
+        row: str = "row",
+        first: int = 0,
+    ) -> "RatingTable":
+        """Check three columns and number the names.
+
+        An error names the source and the place: "row" 0, 1, …, or "line" 2, 3, … after a header.
+        """
+
+        def refuse(index: int, problem: str) -> ValueError:
+            return ValueError(f"{source}, {row} {first + index}: {problem}")
+
+        if not len(users) == len(items) == len(ratings):
+            sizes = (len(users), len(items), len(ratings))
+            raise ValueError(f"{source} must hold as many users as items and ratings, got {sizes}")
+        if len(ratings) == 0:
+            raise ValueError(f"{source} must hold at least one rating, got none")
+        for name, column in (("user", users), ("item", items)):
+            empty = _missing(column)
+            if empty.any():
+                raise refuse(int(empty.argmax()), f"the {name} must not be empty")
+        values = _numbers(ratings)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            index = int(bad.argmax())
+            raise refuse(index, f"the rating must be a finite number, got {ratings[index]!r}")
+        user_names, user_codes = _numbered(users, f"{source}: users")
+        item_names, item_codes = _numbered(items, f"{source}: items")
+        pairs = user_codes * len(item_names) + item_codes
+        order = np.argsort(pairs, kind="stable")
+        again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
+        if len(again):
+            second = int(order[again + 1].min())
+            earlier = int(np.flatnonzero(pairs == pairs[second])[0])
+            raise refuse(
+                second,
+                f"user {users[second]} rated item {items[second]} already in {row} "
+                f"{first + earlier}; expected one rating a pair (add or average them beforehand)",
+            )
+        return cls(
+            users=user_codes,
+            items=item_codes,
+            ratings=values,
+            user_names=user_names,
+            item_names=item_names,
+            source=source,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many users, how many items."""
+        return len(self.user_names), len(self.item_names)
+
+    def __len__(self) -> int:
+        """How many ratings."""
+        return len(self.ratings)
+
+    def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
+        """The ratings as a sparse matrix, users by items."""
+        return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
+
+    def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
+        """Keep items with enough ratings, then users with enough ratings of those; once, with ≥.
+
+        Once, as the paper does: afterwards an item may be left with fewer ratings than asked for.
+        """
+        return _filtered(
+            self,
+            checks.count("min_item_ratings", item_ratings, least=0),
+            checks.count("min_user_ratings", user_ratings, least=0),
+        )
+
+    def _where(self, keep: NDArray[np.bool_]) -> "RatingTable":
+        users, user_codes = np.unique(self.users[keep], return_inverse=True)
+        items, item_codes = np.unique(self.items[keep], return_inverse=True)
+        return RatingTable(
+            users=user_codes,
+            items=item_codes,
+            ratings=self.ratings[keep],
+            user_names=self.user_names[users],
+            item_names=self.item_names[items],
+            source=self.source,
+        )
+
+
+# A study builds many environments on one table.
+@lru_cache(maxsize=8)
+def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> RatingTable:
+    keep = np.bincount(table.items)[table.items] >= item_ratings
+    often = np.bincount(table.users[keep], minlength=table.shape[0]) >= user_ratings
+    keep &= often[table.users]
+    if not keep.any():
+        raise ValueError(
+            f"{table.source} must leave some ratings after the filter, got none of {len(table)} "
+            f"with min_item_ratings={item_ratings} and min_user_ratings={user_ratings}"
+        )
+    return table._where(keep)
+
+
+def _numbers(column: NDArray[Any]) -> Floats:
+    """The column as numbers; NaN where it holds none."""
+    try:
+        return np.array(column, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.array([_number(value) for value in column], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    if column.dtype.kind == "f":
+        return np.asarray(np.isnan(column))
+    if column.dtype.kind == "O":
+        nameless = [value is None or value == "" or _is_nan(value) for value in column]
+        return np.array(nameless, dtype=np.bool_)
+    return np.asarray(column == "") if column.dtype.kind == "U" else np.zeros(len(column), bool)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _numbered(column: NDArray[Any], what: str) -> tuple[NDArray[Any], Integers]:
+    try:
+        names, codes = np.unique(column, return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"{what} must all be numbers or all be text, got a mixture") from error
+    return names, np.asarray(codes, dtype=np.int64)

@@ -1,0 +1,183 @@
+"""Analysis: paired differences with intervals, and rules that turn them into outcomes.
+
+All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is the reward
+that OPT earns more, so it orders learners as the expected reward does, with less noise. Intervals
+are Student's t over replications, of differences within a replication.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from scipy import stats
+
+Floats = NDArray[np.float64]
+
+Outcome = Literal["holds", "fails", "undecided"]
+
+CONFIDENCE = 0.95
+
+# Two learners are about equal when the whole interval of their difference lies within this share
+# of the second one's regret.
+MARGIN = 0.05
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over replications, its standard error and its 95 % interval."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
+    replications: int
+
+
+def interval(values: Floats) -> Interval:
+    """Student's t interval for the mean of values (R,)."""
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"an interval needs at least 2 replications, got {n}")
+    mean = float(values.mean())
+    error = float(values.std(ddof=1) / np.sqrt(n))
+    reach = error * float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))
+    return Interval(mean, error, mean - reach, mean + reach, n)
+
+
+def totals(results: xr.Dataset, variable: str = "regret") -> xr.DataArray:
+    """A variable summed over rounds (and tasks): (learner, regularization, …, replication)."""
+    every = [name for name in ("task", "round") if name in results.dims]
+    return results[variable].sum(every)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule says of one study: the outcome and the difference that it follows from."""
+
+    outcome: Outcome
+    difference: Interval
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison: a learner at a regularization, or at its best one (None)."""
+
+    learner: str
+    regularization: float | None
+
+    def __str__(self) -> str:
+        at = "best λ" if self.regularization is None else f"λ = {self.regularization:g}"
+        return f"{self.learner} ({at})"
+
+
+class Rule(Protocol):
+    """A claim's test: from the regrets (learner, regularization, replication) of a study."""
+
+    def judge(self, regrets: xr.DataArray) -> Judgement:
+        """The outcome and its difference."""
+        ...
+
+
+@dataclass(frozen=True)
+class Lower:
+    """The first side's regret is below the second's: the interval of first − second is below 0."""
+
+    first: Side
+    second: Side
+
+    def judge(self, regrets: xr.DataArray) -> Judgement:
+        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
+        difference = interval(_values(regrets, self.first) - _values(regrets, self.second))
+        return Judgement(_below_zero(difference), difference)
+
+
+@dataclass(frozen=True)
+class Nearer:
+    """The learner's regret is nearer to the target's at the larger λ: the gap's change is below 0.
+
+    The gap is what the learner's mean regret exceeds the target's by, taken without its sign.
+    """
+
+    learner: str
+    target: str
+    small: float
+    large: float
+
+    def judge(self, regrets: xr.DataArray) -> Judgement:
+        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
+        change = 0.0
+        for value, sign in ((self.large, 1.0), (self.small, -1.0)):
+            gap = _values(regrets, Side(self.learner, value)) - _values(
+                regrets, Side(self.target, value)
+            )
+            change = change + sign * np.sign(gap.mean()) * gap
+        difference = interval(np.asarray(change))
+        return Judgement(_below_zero(difference), difference)
+
+
+@dataclass(frozen=True)
+class AboutEqual:
+    """The two sides' regrets differ by less than 5 % of the second's, with the whole interval."""
+
+    first: Side
+    second: Side
+
+    def judge(self, regrets: xr.DataArray) -> Judgement:
+        """Holds inside the margin, fails outside of it, undecided across its edge."""
+        second = _values(regrets, self.second)
+        difference = interval(_values(regrets, self.first) - second)
+        margin = MARGIN * float(second.mean())
+        note = f"margin ±{margin:.3g}"
+        if -margin < difference.low and difference.high < margin:
+            return Judgement("holds", difference, note)
+        if difference.low > margin or difference.high < -margin:
+            return Judgement("fails", difference, note)
+        return Judgement("undecided", difference, note)
+
+
+def _below_zero(difference: Interval) -> Outcome:
+    if difference.high < 0:
+        return "holds"
+    return "fails" if difference.low > 0 else "undecided"
+
+
+def _values(regrets: xr.DataArray, side: Side) -> Floats:
+    """One side's regrets, (R,)."""
+    of = regrets.sel(learner=side.learner)
+    if side.regularization is None:
+        best = of.mean("replication").argmin("regularization")
+        return np.asarray(of.isel(regularization=best).to_numpy())
+    return np.asarray(of.sel(regularization=side.regularization, method="nearest").to_numpy())
+
+
+Verdict = Literal["reproduced", "reproduced under another reading", "not reproduced"]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim under every reading: the first is the main one."""
+
+    claim: str
+    judgements: Mapping[str, Judgement]
+
+    @property
+    def main(self) -> Judgement:
+        """The judgement under the main reading."""
+        return next(iter(self.judgements.values()))
+
+    @property
+    def holds_under(self) -> list[str]:
+        """The other readings under which it holds."""
+        others = list(self.judgements.items())[1:]
+        return [reading for reading, judgement in others if judgement.outcome == "holds"]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Reproduced if it holds under the main reading; else under which it does, if any."""
+        if self.main.outcome == "holds":
+            return "reproduced"
+        return "reproduced under another reading" if self.holds_under else "not reproduced"

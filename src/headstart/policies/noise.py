@@ -1,0 +1,13 @@
+"""Which noise scale a policy goes by."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.ridge import Outlook
+
+Floats = NDArray[np.float64]
+
+
+def noise_scale(outlook: Outlook, given: float | None) -> Floats:
+    """The policy's own scale if it was given one, else the prior's."""
+    return outlook.noise_scale if given is None else np.asarray(given, dtype=np.float64)

@@ -1,0 +1,145 @@
+"""Hierarchical: the prior that tunes itself."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import checks
+from headstart.interfaces import Memory
+from headstart.priors import _quadrature
+from headstart.priors._covariance import Window
+from headstart.priors._quadrature import LAMBDAS, RHOS
+from headstart.priors._reml import Posterior, Sums
+from headstart.ridge import Prior, TaskStatistics
+
+Floats = NDArray[np.float64]
+
+# Before any reward: ITL's λ, relative to the features' mean square once that is known.
+_COLD = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """The fitted variances, (…) each: noise s², between tasks τ², of their mean about zero κ²."""
+
+    noise: Floats
+    task: Floats
+    mean: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchical:
+    """Tasks w ~ N(h, Σ₀) with h ~ N(0, κ²I) and noise s², everything learned from completed tasks.
+
+    The next task starts from N(h, Σ₀ + S̄), the posterior of its parameter, and takes the noise
+    scale along. λ = s²/τ² and ρ = s²/κ² are averaged over their posterior on a grid rather than
+    set to their most likely values, so that few tasks do not make it overconfident. The bias
+    stands still within a task: refreshing it with the task's own rewards gives the same estimates.
+
+    `covariance` is "isotropic", Σ₀ = τ²I, with a memory of constant size; or "full", for tasks that
+    differ along few directions, fitted to the latest 64 tasks once there are five. With
+    `intercept` the last feature is the constant 1 and its coefficient an offset of the rewards,
+    brought to the scale of the other features.
+    """
+
+    covariance: Literal["isotropic", "full"] = "isotropic"
+    intercept: bool = False
+
+    def __post_init__(self) -> None:
+        checks.one_of("covariance", self.covariance, ("isotropic", "full"))
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The sums over no task, and no unit of λ yet."""
+        memory = {"unit": np.zeros(lead)}
+        memory |= Sums.zeros(dimension, len(LAMBDAS), lead).as_memory()
+        if self.covariance == "full":
+            memory |= Window.zeros(dimension, lead).as_memory()
+        return memory
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Add the task to the sums of every λ. The first task with features sets λ's unit."""
+        unit = self._unit(memory, task)
+        scaled = self._scale(task, unit)
+        sums = Sums.of(memory).plus(scaled, _quadrature.grid(unit))
+        after = {"unit": unit} | sums.as_memory()
+        if self.covariance == "full":
+            fitted = self.components(after)
+            after |= Window.of(memory).plus(scaled, fitted.task, fitted.mean, fitted.noise)
+        return after
+
+    def prior(self, memory: Memory) -> Prior:
+        """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward."""
+        posterior, weights = self._posterior(memory)
+        bias, covariance = posterior.moments(weights)
+        noise = (weights * posterior.noise_variance).sum((-2, -1))
+        if self.covariance == "full":
+            kappa = self._components(memory, posterior, weights).mean
+            bias, covariance, noise = Window.of(memory).refine(bias, covariance, noise, kappa)
+        known = noise > 0.0
+        unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
+        blank = np.eye(bias.shape[-1]) / (_COLD * unit)[..., None, None]
+        covariance = np.where(known[..., None, None], covariance, blank)
+        scale = np.where(known, noise, 1.0)
+        precision = scale[..., None, None] * np.linalg.inv(covariance)
+        # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
+        own = self._units(memory["unit"], bias.shape[-1])
+        precision /= own[..., :, None] * own[..., None, :]
+        return Prior(
+            own * bias,
+            (precision + precision.mT) / 2.0,
+            noise_scale=np.sqrt(scale),
+            noise_rounds=np.where(known, memory["count"], 0.0),
+        )
+
+    def follow(self, memory: Memory) -> None:
+        """It stands still: freezing it for the task equals refreshing it every round."""
+        return
+
+    def components(self, memory: Memory) -> Components:
+        """The fitted variances: posterior means on the logarithmic scale; 0 before any reward."""
+        return self._components(memory, *self._posterior(memory))
+
+    def _components(self, memory: Memory, posterior: Posterior, weights: Floats) -> Components:
+        unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
+        noise = posterior.noise_variance
+        known = noise > 0.0
+        logarithm = np.log(np.where(known, noise, 1.0))
+
+        def mean(divisor: Floats | float) -> Floats:
+            average = np.exp((weights * (logarithm - np.log(divisor))).sum((-2, -1)))
+            return np.asarray(np.where(known.all((-2, -1)), average, 0.0))
+
+        task, about = mean(LAMBDAS[:, None]), mean(RHOS)
+        return Components(noise=mean(1.0), task=task / unit, mean=about / unit)
+
+    def _posterior(self, memory: Memory) -> tuple[Posterior, Floats]:
+        grid = _quadrature.grid(memory["unit"])
+        posterior = Posterior(Sums.of(memory), grid, RHOS / LAMBDAS[:, None])
+        return posterior, _quadrature.weights(posterior.deviance)
+
+    def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
+        """The mean of ‖x‖² over the first task that has features, (…); 0 before it."""
+        diagonal = np.diagonal(task.gram, axis1=-2, axis2=-1)
+        square = (diagonal[..., :-1] if self.intercept else diagonal).sum(-1)
+        return np.where(memory["unit"] > 0.0, memory["unit"], square / np.maximum(task.count, 1.0))
+
+    def _units(self, unit: Floats, dimension: int) -> Floats:
+        """The diagonal of D, (…, d): the constant feature counts as large as the others' norm."""
+        units = np.ones((*unit.shape, dimension))
+        if self.intercept:
+            units[..., -1] = np.sqrt(np.where(unit > 0.0, unit, 1.0))
+        return units
+
+    def _scale(self, task: TaskStatistics, unit: Floats) -> TaskStatistics:
+        """The statistics of Dx."""
+        if not self.intercept:
+            return task
+        own = self._units(unit, task.dimension)
+        return TaskStatistics(
+            gram=own[..., :, None] * task.gram * own[..., None, :],
+            moment=own * task.moment,
+            count=task.count,
+            energy=task.energy,
+        )

@@ -1,0 +1,52 @@
+"""The priors that the hierarchical one is compared with."""
+
+import numpy as np
+import pytest
+from tests.priors.dense import Dense, draw, statistics
+
+from headstart.interfaces import Memory, PriorEstimator
+from headstart.priors import Average, FromVariance, KnownVariances, OneModel
+from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+
+DATA = draw(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
+
+
+def _learn(estimator: PriorEstimator, tasks: list[TaskStatistics]) -> Memory:
+    memory = estimator.empty(3)
+    for task in tasks:
+        memory = estimator.absorb(memory, task)
+    return memory
+
+
+def test_one_model_is_one_regression_over_everything() -> None:
+    *finished, current = statistics(DATA)
+    model = OneModel(regularization=0.7)
+    estimate = RidgeEstimate(current, model.prior(_learn(model, finished)))
+    x, y = (np.concatenate(part) for part in zip(*DATA, strict=True))
+    everything = TaskStatistics.from_data(x, y)
+    expected = RidgeEstimate(everything, Prior.zero(3, regularization=0.7))
+    np.testing.assert_allclose(estimate.parameter, expected.parameter, rtol=1e-10)
+    np.testing.assert_allclose(estimate.inverse, expected.inverse, rtol=1e-10)
+
+
+def test_known_variances_give_the_posterior() -> None:
+    told = KnownVariances(noise_variance=0.3, task_variance=0.6, mean_variance=2.0)
+    *finished, current = statistics(DATA)
+    estimate = RidgeEstimate(current, told.prior(_learn(told, finished)))
+    expected, covariance = Dense(DATA, 0.3, 0.6 * np.eye(3), 2.0).last_task()
+    np.testing.assert_allclose(estimate.parameter, expected, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(0.3 * estimate.inverse, covariance, rtol=1e-9, atol=1e-10)
+    assert estimate.noise_scale == pytest.approx(np.sqrt(0.3))
+
+
+def test_lambda_from_variance_is_the_papers() -> None:
+    tasks = [task for task in statistics(DATA) if task.count > 0]
+    estimator = FromVariance(bias=Average(regularization=5.0, within_task=False))
+    assert estimator.prior(_learn(estimator, tasks[:1])).regularization == 5.0
+    prior = estimator.prior(_learn(estimator, statistics(DATA)))
+    ridges = [RidgeEstimate(t, Prior.zero(3, regularization=1.0)).parameter for t in tasks]
+    horizon = np.mean([task.count for task in tasks])
+    average = np.average(ridges, axis=0, weights=[task.count for task in tasks])
+    variance = np.mean([((ridge - average) ** 2).sum() for ridge in ridges])
+    np.testing.assert_allclose(prior.bias, average, rtol=1e-10)
+    np.testing.assert_allclose(prior.regularization, 1.0 / (horizon * variance), rtol=1e-9)

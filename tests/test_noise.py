@@ -1,0 +1,121 @@
+"""The noise scale that a prior hands to a task, and what the task's rewards make of it."""
+
+import numpy as np
+import pytest
+
+from headstart.policies import OFUL, Credible, Thompson
+from headstart.ridge import Prior, RidgeEstimate, TaskStatistics, confidence_radius, mixture_radius
+from headstart.running import RunningEstimate
+
+
+def _prior(rng: np.random.Generator, lead: tuple[int, ...], rounds: float) -> Prior:
+    root = rng.standard_normal((*lead, 3, 3))
+    return Prior(
+        rng.standard_normal((*lead, 3)),
+        root @ root.mT + np.eye(3),
+        noise_scale=np.asarray(1.0 + rng.random(lead)),
+        noise_rounds=np.full(lead, rounds),
+    )
+
+
+@pytest.mark.parametrize("rounds", [0.0, 7.0, np.inf])
+def test_running_noise_is_that_of_the_statistics(rounds: float) -> None:
+    rng = np.random.default_rng(0)
+    prior = _prior(rng, (2,), rounds)
+    x, y = rng.standard_normal((2, 9, 3)), rng.standard_normal((2, 9))
+    start = TaskStatistics.from_data(x[:, :4], y[:, :4])
+    running, resumed = RunningEstimate(prior), RunningEstimate(prior, start)
+    for t in range(9):
+        row = np.ascontiguousarray(x[:, t]), np.ascontiguousarray(y[:, t])
+        running.observe(*row)
+        if t >= 4:
+            resumed.observe(*row)
+    expected = RidgeEstimate(TaskStatistics.from_data(x, y), prior).noise_scale
+    np.testing.assert_allclose(running.noise_scale, expected, rtol=1e-10)
+    np.testing.assert_allclose(resumed.noise_scale, expected, rtol=1e-10)
+
+
+def test_surprise_by_hand() -> None:
+    # One round of x = 2, y = 3 from h = 1, λ = 4: the reward was expected at 2 with f = 1 + 4/4.
+    data = TaskStatistics.from_data(np.array([[2.0]]), np.array([3.0]))
+    estimate = RidgeEstimate(data, Prior(np.ones(1), np.array(4.0)))
+    assert estimate.surprise == pytest.approx(0.5)
+    assert estimate.noise_scale == 1.0
+
+
+def test_noise_of_known_and_unknown_scale() -> None:
+    data = TaskStatistics.from_data(np.array([[2.0]]), np.array([3.0]))
+    prior = Prior(np.ones(1), np.array(4.0), np.array(2.0), np.array(3.0))
+    # (3·2² + ½) / (3 + 1)
+    assert RidgeEstimate(data, prior).noise_scale == pytest.approx(np.sqrt(12.5 / 4))
+
+
+@pytest.mark.parametrize("name", ["noise_scale", "noise_rounds"])
+def test_negative_noise_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must be at least 0, got -1.0"):
+        Prior(np.ones(1), np.array(4.0), **{name: np.array(-1.0)})
+
+
+def test_credible_bounds_by_hand() -> None:
+    rng = np.random.default_rng(1)
+    prior = _prior(rng, (), np.inf)
+    outlook = RidgeEstimate(TaskStatistics.zeros(3), prior).read(rng.standard_normal((4, 3)))
+    nothing = np.empty(0)
+    learned = outlook.predictions + 2.0 * prior.noise_scale * outlook.widths
+    given = outlook.predictions + 2.0 * 0.3 * outlook.widths
+    np.testing.assert_allclose(Credible(z=2.0).scores(outlook, nothing), learned)
+    np.testing.assert_allclose(Credible(z=2.0, noise_scale=0.3).scores(outlook, nothing), given)
+
+
+def test_thompson_draws_with_the_learned_noise() -> None:
+    rng = np.random.default_rng(2)
+    prior = _prior(rng, (2,), 5.0)
+    arms, luck = rng.standard_normal((2, 4, 3)), rng.random((2, 3))
+    outlook = RidgeEstimate(TaskStatistics.zeros(3, (2,)), prior).read(arms)
+    learned = Thompson().scores(outlook, luck) - outlook.predictions
+    unit = Thompson(noise_scale=1.0).scores(outlook, luck) - outlook.predictions
+    np.testing.assert_allclose(learned, prior.noise_scale[:, None] * unit, rtol=1e-10)
+
+
+def test_mixture_radius_is_the_hypotenuse() -> None:
+    settings = {"noise_scale": 0.7, "failure_probability": 0.1}
+    growth, pull = np.array([0.0, 3.0]), np.array([0.5, 2.0])
+    noise = confidence_radius(growth, pull=0.0, **settings)
+    mixed = mixture_radius(growth, pull=pull, **settings)
+    np.testing.assert_allclose(mixed**2, noise**2 + pull**2)
+    assert (mixed < confidence_radius(growth, pull=pull, **settings)).all()
+    rng = np.random.default_rng(3)
+    prior = _prior(rng, (), np.inf)
+    outlook = RidgeEstimate(TaskStatistics.zeros(3), prior).read(rng.standard_normal((4, 3)))
+    policies = [OFUL(bias_error=2.0, radius_of=kind) for kind in ("sum", "mixture")]
+    assert policies[1].radius(outlook) < policies[0].radius(outlook)
+
+
+def test_mixture_radius_covers() -> None:
+    # h and Λ fixed, adaptive design, all rounds at once: at δ = 0.1 at most a tenth may miss. Of
+    # 2,000 runs that is 200 ± 13; the prototype saw 7 %.
+    rng = np.random.default_rng(4)
+    runs, d, horizon = 2000, 3, 40
+    w = rng.standard_normal((runs, d))
+    prior = Prior(np.zeros((runs, d)), np.full(runs, 2.0))
+    estimate = RunningEstimate(prior)
+    missed = np.zeros(runs, dtype=bool)
+    gram = np.tile(2.0 * np.eye(d), (runs, 1, 1))
+    rows = np.arange(runs)
+    for _ in range(horizon):
+        arms = rng.standard_normal((runs, 4, d))
+        widths = ((arms @ estimate.inverse) * arms).sum(-1)
+        scores = (arms @ estimate.parameter[..., None])[..., 0] + 2.0 * np.sqrt(widths)
+        x = np.ascontiguousarray(arms[rows, scores.argmax(-1)])
+        estimate.observe(x, (x * w).sum(-1) + rng.standard_normal(runs))
+        gram += x[:, :, None] * x[:, None, :]
+        gap = estimate.parameter - w
+        distance = np.sqrt((gap * (gram @ gap[..., None])[..., 0]).sum(-1))
+        radius = mixture_radius(
+            estimate.log_determinant,
+            noise_scale=1.0,
+            failure_probability=0.1,
+            pull=prior.distance(w),
+        )
+        missed |= distance > radius
+    assert 0.01 < missed.mean() < 0.1
