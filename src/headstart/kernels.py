@@ -45,23 +45,39 @@ def read(
 
     `pulled` is false where Λh = 0 for everybody.
     """
-    replications, n_arms, dimension = arms.shape
-    for i in range(replications):
-        np.dot(arms[i], inverse[i], projections[i])
-        for k in range(n_arms):
-            prediction = 0.0
-            square = 0.0
+    for i in range(arms.shape[0]):
+        glance(inverse, ridge, pull, pulled, arms, projections, predictions, widths, i)
+
+
+# What follows takes whole arrays and an index, not slices: no reference counts, no aliasing, SIMD.
+@njit(inline="always", cache=True, nogil=True, fastmath=_FAST)
+def glance(
+    inverse: Floats,
+    ridge: Floats,
+    pull: Floats,
+    pulled: bool,
+    arms: Floats,
+    projections: Floats,
+    predictions: Floats,
+    widths: Floats,
+    i: int,
+) -> None:
+    """One replication of `read`."""
+    _, n_arms, dimension = arms.shape
+    np.dot(arms[i], inverse[i], projections[i])
+    for k in range(n_arms):
+        prediction = 0.0
+        square = 0.0
+        for a in range(dimension):
+            prediction += arms[i, k, a] * ridge[i, a]
+            square += arms[i, k, a] * projections[i, k, a]
+        if pulled:
             for a in range(dimension):
-                prediction += arms[i, k, a] * ridge[i, a]
-                square += arms[i, k, a] * projections[i, k, a]
-            if pulled:
-                for a in range(dimension):
-                    prediction += projections[i, k, a] * pull[i, a]
-            predictions[i, k] = prediction
-            widths[i, k] = math.sqrt(max(square, 0.0))
+                prediction += projections[i, k, a] * pull[i, a]
+        predictions[i, k] = prediction
+        widths[i, k] = math.sqrt(max(square, 0.0))
 
 
-# The loops below go through scratch vectors, not slices: no reference counts, no aliasing, SIMD.
 @njit(cache=True, nogil=True, fastmath=_FAST)
 def project(inverse: Floats, arms: Floats, projections: Floats) -> None:
     """Project one arm, (R, 1, d): u = Ax."""
@@ -99,37 +115,53 @@ def observe(
     replications, dimension = ridge.shape
     x = np.empty(dimension)
     u = np.empty(dimension)
-    ageing = DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
     worst = 0.0
     for i in range(replications):
         k = choices[i]
         for a in range(dimension):
             x[a] = arms[i, k, a]
             u[a] = projections[i, k, a]
-        square = 0.0
-        predicted = 0.0
-        for a in range(dimension):
-            square += x[a] * u[a]
-            predicted += x[a] * ridge[i, a]
-        growth = 1.0 + max(square, 0.0)
-        shrink = 1.0 / math.sqrt(growth)
-        step = (rewards[i] - predicted) / growth
-        for a in range(dimension):
-            ridge[i, a] += step * u[a]
         for a in range(dimension):
             recent[slot, i, a] = x[a]
         earned[slot, i] = rewards[i]
-        for a in range(dimension):
-            u[a] *= shrink
-        for a in range(dimension):
-            scaled = u[a]
-            row = inverse[i, a]
-            for b in range(dimension):
-                row[b] -= scaled * u[b]
+        growth, _ = step(inverse, ridge, i, x, u, rewards[i])
         log_determinant[i] += math.log(growth)
-        drift[i] += _EPSILON * growth + ageing
+        drift[i] += wear(growth, dimension)
         worst = max(worst, drift[i])
     return worst
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def step(
+    inverse: Floats, ridge: Floats, i: int, x: Floats, u: Floats, reward: float
+) -> tuple[float, float]:
+    """One replication of `observe`: returns f = 1 + xᵀu and y − xᵀw₀, and leaves u/√f in u."""
+    dimension = ridge.shape[1]
+    square = 0.0
+    predicted = 0.0
+    for a in range(dimension):
+        square += x[a] * u[a]
+        predicted += x[a] * ridge[i, a]
+    growth = 1.0 + max(square, 0.0)
+    shrink = 1.0 / math.sqrt(growth)
+    gap = reward - predicted
+    length = gap / growth
+    for a in range(dimension):
+        ridge[i, a] += length * u[a]
+    for a in range(dimension):
+        u[a] *= shrink
+    for a in range(dimension):
+        scaled = u[a]
+        row = inverse[i, a]
+        for b in range(dimension):
+            row[b] -= scaled * u[b]
+    return growth, gap
+
+
+@njit(cache=True, nogil=True)
+def wear(growth: float, dimension: int) -> float:
+    """What one step adds to the drift of an inverse."""
+    return _EPSILON * growth + DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)
 
 
 @njit(cache=True, nogil=True)
@@ -140,7 +172,35 @@ def surprise(
     for i in range(choices.shape[0]):
         k = choices[i]
         gap = rewards[i] - predictions[i, k]
-        total[i] += gap * gap / (1.0 + widths[i, k] ** 2)
+        total[i] += surprise_of(gap, 1.0 + widths[i, k] ** 2)
+
+
+@njit(cache=True, nogil=True)
+def surprise_of(gap: float, growth: float) -> float:
+    """(y − xᵀŵ)²/(1 + ‖x‖²), from y − xᵀŵ and 1 + ‖x‖²."""
+    return gap * gap / growth
+
+
+@njit(cache=True, nogil=True)
+def noise_after(scale: float, rounds: float, surprise: float, count: float) -> float:
+    """The noise scale after T rounds: s_T² = (n₀s² + surprise)/(n₀ + T); s itself where n₀ = ∞.
+
+    Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and any
+    scale makes the same choices.
+    """
+    if math.isinf(rounds):
+        return scale
+    found = math.sqrt((rounds * scale * scale + surprise) / max(rounds + count, 1.0))
+    return found if found > 0.0 else scale
+
+
+@njit(cache=True, nogil=True)
+def noises_after(
+    scales: Floats, rounds: Floats, surprises: Floats, counts: Floats, noises: Floats
+) -> None:
+    """Set the noise scales of all replications."""
+    for i in range(noises.shape[0]):
+        noises[i] = noise_after(scales[i], rounds[i], surprises[i], counts[i])
 
 
 @njit(cache=True, nogil=True)
@@ -254,26 +314,34 @@ def choose(
     scores: Floats, uniforms: Floats, paid: Floats, choices: Integers, rewards: Floats
 ) -> None:
     """Pick a largest score in every row, ties by the row's uniform number, and hand out its pay."""
-    replications, n_arms = scores.shape
-    for i in range(replications):
-        best = scores[i, 0]
-        size = abs(best)
-        for k in range(1, n_arms):
-            best = max(best, scores[i, k])
-            size = max(size, abs(scores[i, k]))
-        bar = best - TIE_TOLERANCE * size
-        tied = 0
-        for k in range(n_arms):
-            if scores[i, k] >= bar:
-                tied += 1
-        wanted = min(int(uniforms[i] * tied), tied - 1)
-        for k in range(n_arms):
-            if scores[i, k] >= bar:
-                if wanted == 0:
-                    choices[i] = k
-                    rewards[i] = paid[i, k]
-                    break
-                wanted -= 1
+    for i in range(scores.shape[0]):
+        choices[i], _ = pick(scores, i, uniforms[i])
+        rewards[i] = paid[i, choices[i]]
+
+
+@njit(inline="always", cache=True, nogil=True)
+def pick(scores: Floats, i: int, uniform: float) -> tuple[int, int]:
+    """One row of `choose`: the arm, and how many tied with it."""
+    n_arms = scores.shape[1]
+    best = scores[i, 0]
+    size = abs(best)
+    for k in range(1, n_arms):
+        best = max(best, scores[i, k])
+        size = max(size, abs(scores[i, k]))
+    bar = best - TIE_TOLERANCE * size
+    tied = 0
+    for k in range(n_arms):
+        if scores[i, k] >= bar:
+            tied += 1
+    wanted = min(int(uniform * tied), tied - 1)
+    chosen = 0
+    for k in range(n_arms):
+        if scores[i, k] >= bar:
+            if wanted == 0:
+                chosen = k
+                break
+            wanted -= 1
+    return chosen, tied
 
 
 @njit(cache=True, nogil=True)

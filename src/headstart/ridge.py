@@ -191,18 +191,15 @@ class Prior:
         return bool(np.isfinite(self.noise_rounds).any())
 
     def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
-        """The noise scale after T rounds, (…): s_T² = (n₀s² + surprise) / (n₀ + T).
-
-        Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and
-        any scale makes the same choices.
-        """
+        """The noise scale after T rounds, (…): `kernels.noise_after`."""
         if not self.learns_noise:
             return self.noise_scale
-        known = np.isinf(self.noise_rounds)
-        weight = np.where(known, 0.0, self.noise_rounds)
-        total = weight * self.noise_scale**2 + surprise
-        scale = np.sqrt(total / np.maximum(weight + rounds, 1.0))
-        return np.asarray(np.where(known | (scale <= 0.0), self.noise_scale, scale))
+        noise = np.empty(self.lead)
+        parts = (self.noise_scale, self.noise_rounds, surprise, np.broadcast_to(rounds, self.lead))
+        kernels.noises_after(
+            *(np.ascontiguousarray(part).reshape(-1) for part in parts), noise.reshape(-1)
+        )
+        return noise
 
 
 @dataclass(frozen=True, eq=False)
