@@ -19,7 +19,8 @@ from headstart.priors import (
     OneModel,
     Pooled,
 )
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 from headstart.task import Task
 
 Floats = NDArray[np.float64]

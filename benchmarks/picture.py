@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from headstart.experiments import plots
 from headstart.interfaces import PriorEstimator
 from headstart.priors import Average, Hierarchical, Pooled
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,8 @@ from headstart.environments import Synthetic
 from headstart.experiments.learners import paper_learners
 from headstart.policies import OFUL, Split, Thompson
 from headstart.priors import Average, Fixed, Pooled
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 from headstart.task import Task
 
 NAN, INF = float("nan"), float("inf")

@@ -10,7 +10,7 @@ from headstart.interfaces import Policy, PriorEstimator
 from headstart.learning import Learner, Optimal, begin, draw_uniforms, learn, play
 from headstart.policies import OFUL, Greedy, Split, Thompson, Uniform
 from headstart.priors import Average, Fixed, Pooled
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 from headstart.task import Episode, Task
 
 Floats = NDArray[np.float64]

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from headstart.outlook import confidence_radius, mixture_radius
 from headstart.policies import OFUL, Credible, Thompson
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics, confidence_radius, mixture_radius
+from headstart.ridge import Prior, RidgeEstimate
 from headstart.running import RunningEstimate
+from headstart.statistics import TaskStatistics
 
 
 def _prior(rng: np.random.Generator, lead: tuple[int, ...], rounds: float) -> Prior:

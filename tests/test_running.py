@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
 from headstart.running import RunningEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

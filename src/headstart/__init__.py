@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headstart import environments, policies, priors, theory
     from headstart.learning import Learner, Optimal
-    from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+    from headstart.ridge import Prior, RidgeEstimate
     from headstart.simulation import evaluate, simulate
+    from headstart.statistics import TaskStatistics
     from headstart.task import Episode, Task
 
 __version__ = "0.1.0"
@@ -38,7 +39,7 @@ _HOME = {
     "Prior": "ridge",
     "RidgeEstimate": "ridge",
     "Task": "task",
-    "TaskStatistics": "ridge",
+    "TaskStatistics": "statistics",
     "evaluate": "simulation",
     "simulate": "simulation",
 }

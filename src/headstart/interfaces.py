@@ -6,7 +6,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.ridge import Outlook, Prior, TaskStatistics
+from headstart.outlook import Outlook
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 from headstart.task import Task
 
 Floats = NDArray[np.float64]

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from headstart import kernels
 from headstart.interfaces import Memory, Policy, PriorEstimator
-from headstart.ridge import TaskStatistics
 from headstart.running import RunningEstimate
+from headstart.statistics import TaskStatistics
 from headstart.task import Episode, Task, by_round
 
 Floats = NDArray[np.float64]

@@ -1,9 +1,8 @@
-"""The algebra everything rests on: statistics that add, a prior, and the ridge estimate of both.
+"""The algebra everything rests on: a prior, and the ridge estimate of it and of statistics.
 
 Every array may carry leading axes `…`; what lies along them is independent.
 """
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,83 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks, kernels
+from headstart.outlook import Outlook, confidence_radius
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class TaskStatistics:
-    """All that a task's data says: V = Σxxᵀ, b = Σyx, T and q = Σy². They add, in any order.
-
-    Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
-    count and energy (…).
-    """
-
-    gram: Floats
-    moment: Floats
-    count: Floats
-    energy: Floats
-
-    def __post_init__(self) -> None:
-        moment = checks.floats("moment", self.moment)
-        if moment.ndim == 0:
-            raise ValueError("moment must have shape (…, d), got a single number")
-        lead, dimension = moment.shape[:-1], moment.shape[-1]
-        gram = checks.floats("gram", self.gram)
-        checks.shape("gram", gram, (*lead, dimension, dimension), "(…, d, d)")
-        object.__setattr__(self, "moment", moment)
-        object.__setattr__(self, "gram", gram)
-        for name in ("count", "energy"):
-            scalar = checks.floats(name, getattr(self, name))
-            checks.shape(name, scalar, lead, "(…)")
-            if (scalar < 0).any():
-                raise ValueError(f"{name} must be at least 0, got {scalar.min()}")
-            object.__setattr__(self, name, scalar)
-
-    @classmethod
-    def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
-        """The statistics of no data at all."""
-        size = checks.count("dimension", dimension)
-        return cls(
-            gram=np.zeros((*lead, size, size)),
-            moment=np.zeros((*lead, size)),
-            count=np.zeros(lead),
-            energy=np.zeros(lead),
-        )
-
-    @classmethod
-    def from_data(cls, features: ArrayLike, rewards: ArrayLike) -> "TaskStatistics":
-        """The statistics of features (…, T, d) and rewards (…, T)."""
-        x, y = checks.floats("features", features), checks.floats("rewards", rewards)
-        if x.ndim < 2:
-            raise ValueError(f"features must have shape (…, T, d), got {x.shape}")
-        checks.shape("rewards", y, x.shape[:-1], "(…, T)")
-        return cls(
-            gram=x.mT @ x,
-            moment=(x.mT @ y[..., None])[..., 0],
-            count=np.full(y.shape[:-1], float(y.shape[-1])),
-            energy=(y**2).sum(-1),
-        )
-
-    @property
-    def dimension(self) -> int:
-        """The number of features, d."""
-        return int(self.moment.shape[-1])
-
-    @property
-    def lead(self) -> tuple[int, ...]:
-        """The leading axes."""
-        return self.moment.shape[:-1]
-
-    def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
-        # One feature would add to every one of many.
-        checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
-        return TaskStatistics(
-            gram=self.gram + other.gram,
-            moment=self.moment + other.moment,
-            count=self.count + other.count,
-            energy=self.energy + other.energy,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,25 +121,15 @@ class Prior:
         if not self.learns_noise:
             return self.noise_scale
         noise = np.empty(self.lead)
-        parts = (self.noise_scale, self.noise_rounds, surprise, np.broadcast_to(rounds, self.lead))
+        counts = np.array(np.broadcast_to(rounds, self.lead), dtype=np.float64)
         kernels.noises_after(
-            *(np.ascontiguousarray(part).reshape(-1) for part in parts), noise.reshape(-1)
+            self.noise_scale.reshape(-1),
+            self.noise_rounds.reshape(-1),
+            np.ascontiguousarray(surprise).reshape(-1),
+            counts.reshape(-1),
+            noise.reshape(-1),
         )
         return noise
-
-
-@dataclass(frozen=True, eq=False)
-class Outlook:
-    """What an estimate says about the arms at hand: all that a policy may see."""
-
-    projections: Floats  # (…, K, d), rows x(V + Λ)⁻¹
-    predictions: Floats  # (…, K), xᵀŵ
-    widths: Floats  # (…, K), ‖x‖ in the norm of (V + Λ)⁻¹
-    log_determinant: Floats  # (…), log det(I + Λ⁻¹V)
-    bias: Floats  # (…, d)
-    strength: Floats  # (…), the largest eigenvalue of Λ
-    inverse: Floats  # (…, d, d), (V + Λ)⁻¹
-    noise_scale: Floats  # (…), s: what the prior says of it, and the rewards since
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,27 +259,3 @@ class RidgeEstimate:
         if n_arms == 0:
             raise ValueError("arms must hold at least one arm, got none")
         return features
-
-
-def confidence_radius(
-    log_determinant: Floats, *, noise_scale: float, failure_probability: float, pull: Floats | float
-) -> Floats:
-    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + pull (Theorem 1), pull = ‖h − w*‖ in Λ's norm."""
-    confidence = -2.0 * math.log(failure_probability)
-    return np.asarray(noise_scale * np.sqrt(log_determinant + confidence) + pull)
-
-
-def mixture_radius(
-    log_determinant: Floats, *, noise_scale: float, failure_probability: float, pull: Floats | float
-) -> Floats:
-    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + pull²), for h and Λ fixed beforehand.
-
-    Both terms as in `confidence_radius`, joined as two sides of a right angle.
-    """
-    noise = confidence_radius(
-        log_determinant,
-        noise_scale=noise_scale,
-        failure_probability=failure_probability,
-        pull=0.0,
-    )
-    return np.asarray(np.hypot(noise, pull))

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
-from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
+from headstart.outlook import Outlook
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

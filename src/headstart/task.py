@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks, kernels
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

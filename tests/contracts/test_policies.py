@@ -11,8 +11,10 @@ from tests.contracts.finding import filling, instances
 from headstart import policies
 from headstart.interfaces import Policy
 from headstart.learning import Learner, begin, draw_uniforms, play
+from headstart.outlook import Outlook
 from headstart.priors import Average
-from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 from headstart.task import Task
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,8 @@ from tests.contracts.finding import filling, instances
 
 from headstart import priors
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from headstart.outlook import Outlook
 from headstart.policies import OFUL, Greedy, Split
-from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 NOTHING = np.empty(0)
 ARMS = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]])

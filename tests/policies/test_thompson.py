@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from headstart.outlook import Outlook
 from headstart.policies import Thompson
-from headstart.ridge import Outlook, Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

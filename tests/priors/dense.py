@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 Data = Sequence[tuple[Floats, Floats]]

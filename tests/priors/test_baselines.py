@@ -6,7 +6,8 @@ from tests.priors.dense import Dense, draw, statistics
 
 from headstart.interfaces import Memory, PriorEstimator
 from headstart.priors import Average, FromVariance, KnownVariances, OneModel
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 DATA = draw(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
 

@@ -5,7 +5,7 @@ import pytest
 
 from headstart.interfaces import PriorEstimator
 from headstart.priors import Average, Fixed, Pooled
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 
 # d = 1. Task 1: x = 1, 1 and y = 2, 4, so V = 2, b = 6, T = 2. Task 2: x = 3, y = 5: V = 9, b = 15.
 FIRST = TaskStatistics.from_data([[1.0], [1.0]], [2.0, 4.0])

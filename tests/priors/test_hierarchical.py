@@ -10,7 +10,8 @@ from headstart.interfaces import Memory
 from headstart.learning import begin, draw_uniforms, learn, play
 from headstart.priors import Hierarchical
 from headstart.priors._covariance import WINDOW
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,8 @@ from tests.priors.dense import Dense, draw, statistics
 
 from headstart.priors import _covariance
 from headstart.priors._reml import Posterior, Sums
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from headstart import theory
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 from headstart.theory import ErrorParts, Interval, Setting, SharedBasis
 
 Floats = NDArray[np.float64]

@@ -15,8 +15,8 @@ from headstart.interfaces import Environment, Policy, PriorEstimator, World
 from headstart.learning import Learner, begin, learn
 from headstart.policies import OFUL
 from headstart.priors import Fixed
-from headstart.ridge import TaskStatistics
 from headstart.simulation import Contestants, Progress, simulate
+from headstart.statistics import TaskStatistics
 from headstart.task import Episode, Task
 from headstart.theory import Trajectory, fit_means
 

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.outlook import Outlook
 from headstart.policies.noise import noise_scale
-from headstart.ridge import Outlook
 
 Floats = NDArray[np.float64]
 

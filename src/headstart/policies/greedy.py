@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.ridge import Outlook
+from headstart.outlook import Outlook
 
 Floats = NDArray[np.float64]
 

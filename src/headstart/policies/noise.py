@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.ridge import Outlook
+from headstart.outlook import Outlook
 
 Floats = NDArray[np.float64]
 

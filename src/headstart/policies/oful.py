@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks
-from headstart.ridge import Outlook, confidence_radius, mixture_radius
+from headstart.outlook import Outlook, confidence_radius, mixture_radius
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from headstart import checks
+from headstart.outlook import Outlook
 from headstart.policies.noise import noise_scale
-from headstart.ridge import Outlook
 
 Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.interfaces import Memory
-from headstart.ridge import TaskStatistics
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

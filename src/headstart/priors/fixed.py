@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
 from headstart.interfaces import Memory
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

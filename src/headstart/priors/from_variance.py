@@ -9,7 +9,8 @@ from headstart import checks
 from headstart.interfaces import Follower, Memory
 from headstart.priors.average import Average
 from headstart.priors.pooled import Pooled
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from headstart.priors import _quadrature
 from headstart.priors._covariance import Window
 from headstart.priors._quadrature import LAMBDAS, RATIOS, RHOS
 from headstart.priors._reml import Posterior, Sums
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from headstart import checks
 from headstart.interfaces import Memory
 from headstart.priors._reml import Posterior, Sums
-from headstart.ridge import Prior, TaskStatistics
+from headstart.ridge import Prior
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

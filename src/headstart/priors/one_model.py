@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from headstart import checks
 from headstart.interfaces import Memory
 from headstart.priors.pooled import Pooled
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
 from headstart.interfaces import Memory
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
 from headstart.running import RunningEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

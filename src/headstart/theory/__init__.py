@@ -1,6 +1,6 @@
 """The paper's theory, in numbers: radii, bounds, task moments, estimation errors, alignment."""
 
-from headstart.ridge import confidence_radius
+from headstart.outlook import confidence_radius
 from headstart.theory.alignment import (
     SharedBasis,
     misalignment,

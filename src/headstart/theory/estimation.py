@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from headstart import ridge
-from headstart.ridge import RidgeEstimate, confidence_radius
+from headstart import outlook
+from headstart.outlook import confidence_radius
+from headstart.ridge import RidgeEstimate
 from headstart.theory.setting import Setting, warn_unless
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ def mixture_radius(
     Warns where the bias moves.
     """
     warn_unless(frozen_bias, "the mixture radius needs a bias that is fixed before the task begins")
-    return ridge.mixture_radius(
+    return outlook.mixture_radius(
         estimate.log_determinant,
         noise_scale=noise_scale,
         failure_probability=failure_probability,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.ridge import Prior, RidgeEstimate
+from headstart.statistics import TaskStatistics
 from headstart.task import Episode, Task
 from headstart.theory.linearity import fit_means
 from headstart.theory.radii import biased_radius, mixture_radius
