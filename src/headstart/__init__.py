@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headstart import environments, policies, priors
     from headstart.learning import Learner, Optimal
+    from headstart.live import Decision, Decisions, MetaBandit
     from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
     from headstart.simulation import evaluate, simulate
     from headstart.task import Episode, Task
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Decision",
+    "Decisions",
     "Episode",
     "Learner",
+    "MetaBandit",
     "Optimal",
     "Prior",
     "RidgeEstimate",
@@ -31,8 +35,11 @@ __all__ = [
 ]
 
 _HOME = {
+    "Decision": "live",
+    "Decisions": "live",
     "Episode": "task",
     "Learner": "learning",
+    "MetaBandit": "live",
     "Optimal": "learning",
     "Prior": "ridge",
     "RidgeEstimate": "ridge",

@@ -193,11 +193,11 @@ class Prior:
         if not self.learns_noise:
             return self.noise_scale
         noise = np.empty(self.lead)
-        parts = (self.noise_scale, self.noise_rounds, surprise, np.broadcast_to(rounds, self.lead))
-        kernels.noises_after(
-            *(np.ascontiguousarray(part).reshape(-1) for part in parts), noise.reshape(-1)
-        )
-        return noise
+        rounds = np.broadcast_to(rounds, self.lead)
+        parts = (self.noise_scale, self.noise_rounds, surprise, rounds, noise)
+        flat = [np.ascontiguousarray(part).reshape(-1) for part in parts]
+        kernels.noises_after(flat[0], flat[1], flat[2], flat[3], flat[4])
+        return flat[4].reshape(self.lead)
 
 
 @dataclass(frozen=True, eq=False)

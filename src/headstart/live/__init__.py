@@ -1,0 +1,6 @@
+"""Live use: a bandit that an application can hold."""
+
+from headstart.live.bandit import MetaBandit
+from headstart.live.decision import Decision, Decisions, TaskView
+
+__all__ = ["Decision", "Decisions", "MetaBandit", "TaskView"]

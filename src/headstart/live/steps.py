@@ -1,0 +1,158 @@
+"""The compiled steps of live use, for one task and for many: decide, reward."""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from headstart.kernels import pick
+from headstart.live.pending import NONE, find, hold, release
+from headstart.live.rows import REFUSED, learn, look
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# What `reward` answers beside what `learn` does.
+UNKNOWN = -2
+
+
+@njit(cache=True, nogil=True)
+def read(
+    state: Floats,
+    slots: Integers,
+    arms: Floats,
+    projections: Floats,
+    predictions: Floats,
+    widths: Floats,
+) -> int:
+    """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
+    for i in range(slots.shape[0]):
+        if not look(state, slots[i], arms, projections, predictions, widths, i):
+            return i
+    return NONE
+
+
+@njit(cache=True, nogil=True)
+def decide(
+    state: Floats,
+    slot: int,
+    radius: float,
+    arms: Floats,
+    uniform: float,
+    projections: Floats,
+    predictions: Floats,
+    widths: Floats,
+    scores: Floats,
+    features: Floats,
+    links: Integers,
+    heads: Integers,
+    place: int,
+) -> tuple[int, int, int]:
+    """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and hold the decision in a free place.
+
+    Returns the choice, NONE if an arm cannot be read; how many tied; and the decision's id.
+    """
+    n_arms, dimension = arms.shape
+    shown = arms.reshape(1, n_arms, dimension)
+    if not look(state, slot, shown, projections, predictions, widths, 0):
+        return NONE, 0, NONE
+    for k in range(n_arms):
+        scores[0, k] = predictions[0, k] + radius * widths[0, k]
+    choice, tied = pick(scores, 0, uniform)
+    for a in range(dimension):
+        features[place, a] = arms[choice, a]
+    return choice, tied, hold(links, heads, slot, place)
+
+
+@njit(cache=True, nogil=True)
+def decide_many(
+    state: Floats,
+    slots: Integers,
+    radii: Floats,
+    arms: Floats,
+    projections: Floats,
+    predictions: Floats,
+    widths: Floats,
+    scores: Floats,
+) -> int:
+    """Score arms (n, K, d) of n tasks by an index; the first that cannot be read, or NONE."""
+    for i in range(slots.shape[0]):
+        if not look(state, slots[i], arms, projections, predictions, widths, i):
+            return i
+        for k in range(scores.shape[1]):
+            scores[i, k] = predictions[i, k] + radii[i] * widths[i, k]
+    return NONE
+
+
+@njit(cache=True, nogil=True)
+def hold_many(
+    slots: Integers,
+    arms: Floats,
+    scores: Floats,
+    uniforms: Floats,
+    features: Floats,
+    links: Integers,
+    heads: Integers,
+    places: Integers,
+    choices: Integers,
+    ties: Integers,
+    decisions: Integers,
+) -> None:
+    """Pick the best of scores (n, K), and hold the decisions."""
+    for i in range(slots.shape[0]):
+        choices[i], ties[i] = pick(scores, i, uniforms[i])
+        for a in range(features.shape[1]):
+            features[places[i], a] = arms[i, choices[i], a]
+        decisions[i] = hold(links, heads, slots[i], places[i])
+
+
+@njit(cache=True, nogil=True)
+def reward(
+    state: Floats,
+    features: Floats,
+    links: Integers,
+    heads: Integers,
+    decision: int,
+    value: float,
+    weight: float,
+) -> tuple[int, int, int]:
+    """Learn the reward of an open decision and release it: the answer, the slot, the place."""
+    place = find(links, decision)
+    if place == NONE:
+        return UNKNOWN, NONE, NONE
+    slot = links[place, 0]
+    answer = learn(state, slot, features, place, value, weight)
+    if answer != REFUSED:
+        release(links, heads, place)
+    return answer, slot, place
+
+
+@njit(cache=True, nogil=True)
+def find_many(links: Integers, decisions: Integers, slots: Integers, places: Integers) -> int:
+    """Find n open decisions; the first that is none, or NONE."""
+    for i in range(decisions.shape[0]):
+        places[i] = find(links, decisions[i])
+        if places[i] == NONE:
+            return i
+        slots[i] = links[places[i], 0]
+    return NONE
+
+
+@njit(cache=True, nogil=True)
+def reward_many(
+    state: Floats,
+    features: Floats,
+    links: Integers,
+    heads: Integers,
+    slots: Integers,
+    places: Integers,
+    values: Floats,
+    weights: Floats,
+    answers: Integers,
+) -> int:
+    """Learn n rewards in their order; how many were learned before one was refused."""
+    for i in range(slots.shape[0]):
+        answers[i] = learn(state, slots[i], features, places[i], values[i], weights[i])
+        if answers[i] == REFUSED:
+            return i
+        release(links, heads, places[i])
+    return len(slots)
