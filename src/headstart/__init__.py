@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headstart import environments, policies, priors
     from headstart.learning import Learner, Optimal
-    from headstart.live import Decision, Decisions, MetaBandit
+    from headstart.live import Catalogue, Decision, Decisions, MetaBandit
     from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
     from headstart.simulation import evaluate, simulate
     from headstart.task import Episode, Task
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Catalogue",
     "Decision",
     "Decisions",
     "Episode",
@@ -35,6 +36,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Catalogue": "live",
     "Decision": "live",
     "Decisions": "live",
     "Episode": "task",

@@ -14,6 +14,7 @@ from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import arms as arming
 from headstart.live import careful, many, rows, saving, steps
 from headstart.live.arms import Arms
+from headstart.live.catalogue import Catalogue
 from headstart.live.choosing import Chooser
 from headstart.live.decision import Decision, Decisions, Name, TaskView
 from headstart.live.lifecycle import Ending, Lifecycle
@@ -101,20 +102,26 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms, *, mask: ArrayLike | None = None, n: None = None
+        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: None = None
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms, *, mask: ArrayLike | None = None, n: int
+        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: int
     ) -> list[Decision]: ...
 
     def decide(
-        self, task: Name, arms: Arms, *, mask: ArrayLike | None = None, n: int | None = None
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: ArrayLike | None = None,
+        n: int | None = None,
     ) -> Decision | list[Decision]:
-        """Choose among arms (K, d), or a mapping of ids to features; with n, the best n in order.
+        """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
-        `mask` (K,) says which arms may be chosen. Every decision has its own id, also among n.
+        `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
+        with its own id.
         """
         with self._lock:
             slot = self._store.slots.get(task) if self._plain else None
@@ -167,7 +174,7 @@ class MetaBandit:
         value, weight = careful.pay(value), careful.weight(weight)
         decision = careful.identity(decision_id)
         with self._lock:
-            if not self._plain:
+            if not self._plain or self._tasks.views:
                 careful.reward(self._tasks, decision, value, weight)
                 return
             store, pending = self._store, self._store.pending
@@ -237,6 +244,8 @@ class MetaBandit:
             "propensity_draws": self._draws,
         }
         with self._lock:
+            # A view is read anew after loading; so it is here, and both score alike to the bit.
+            self._tasks.views.clear()
             saving.save(Path(path), self._tasks, self._luck, self.policy, settings)
 
     @classmethod

@@ -1,6 +1,6 @@
 """The careful path: any arms, any policy, any task; everything is checked before anything moves."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,7 @@ from headstart import checks
 from headstart.kernels import pick
 from headstart.live import rows
 from headstart.live.arms import Arms, features_of, mask_of, too_large
+from headstart.live.catalogue import Catalogue
 from headstart.live.choosing import Chooser, RefusedError
 from headstart.live.decision import Decision, Name
 from headstart.live.lifecycle import Lifecycle
@@ -27,22 +28,29 @@ def decide(
     chooser: Chooser,
     luck: Luck,
     task: Name,
-    arms: Arms,
+    arms: Arms | Catalogue,
     mask: ArrayLike | None,
     n: int | None,
     draws: int,
 ) -> Decision | list[Decision]:
     """`MetaBandit.decide`."""
-    features, ids = features_of(arms, tasks.store.dimension)
-    n_arms = len(features)
-    allowed = np.ones(n_arms, bool) if mask is None else mask_of(mask, n_arms)
+    ids: Sequence[Hashable] | None
+    if isinstance(arms, Catalogue):
+        features, ids, allowed = arms.features, arms.ids, arms.alive.copy()
+        checks.shape("the catalogue", features, (len(features), tasks.store.dimension), "(K, d)")
+    else:
+        features, ids = features_of(arms, tasks.store.dimension)
+        allowed = np.ones(len(features), bool)
+    if mask is not None:
+        allowed &= mask_of(mask, len(features))
     wanted = 1 if n is None else checks.count("n", n)
     rest = np.flatnonzero(allowed)
     if wanted > len(rest):
         raise ValueError(f"n must be at most the number of arms to be had, {len(rest)}, got {n}")
-    own = chooser.n_uniforms(n_arms)
-    numbers = luck.peek(own + wanted + draws * own)
-    slot, scores = _scores(tasks, chooser, task, features, numbers[None, :own])
+    own = chooser.n_uniforms(len(features))
+    numbers = luck.peek(own + wanted + (draws * own))
+    catalogue = arms if isinstance(arms, Catalogue) else None
+    slot, scores = _scores(tasks, chooser, task, features, numbers[None, :own], catalogue)
     scores[~allowed] = -np.inf
     decisions = []
     for rank in range(wanted):
@@ -65,17 +73,27 @@ def decide(
 
 
 def _scores(
-    tasks: Lifecycle, chooser: Chooser, task: Name, features: Floats, luck: Floats
+    tasks: Lifecycle,
+    chooser: Chooser,
+    task: Name,
+    features: Floats,
+    luck: Floats,
+    catalogue: Catalogue | None,
 ) -> tuple[int, Floats]:
     """The task's slot and its scores (K,); a task that was opened for it is closed on failure."""
     opened = task not in tasks.store.slots
     slot = tasks.touch(task)
+    standing = not tasks.follows and tasks.ending.discount == 1.0
     try:
+        if catalogue is not None and chooser.index is not None and standing:
+            return slot, tasks.views.scores(catalogue, slot, chooser.radius(slot))
         return slot, chooser.scores(np.array([slot]), features[None], luck)[0]
-    except RefusedError:
+    except ValueError as error:
         if opened:
-            tasks.store.close(task)
-        raise too_large("arms", features) from None
+            tasks.close(task)
+        if isinstance(error, RefusedError):
+            raise too_large("arms", features) from None
+        raise
 
 
 def chances(
@@ -103,7 +121,7 @@ def chances(
         raise too_large("arms", features) from None
     finally:
         if opened:
-            tasks.store.close(task)
+            tasks.close(task)
     luck.spend(n * own)
     return found
 
@@ -130,7 +148,7 @@ def observe(tasks: Lifecycle, task: Name, features: ArrayLike, value: float, wei
     answer = tasks.learn(slot, x[None], 0, value, weight)
     if answer == rows.REFUSED:
         if opened:
-            tasks.store.close(task)
+            tasks.close(task)
         raise too_large("features", x[None])
     tasks.learned(slot, answer)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from headstart import checks
 from headstart.interfaces import Memory, PriorEstimator
 from headstart.live import rows
+from headstart.live.catalogue import Views
 from headstart.live.decision import Name
 from headstart.live.store import Store, first_row
 from headstart.ridge import Prior, TaskStatistics
@@ -46,7 +47,7 @@ class Lifecycle:
         self.finished = 0
         # AVG and RR move the bias with the task's own rewards.
         self.follows = estimator.follow(self.memory) is not None
-        self.closed: Callable[[int], None] = lambda slot: None  # told of every slot that falls free
+        self.views = Views(self.store)
         self._prior: Prior | None = None
         self._first_row = np.empty(0)
 
@@ -104,12 +105,14 @@ class Lifecycle:
     def learn(self, slot: int, features: Floats, place: int, value: float, weight: float) -> int:
         """Learn the reward of the features in a place (places, d); what `rows.learn` answers."""
         state, discount = self.store.state, self.ending.discount
-        if discount == 1.0:
-            return int(rows.learn(state, slot, features, place, value, weight))
-        before = state[slot].copy()
-        rows.forget(state[slot], self.store.dimension, discount)
-        answer = int(rows.learn(state, slot, features, place, value, weight))
-        if answer == rows.REFUSED:
+        trace = self.views.trace(slot)
+        before = state[slot].copy() if discount < 1.0 else None
+        if before is not None:
+            rows.forget(state[slot], self.store.dimension, discount)
+        answer = int(rows.learn(state, slot, features, place, value, weight, trace))
+        if answer != rows.REFUSED:
+            self.views.follow(slot, trace)
+        elif before is not None:
             state[slot] = before
         return answer
 
@@ -129,8 +132,12 @@ class Lifecycle:
         slot = self.slot(name)
         if self.store.scalar(slot, rows.REWARDS) > 0:
             self.absorb(self.store.estimate(slot).statistics)
+        self.close(name)
+
+    def close(self, name: Name) -> None:
+        """Forget an open task."""
+        self.views.drop(self.store.slots[name])
         self.store.close(name)
-        self.closed(slot)
 
     def absorb(self, task: TaskStatistics) -> None:
         """A finished task joins the memory, wherever it was played."""

@@ -40,7 +40,7 @@ def decide(
         scores = chooser.scores(slots, features, numbers[:, :own])
     except RefusedError as refused:
         for name in opened:
-            tasks.store.close(name)
+            tasks.close(name)
         raise too_large(f"arms[{refused.position}]", features[refused.position]) from None
     luck.spend(n * (own + 1))
     pending = tasks.store.pending
@@ -99,7 +99,7 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
     missing = steps.find_many(pending.links, ids, slots, places)
     if missing >= 0:
         store.find(int(ids[missing]))
-    if tasks.ending.discount < 1.0 or tasks.ending.horizon or tasks.ending.idle:
+    if tasks.views or tasks.ending.discount < 1.0 or tasks.ending.horizon or tasks.ending.idle:
         for i, decision in enumerate(ids.tolist()):
             # The horizon may have ended the task that a later decision of the batch belongs to.
             if steps.find_many(pending.links, ids[i : i + 1], slots[:1], places[:1]) < 0:

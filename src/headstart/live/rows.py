@@ -110,11 +110,18 @@ def add(square: Floats, moment: Floats, x: Floats, y: float) -> None:
 
 @njit(cache=True, nogil=True)
 def learn(
-    state: Floats, slot: int, features: Floats, place: int, value: float, weight: float
+    state: Floats,
+    slot: int,
+    features: Floats,
+    place: int,
+    value: float,
+    weight: float,
+    trace: Floats,
 ) -> int:
     """Learn one reward: LEARNED, DRIFTED when `anchor` is due, or REFUSED with nothing changed.
 
-    A weight counts the observation that many times: x and y grow by its root.
+    A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
+    receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
     """
     dimension = features.shape[1]
     row = state[slot]
@@ -134,6 +141,9 @@ def learn(
     if not _fits(sums, moment, parameter, row[at + SURPRISE] + row[at + ENERGY], x, u, y):
         return REFUSED
     growth, gap = step(inverse, parameter, 0, x, u, y)
+    if trace.shape[0] > dimension:
+        trace[:dimension] = u
+        trace[dimension] = gap / math.sqrt(growth)
     add(sums, moment, x, y)
     row[at + COUNT] += weight
     row[at + ENERGY] += y * y

@@ -1,5 +1,7 @@
 """The compiled steps of live use, for one task and for many: decide, reward."""
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -29,6 +31,22 @@ def read(
         if not look(state, slots[i], arms, projections, predictions, widths, i):
             return i
     return NONE
+
+
+@njit(cache=True, nogil=True)
+def index(predictions: Floats, squares: Floats, radius: float, scores: Floats) -> None:
+    """xᵀŵ + radius·‖x‖ of one task's arms (K,), from squared widths."""
+    for k in range(scores.shape[0]):
+        scores[k] = predictions[k] + radius * math.sqrt(max(squares[k], 0.0))
+
+
+@njit(cache=True, nogil=True)
+def bring_forward(predictions: Floats, squares: Floats, turned: Floats, gaps: Floats) -> None:
+    """Carry arms (K,) through m rewards: with v = u/√f and c = xᵀv (K, m), ‖x‖² loses c²."""
+    for k in range(turned.shape[0]):
+        for m in range(turned.shape[1]):
+            predictions[k] += turned[k, m] * gaps[m]
+            squares[k] -= turned[k, m] * turned[k, m]
 
 
 @njit(cache=True, nogil=True)
@@ -120,7 +138,7 @@ def reward(
     if place == NONE:
         return UNKNOWN, NONE, NONE
     slot = links[place, 0]
-    answer = learn(state, slot, features, place, value, weight)
+    answer = learn(state, slot, features, place, value, weight, np.empty(0))
     if answer != REFUSED:
         release(links, heads, place)
     return answer, slot, place
@@ -150,8 +168,9 @@ def reward_many(
     answers: Integers,
 ) -> int:
     """Learn n rewards in their order; how many were learned before one was refused."""
+    nothing = np.empty(0)
     for i in range(slots.shape[0]):
-        answers[i] = learn(state, slots[i], features, places[i], values[i], weights[i])
+        answers[i] = learn(state, slots[i], features, places[i], values[i], weights[i], nothing)
         if answers[i] == REFUSED:
             return i
         release(links, heads, places[i])
