@@ -6,6 +6,7 @@ import typer
 
 import headstart
 from headstart.cli.demo import demo
+from headstart.cli.fit import fit
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -26,3 +27,4 @@ def main(
 
 
 app.command()(demo)
+app.command()(fit)

@@ -13,6 +13,7 @@ from headstart import checks
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import arms as arming
 from headstart.live import careful, many, rows, saving, steps
+from headstart.live import logs as logs_of
 from headstart.live.arms import Arms
 from headstart.live.catalogue import Catalogue
 from headstart.live.choosing import Chooser
@@ -234,6 +235,29 @@ class MetaBandit:
             return careful.chances(
                 self._tasks, self._chooser, self._luck, task, arms, mask, self._draws
             )
+
+    def fit(
+        self,
+        logs: object,
+        *,
+        task: str = "task",
+        features: str | Sequence[str] = "features",
+        reward: str = "reward",
+        weight: str | None = None,
+        together: bool = False,
+        progress: logs_of.Progress | None = None,
+    ) -> "MetaBandit":
+        """Warm start: every task of the logs joins the memory as if it had been played here.
+
+        Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
+        frame. Columns name the task, its features (several columns, or one of lists) and the
+        reward. Where the rows of each task lie `together`, one task is held at a time; else d²
+        numbers a task. If anything is wrong with the logs, nothing is learned.
+        """
+        columns = logs_of.Columns(task=task, features=features, reward=reward, weight=weight)
+        with self._lock:
+            logs_of.teach(self._tasks, logs, columns, together=together, progress=progress)
+        return self
 
     def save(self, path: str | Path) -> None:
         """Write the bandit to one .npz file, whole or not at all."""
