@@ -10,7 +10,7 @@ def fingerprint(bandit: hs.MetaBandit) -> tuple[object, ...]:
     store, tasks = bandit._store, bandit._tasks
     rows = {name: store.state[slot].tobytes() for name, slot in store.slots.items()}
     waiting = {
-        store.pending.decision(place): (name, store.pending.features[place].tobytes())
+        store.pending.decision(place): (name, store.pending.kept[place].tobytes())
         for name, slot in store.slots.items()
         for place in store.pending.of(int(store.heads[slot]))
     }

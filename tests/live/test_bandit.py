@@ -325,7 +325,7 @@ def test_unknown_tasks_and_finished_ones_cost_nothing() -> None:
         bandit.reward(decision.id, 1.0)
         bandit.finish(user)
         store = bandit._store
-        sizes.append((store.state.nbytes, store.pending.features.nbytes, len(store.slots)))
+        sizes.append((store.state.nbytes, store.pending.kept.nbytes, len(store.slots)))
     assert len(set(sizes)) == 1
     assert len(bandit._store.pending) == 0
 

@@ -156,7 +156,7 @@ class MetaBandit:
                 predictions,
                 widths,
                 scores,
-                pending.features,
+                pending.kept,
                 pending.links,
                 store.heads,
                 pending.free[-1],
@@ -181,7 +181,7 @@ class MetaBandit:
             store, pending = self._store, self._store.pending
             answer, slot, place = steps.reward(
                 store.state,
-                pending.features,
+                pending.kept,
                 pending.links,
                 store.heads,
                 decision,

@@ -87,7 +87,7 @@ def _scores(
     try:
         if catalogue is not None and chooser.index is not None and standing:
             return slot, tasks.views.scores(catalogue, slot, chooser.radius(slot))
-        return slot, chooser.scores(np.array([slot]), features[None], luck)[0]
+        return slot, chooser.scores(np.array([slot]), features[None], luck)[0][0]
     except ValueError as error:
         if opened:
             tasks.close(task)
@@ -131,7 +131,7 @@ def reward(tasks: Lifecycle, decision: int, value: float, weight: float) -> None
     tasks.sweep()
     store = tasks.store
     place, slot = store.find(decision)
-    answer = tasks.learn(slot, store.pending.features, place, value, weight)
+    answer = tasks.learn(slot, store.pending.kept, place, value, weight)
     if answer == rows.REFUSED:
         raise refusal(answer, decision, value)
     store.pending.drop(store.heads, place)

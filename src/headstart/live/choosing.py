@@ -81,17 +81,18 @@ class Chooser:
         """How many uniform numbers the policy itself takes for one task."""
         return self._policy.n_uniforms(n_arms, self._store.dimension)
 
-    def scores(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
-        """The scores (n, K) of arms (n, K, d), from uniforms (n, u)."""
+    def scores(self, slots: Integers, arms: Floats, uniforms: Floats) -> tuple[Floats, Floats]:
+        """The scores (n, K) and projections (n, K, d) of arms (n, K, d), from uniforms (n, u)."""
         if self.index is None:
-            return self._policy_scores(self.outlook(slots, arms), uniforms)
+            outlook = self.outlook(slots, arms)
+            return self._policy_scores(outlook, uniforms), outlook.projections
         scores = np.empty(arms.shape[:2])
         radii = np.empty(len(slots))
         radii[:] = self.index.radius(self._standing(slots))
         room = self._room(*arms.shape[:2])
         state = self._store.state
         self._check(steps.decide_many(state, slots, radii, arms, *room, scores))
-        return scores
+        return scores, room[0]
 
     def outlook(self, slots: Integers, arms: Floats) -> Outlook:
         """What the estimates of n tasks say about arms (n, K, d)."""

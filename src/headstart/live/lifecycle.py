@@ -102,14 +102,14 @@ class Lifecycle:
             self.store.vector(slot, rows.BIAS)[:] = prior.bias
             self.store.settle(slot)
 
-    def learn(self, slot: int, features: Floats, place: int, value: float, weight: float) -> int:
-        """Learn the reward of the features in a place (places, d); what `rows.learn` answers."""
+    def learn(self, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
+        """Learn the reward of what is kept in a place; what `rows.learn` answers."""
         state, discount = self.store.state, self.ending.discount
         trace = self.views.trace(slot)
         before = state[slot].copy() if discount < 1.0 else None
         if before is not None:
             rows.forget(state[slot], self.store.dimension, discount)
-        answer = int(rows.learn(state, slot, features, place, value, weight, trace))
+        answer = int(rows.learn(state, slot, kept, place, value, weight, trace))
         if answer != rows.REFUSED:
             self.views.follow(slot, trace)
         elif before is not None:

@@ -54,7 +54,7 @@ def _gather(
     rewards: Floats,
     weights: Floats,
 ) -> None:
-    """Add rows to the sums of their tasks: V's upper triangle, b, and (T, q) as two columns."""
+    """Add rows to the sums of their tasks: V's lower triangle, b, and (T, q) as two columns."""
     dimension = features.shape[1]
     x = np.empty(dimension)
     for i in range(codes.shape[0]):
@@ -117,9 +117,9 @@ class LogStatistics:
             yield name, self[code]
 
     def __getitem__(self, code: int) -> TaskStatistics:
-        upper = self._gram[code]
+        lower = self._gram[code]
         return TaskStatistics(
-            gram=np.triu(upper) + np.triu(upper, 1).T,
+            gram=np.tril(lower) + np.tril(lower, -1).T,
             moment=self._moment[code].copy(),
             count=np.asarray(self._totals[code, 0]),
             energy=np.asarray(self._totals[code, 1]),

@@ -1,6 +1,7 @@
 """Many at once: decisions for n tasks, and rewards of n decisions, each in a few compiled steps."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +26,9 @@ def decide(
     n, dimension = len(wanted), tasks.store.dimension
     if len(set(wanted)) < n:
         raise ValueError("tasks must be different names, got one of them more than once")
-    features = checks.floats("arms", arms)
+    # Finite or not shows when they are read; looking twice would cost as much as choosing.
+    plain = type(arms) is np.ndarray and arms.dtype == np.float64 and arms.flags.carray
+    features = cast("Floats", arms) if plain else checks.floats("arms", arms)
     if features.ndim == 2:
         features = np.tile(features, (n, 1, 1))
     if features.ndim != 3 or features.shape != (n, max(features.shape[1], 1), dimension):
@@ -37,7 +40,7 @@ def decide(
     own = chooser.n_uniforms(features.shape[1])
     numbers = luck.peek(n * (own + 1)).reshape(n, own + 1)
     try:
-        scores = chooser.scores(slots, features, numbers[:, :own])
+        scores, projections = chooser.scores(slots, features, numbers[:, :own])
     except RefusedError as refused:
         for name in opened:
             tasks.close(name)
@@ -45,14 +48,17 @@ def decide(
     luck.spend(n * (own + 1))
     pending = tasks.store.pending
     pending.reserve(n)
-    places = np.array([pending.free.pop() for _ in range(n)], dtype=np.int64)
+    places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
+    del pending.free[len(pending.free) - n :]
     choices, ties, ids = (np.empty(n, dtype=np.int64) for _ in range(3))
     steps.hold_many(
+        tasks.store.state,
         slots,
         features,
+        projections,
         scores,
         np.ascontiguousarray(numbers[:, own]),
-        pending.features,
+        pending.kept,
         pending.links,
         tasks.store.heads,
         places,
@@ -67,8 +73,11 @@ def decide(
 def _open(tasks: Lifecycle, names: tuple[Name, ...]) -> tuple[Integers, list[Name]]:
     """The tasks' slots (n,), and which of them were opened for it."""
     known = tasks.store.slots
-    if not tasks.follows and tasks.ending.idle is None and all(name in known for name in names):
-        return np.fromiter((known[name] for name in names), np.int64, len(names)), []
+    if not tasks.follows and tasks.ending.idle is None:
+        try:
+            return np.array(list(map(known.__getitem__, names)), dtype=np.int64), []
+        except (KeyError, TypeError):
+            pass  # some are new, or cannot be names: look at each
     for name in names:
         if not isinstance(name, str | int) or isinstance(name, bool):
             raise ValueError(f"tasks must be named by strings or integers, got {name!r}")
@@ -92,13 +101,12 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
             raise ValueError(f"{name} must be smaller than {careful.LARGEST:g}, got {array.max()}")
     if (weighed <= 0).any():
         raise ValueError(f"weights must be above 0, got {weighed.min()}")
-    if len(np.unique(ids)) < len(ids):
-        raise ValueError("decision_ids must be different, got one of them more than once")
     store, pending = tasks.store, tasks.store.pending
     slots, places = np.empty_like(ids), np.empty_like(ids)
     missing = steps.find_many(pending.links, ids, slots, places)
     if missing >= 0:
         store.find(int(ids[missing]))
+        raise ValueError(f"decision_ids must be different, got {ids[missing]} more than once")
     if tasks.views or tasks.ending.discount < 1.0 or tasks.ending.horizon or tasks.ending.idle:
         for i, decision in enumerate(ids.tolist()):
             # The horizon may have ended the task that a later decision of the batch belongs to.
@@ -108,7 +116,7 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
     answers = np.empty_like(ids)
     learned = steps.reward_many(
         store.state,
-        pending.features,
+        pending.kept,
         pending.links,
         store.heads,
         slots,
@@ -118,8 +126,10 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
         answers,
     )
     pending.free.extend(places[:learned].tolist())
-    for slot in np.unique(slots[:learned][answers[:learned] == rows.DRIFTED]):
-        store.anchor(int(slot))
+    drifted = answers[:learned] == rows.DRIFTED
+    if drifted.any():
+        for slot in np.unique(slots[:learned][drifted]):
+            store.anchor(int(slot))
     if learned < len(ids):
         message = f"{careful.refusal(rows.REFUSED, int(ids[learned]), float(paid[learned]))}"
         raise ValueError(f"{message}; the {learned} before it were learned")

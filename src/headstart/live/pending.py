@@ -55,10 +55,15 @@ def release(links: Integers, heads: Integers, place: int) -> None:
 
 
 class Pending:
-    """The chosen features of open decisions, (places, d), and whose they are."""
+    """What open decisions chose, and whose they are.
+
+    `kept` is (places, 2d + 1): x, then u = Ax as the decision saw it, then after how many of the
+    task's rewards that was. While no other came since, the reward need not compute u again.
+    """
 
     def __init__(self, dimension: int) -> None:
-        self.features = np.zeros((0, dimension))
+        self.dimension = dimension
+        self.kept = np.zeros((0, 2 * dimension + 1))
         self.links = np.zeros((0, 4), dtype=np.int64)
         self.free: list[int] = []
 
@@ -69,16 +74,11 @@ class Pending:
         """Have at least n free places."""
         if len(self.free) < n:
             old, more = len(self.links), max(n, len(self.links) // 8, 64)
-            self.features = np.concatenate([self.features, np.zeros((more, self.dimension))])
+            self.kept = np.concatenate([self.kept, np.zeros((more, self.kept.shape[1]))])
             fresh = np.full((more, 4), NONE)
             fresh[:, _USED] = 0
             self.links = np.concatenate([self.links, fresh])
             self.free.extend(range(old + more - 1, old - 1, -1))
-
-    @property
-    def dimension(self) -> int:
-        """The number of features, d."""
-        return int(self.features.shape[1])
 
     def of(self, head: int) -> list[int]:
         """The places of a task's decisions, the latest first, from where they begin."""
@@ -111,7 +111,7 @@ class Pending:
         uses: Integers,
         free: list[int],
         held: list[tuple[int, int]],
-        features: Floats,
+        kept: Floats,
     ) -> None:
         """Put back what was saved: decisions (place, slot), a task's latest first, as in `of`.
 
@@ -120,8 +120,8 @@ class Pending:
         self.reserve(len(uses))
         self.links[: len(uses), _USED] = uses
         self.free = [*range(len(self.links) - 1, len(uses) - 1, -1), *free]
-        for (place, slot), row in zip(reversed(held), features[::-1], strict=True):
-            self.features[place] = row
+        for (place, slot), row in zip(reversed(held), kept[::-1], strict=True):
+            self.kept[place] = row
             hold(self.links, heads, slot, place)
 
     def shuffle(self, rng: np.random.Generator) -> None:

@@ -1,7 +1,7 @@
 """Open tasks as rows of one array, and the compiled steps on a row: look, learn, anchor.
 
-A row holds, for d features: A = (V + Λ)⁻¹; a square whose upper triangle is V and whose strict
-lower triangle is that of Λ; ŵ, b, h and the diagonal of Λ; then the scalars named below. So a task
+A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
+upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; then the scalars named below. So a task
 costs two squares, whoever shares its prior. The formulas are those of `headstart.kernels`; when
 one of them changes, Numba's cache of this file does not notice: touch it.
 """
@@ -49,6 +49,9 @@ PARAMETER, MOMENT, BIAS, DIAGONAL = range(4)
 # other directions.
 LARGEST_GROWTH = 1e12
 
+# In place of a number of rewards: the decision kept no u.
+UNSEEN = -1.0
+
 # What `learn` answers.
 LEARNED, DRIFTED, REFUSED = 0, 1, -1
 
@@ -56,6 +59,12 @@ LEARNED, DRIFTED, REFUSED = 0, 1, -1
 def row_length(dimension: int) -> int:
     """How many numbers a task takes."""
     return 2 * dimension * dimension + 4 * dimension + SCALARS
+
+
+@njit(cache=True, nogil=True)
+def dimension_of(length: int) -> int:
+    """The d of a row: 2d² + 4d + SCALARS = 2(d + 1)² + SCALARS − 2 numbers."""
+    return int(math.sqrt((length - SCALARS + 2) / 2) + 0.5) - 1
 
 
 @njit(cache=True, nogil=True)
@@ -97,22 +106,21 @@ def look(
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def add(square: Floats, moment: Floats, x: Floats, y: float) -> None:
-    """Add xxᵀ to the upper triangle of V, and yx to b."""
+    """Add xxᵀ to the lower triangle of V, and yx to b."""
     dimension = x.shape[0]
     for a in range(dimension):
         scaled = x[a]
         moment[a] += y * scaled
-        # Slices that begin at the diagonal: a loop from 0 is one that SIMD can take.
-        row, rest = square[a, a:], x[a:]
-        for b in range(dimension - a):
-            row[b] += scaled * rest[b]
+        row = square[a]
+        for b in range(a + 1):
+            row[b] += scaled * x[b]
 
 
 @njit(cache=True, nogil=True)
 def learn(
     state: Floats,
     slot: int,
-    features: Floats,
+    kept: Floats,
     place: int,
     value: float,
     weight: float,
@@ -120,11 +128,12 @@ def learn(
 ) -> int:
     """Learn one reward: LEARNED, DRIFTED when `anchor` is due, or REFUSED with nothing changed.
 
+    The decision in the place kept x, u and the task's rewards at its time (`Pending`), or x alone.
     A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
     receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
     """
-    dimension = features.shape[1]
     row = state[slot]
+    dimension = dimension_of(row.shape[0])
     square = dimension * dimension
     at = scalars_at(dimension)
     inverse, parameter = _inverse_and_parameter(row, dimension)
@@ -132,10 +141,13 @@ def learn(
     y = root * value
     x = np.empty(dimension)
     for a in range(dimension):
-        x[a] = root * features[place, a]
-    projected = np.empty((1, 1, dimension))
-    project(inverse, x.reshape(1, 1, dimension), projected)
-    u = projected[0, 0]
+        x[a] = root * kept[place, a]
+    u = np.empty(dimension)
+    if kept.shape[1] > dimension and kept[place, 2 * dimension] == row[at + REWARDS]:
+        for a in range(dimension):
+            u[a] = root * kept[place, dimension + a]
+    else:
+        project(inverse, x.reshape(1, 1, dimension), u.reshape(1, 1, dimension))
     sums = row[square : 2 * square].reshape(dimension, dimension)
     moment = row[2 * square + dimension : 2 * square + 2 * dimension]
     if not _fits(sums, moment, parameter, row[at + SURPRISE] + row[at + ENERGY], x, u, y):
@@ -157,7 +169,7 @@ def learn(
     return DRIFTED if row[at + DRIFT] > DRIFT_LIMIT else LEARNED
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _fits(
     sums: Floats, moment: Floats, parameter: Floats, energy: float, x: Floats, u: Floats, y: float
 ) -> bool:
@@ -165,15 +177,15 @@ def _fits(
     predicted = 0.0
     growth = 1.0
     for a in range(x.shape[0]):
-        if not math.isfinite(sums[a, a] + x[a] * x[a]) or not math.isfinite(moment[a] + x[a] * y):
-            return False
         predicted += x[a] * parameter[0, a]
         growth += x[a] * u[a]
     gap = y - predicted
+    # One infinity or NaN spoils the sum, so that one look at it is enough.
+    total = energy + y * y + gap * gap
     for a in range(x.shape[0]):
-        if not math.isfinite(parameter[0, a] + gap * u[a]):
-            return False
-    return growth < LARGEST_GROWTH and math.isfinite(energy + y * y + gap * gap)
+        total += abs(sums[a, a]) + x[a] * x[a] + abs(moment[a]) + abs(x[a] * y)
+        total += abs(parameter[0, a]) + abs(gap * u[a])
+    return growth < LARGEST_GROWTH and math.isfinite(total)
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +198,7 @@ def unpack(row: Floats, gram: Floats, regularization: Floats) -> None:
     for a in range(dimension):
         gram[a, a] = sums[a, a]
         regularization[a, a] = diagonal[a]
-        for b in range(a + 1, dimension):
+        for b in range(a):
             gram[a, b] = gram[b, a] = sums[a, b]
             regularization[a, b] = regularization[b, a] = sums[b, a]
 
@@ -215,7 +227,7 @@ def forget(row: Floats, dimension: int, discount: float) -> None:
     sums = row[square : 2 * square].reshape(dimension, dimension)
     for a in range(dimension):
         row[2 * square + dimension + a] *= discount
-        for b in range(a, dimension):
+        for b in range(a + 1):
             sums[a, b] *= discount
     row[at + COUNT] *= discount
     row[at + ENERGY] *= discount

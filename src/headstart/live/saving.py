@@ -77,7 +77,7 @@ def save(
         "uses": uses,
         "free": free,
         "owners": np.repeat(np.arange(len(slots)), [len(own) for own in places]),
-        "features": store.pending.features[flat],
+        "kept": store.pending.kept[flat],
         "drawn": drawn,
         **{f"memory.{name}": np.asarray(array) for name, array in tasks.memory.items()},
     }
@@ -128,5 +128,5 @@ def restore(saved: Saved, tasks: Lifecycle) -> None:
         np.asarray(saved.arrays["uses"], dtype=np.int64),
         saved.arrays["free"].tolist(),
         list(zip(saved.arrays["places"].tolist(), owners, strict=True)),
-        np.asarray(saved.arrays["features"], dtype=np.float64),
+        np.asarray(saved.arrays["kept"], dtype=np.float64),
     )

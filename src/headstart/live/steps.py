@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headstart.kernels import pick
 from headstart.live.pending import NONE, find, hold, release
-from headstart.live.rows import REFUSED, learn, look
+from headstart.live.rows import REFUSED, REWARDS, learn, look, scalars_at
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -50,6 +50,24 @@ def bring_forward(predictions: Floats, squares: Floats, turned: Floats, gaps: Fl
 
 
 @njit(cache=True, nogil=True)
+def keep(
+    state: Floats,
+    slot: int,
+    arms: Floats,
+    projections: Floats,
+    choice: int,
+    kept: Floats,
+    place: int,
+) -> None:
+    """Keep the chosen x with its u = Ax, and after how many rewards that was (`Pending`)."""
+    dimension = arms.shape[1]
+    for a in range(dimension):
+        kept[place, a] = arms[choice, a]
+        kept[place, dimension + a] = projections[choice, a]
+    kept[place, 2 * dimension] = state[slot, scalars_at(dimension) + REWARDS]
+
+
+@njit(cache=True, nogil=True)
 def decide(
     state: Floats,
     slot: int,
@@ -60,7 +78,7 @@ def decide(
     predictions: Floats,
     widths: Floats,
     scores: Floats,
-    features: Floats,
+    kept: Floats,
     links: Integers,
     heads: Integers,
     place: int,
@@ -76,8 +94,7 @@ def decide(
     for k in range(n_arms):
         scores[0, k] = predictions[0, k] + radius * widths[0, k]
     choice, tied = pick(scores, 0, uniform)
-    for a in range(dimension):
-        features[place, a] = arms[choice, a]
+    keep(state, slot, arms, projections[0], choice, kept, place)
     return choice, tied, hold(links, heads, slot, place)
 
 
@@ -103,11 +120,13 @@ def decide_many(
 
 @njit(cache=True, nogil=True)
 def hold_many(
+    state: Floats,
     slots: Integers,
     arms: Floats,
+    projections: Floats,
     scores: Floats,
     uniforms: Floats,
-    features: Floats,
+    kept: Floats,
     links: Integers,
     heads: Integers,
     places: Integers,
@@ -118,15 +137,14 @@ def hold_many(
     """Pick the best of scores (n, K), and hold the decisions."""
     for i in range(slots.shape[0]):
         choices[i], ties[i] = pick(scores, i, uniforms[i])
-        for a in range(features.shape[1]):
-            features[places[i], a] = arms[i, choices[i], a]
+        keep(state, slots[i], arms[i], projections[i], choices[i], kept, places[i])
         decisions[i] = hold(links, heads, slots[i], places[i])
 
 
 @njit(cache=True, nogil=True)
 def reward(
     state: Floats,
-    features: Floats,
+    kept: Floats,
     links: Integers,
     heads: Integers,
     decision: int,
@@ -138,7 +156,7 @@ def reward(
     if place == NONE:
         return UNKNOWN, NONE, NONE
     slot = links[place, 0]
-    answer = learn(state, slot, features, place, value, weight, np.empty(0))
+    answer = learn(state, slot, kept, place, value, weight, np.empty(0))
     if answer != REFUSED:
         release(links, heads, place)
     return answer, slot, place
@@ -146,19 +164,27 @@ def reward(
 
 @njit(cache=True, nogil=True)
 def find_many(links: Integers, decisions: Integers, slots: Integers, places: Integers) -> int:
-    """Find n open decisions; the first that is none, or NONE."""
+    """Find n different open decisions; the first that is none, or comes again, or NONE."""
+    failed = NONE
+    found = 0
     for i in range(decisions.shape[0]):
-        places[i] = find(links, decisions[i])
-        if places[i] == NONE:
-            return i
-        slots[i] = links[places[i], 0]
-    return NONE
+        place = find(links, decisions[i])
+        if place == NONE:
+            failed = i
+            break
+        places[i], slots[i] = place, links[place, 0]
+        # Nobody's for the moment, so that the same decision is not found twice.
+        links[place, 0] = NONE
+        found += 1
+    for i in range(found):
+        links[places[i], 0] = slots[i]
+    return failed
 
 
 @njit(cache=True, nogil=True)
 def reward_many(
     state: Floats,
-    features: Floats,
+    kept: Floats,
     links: Integers,
     heads: Integers,
     slots: Integers,
@@ -170,7 +196,7 @@ def reward_many(
     """Learn n rewards in their order; how many were learned before one was refused."""
     nothing = np.empty(0)
     for i in range(slots.shape[0]):
-        answers[i] = learn(state, slots[i], features, places[i], values[i], weights[i], nothing)
+        answers[i] = learn(state, slots[i], kept, places[i], values[i], weights[i], nothing)
         if answers[i] == REFUSED:
             return i
         release(links, heads, places[i])

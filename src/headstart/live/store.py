@@ -51,7 +51,8 @@ class Store:
         """Keep the chosen features (d,) of a task until their reward; returns the decision's id."""
         self.pending.reserve(1)
         place = self.pending.free.pop()
-        self.pending.features[place] = features
+        self.pending.kept[place, : self.dimension] = features
+        self.pending.kept[place, -1] = rows.UNSEEN
         return int(hold(self.pending.links, self.heads, slot, place))
 
     def find(self, decision: int) -> tuple[int, int]:
@@ -153,7 +154,7 @@ def first_row(prior: Prior) -> Floats:
     square, at = d * d, rows.scalars_at(d)
     row[:square] = start.inverse.ravel()
     regularization = start.precision
-    row[square : 2 * square] = np.tril(regularization, -1).ravel()
+    row[square : 2 * square] = np.triu(regularization, 1).ravel()
     vectors = row[2 * square : at].reshape(4, d)
     vectors[rows.PARAMETER] = vectors[rows.BIAS] = prior.bias
     vectors[rows.DIAGONAL] = np.diagonal(regularization)
