@@ -149,9 +149,9 @@ def test_the_command_saves_the_bandit(table: pd.DataFrame, tmp_path: Path) -> No
 def test_the_file_is_read_in_pieces(table: pd.DataFrame, tmp_path: Path) -> None:
     """No batch is larger than what was asked for, whatever the file."""
     path = tmp_path / "log.parquet"
-    pq.write_table(pa.Table.from_pandas(pd.concat([table] * 200)), path)
+    pq.write_table(pa.Table.from_pandas(pd.concat([table] * 600)), path)
     columns = reading.Columns(task="user")
     sizes = [batch.num_rows for batch, _ in reading._batches(path, columns)]
-    assert sum(sizes) == 200 * 500
+    assert sum(sizes) == 600 * 500
     assert max(sizes) <= reading._BATCH
     assert len(sizes) > 1
