@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headstart import environments, policies, priors
     from headstart.learning import Learner, Optimal
-    from headstart.live import Catalogue, Decision, Decisions, MetaBandit
+    from headstart.live import (
+        Catalogue,
+        Decision,
+        Decisions,
+        LoggedDecisions,
+        MetaBandit,
+        evaluate_logged,
+    )
     from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
     from headstart.simulation import evaluate, simulate
     from headstart.task import Episode, Task
@@ -22,6 +29,7 @@ __all__ = [
     "Decisions",
     "Episode",
     "Learner",
+    "LoggedDecisions",
     "MetaBandit",
     "Optimal",
     "Prior",
@@ -30,6 +38,7 @@ __all__ = [
     "TaskStatistics",
     "environments",
     "evaluate",
+    "evaluate_logged",
     "policies",
     "priors",
     "simulate",
@@ -41,6 +50,7 @@ _HOME = {
     "Decisions": "live",
     "Episode": "task",
     "Learner": "learning",
+    "LoggedDecisions": "live",
     "MetaBandit": "live",
     "Optimal": "learning",
     "Prior": "ridge",
@@ -48,6 +58,7 @@ _HOME = {
     "Task": "task",
     "TaskStatistics": "ridge",
     "evaluate": "simulation",
+    "evaluate_logged": "live",
     "simulate": "simulation",
 }
 

@@ -3,5 +3,15 @@
 from headstart.live.bandit import MetaBandit
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, TaskView
+from headstart.live.offpolicy import LoggedDecisions, OffPolicy, evaluate_logged
 
-__all__ = ["Catalogue", "Decision", "Decisions", "MetaBandit", "TaskView"]
+__all__ = [
+    "Catalogue",
+    "Decision",
+    "Decisions",
+    "LoggedDecisions",
+    "MetaBandit",
+    "OffPolicy",
+    "TaskView",
+    "evaluate_logged",
+]

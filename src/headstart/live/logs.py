@@ -62,23 +62,23 @@ def _gather(
     """
     dimension = features.shape[1]
     ends = np.zeros(where.shape[0] + 1, dtype=np.int64)
-    for code in codes:
-        ends[code + 1] += 1
-    for code in range(where.shape[0]):
-        ends[code + 1] += ends[code]
+    for i in range(codes.shape[0]):
+        ends[codes[i] + 1] += 1
+    for task in range(where.shape[0]):
+        ends[task + 1] += ends[task]
     order = np.empty(codes.shape[0], dtype=np.int64)
     for i in range(codes.shape[0]):
         order[ends[codes[i]]] = i
         ends[codes[i]] += 1
     x = np.empty(dimension)
-    for i in order:
-        task = where[codes[i]]
-        root = np.sqrt(weights[i])
+    for at in order:
+        task = where[codes[at]]
+        root = np.sqrt(weights[at])
         for a in range(dimension):
-            x[a] = root * features[i, a]
-        y = root * rewards[i]
+            x[a] = root * features[at, a]
+        y = root * rewards[at]
         add(gram[task], moment[task], x, y)
-        totals[task, 0] += weights[i]
+        totals[task, 0] += weights[at]
         totals[task, 1] += y * y
 
 
