@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from headstart import environments, policies, priors, theory
     from headstart.learning import Learner, Optimal
+    from headstart.live import (
+        Catalogue,
+        Decision,
+        Decisions,
+        LoggedDecisions,
+        MetaBandit,
+        evaluate_logged,
+    )
     from headstart.ridge import Prior, RidgeEstimate
     from headstart.simulation import evaluate, simulate
     from headstart.statistics import TaskStatistics
@@ -17,8 +25,13 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Catalogue",
+    "Decision",
+    "Decisions",
     "Episode",
     "Learner",
+    "LoggedDecisions",
+    "MetaBandit",
     "Optimal",
     "Prior",
     "RidgeEstimate",
@@ -26,6 +39,7 @@ __all__ = [
     "TaskStatistics",
     "environments",
     "evaluate",
+    "evaluate_logged",
     "policies",
     "priors",
     "simulate",
@@ -33,14 +47,20 @@ __all__ = [
 ]
 
 _HOME = {
+    "Catalogue": "live",
+    "Decision": "live",
+    "Decisions": "live",
     "Episode": "task",
     "Learner": "learning",
+    "LoggedDecisions": "live",
+    "MetaBandit": "live",
     "Optimal": "learning",
     "Prior": "ridge",
     "RidgeEstimate": "ridge",
     "Task": "task",
     "TaskStatistics": "statistics",
     "evaluate": "simulation",
+    "evaluate_logged": "live",
     "simulate": "simulation",
 }
 

@@ -29,9 +29,16 @@ def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> 
         raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
 
 
+def real(name: str, value: float) -> float:
+    """A real number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
 def positive(name: str, value: float) -> float:
     """A finite number above zero."""
-    number = _number(name, value)
+    number = real(name, value)
     if not 0.0 < number < np.inf:
         raise ValueError(f"{name} must be a finite number above 0, got {value!r}")
     return number
@@ -39,7 +46,7 @@ def positive(name: str, value: float) -> float:
 
 def nonnegative(name: str, value: float) -> float:
     """A finite number of at least zero."""
-    number = _number(name, value)
+    number = real(name, value)
     if not 0.0 <= number < np.inf:
         raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}")
     return number
@@ -47,7 +54,7 @@ def nonnegative(name: str, value: float) -> float:
 
 def probability(name: str, value: float) -> float:
     """A number strictly between 0 and 1."""
-    number = _number(name, value)
+    number = real(name, value)
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}")
     return number
@@ -115,12 +122,6 @@ def symmetric(name: str, matrices: Floats) -> None:
             f"{name} must be symmetric, got {matrices[where]} at {where} "
             f"and {matrices[mirrored]} across the diagonal"
         )
-
-
-def _number(name: str, value: float) -> float:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)
 
 
 def _short(value: object) -> str:

@@ -61,6 +61,39 @@ class Policy(Protocol):
         ...
 
 
+class Standing(Protocol):
+    """What an estimate says whatever the arms: an `Outlook` has it, and a single task's numbers."""
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V), (…)."""
+        ...
+
+    @property
+    def bias(self) -> Floats:
+        """The prior's bias, (…, d)."""
+        ...
+
+    @property
+    def strength(self) -> Floats:
+        """The largest eigenvalue of Λ, (…)."""
+        ...
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The scale of the noise, (…)."""
+        ...
+
+
+@runtime_checkable
+class Index(Policy, Protocol):
+    """A policy whose score is xᵀŵ + radius·‖x‖: what live use can do in one compiled step."""
+
+    def radius(self, standing: Standing) -> Floats:
+        """How many widths are added, (…)."""
+        ...
+
+
 class Follower(Protocol):
     """The bias of a running task, when the task's own rewards move it."""
 

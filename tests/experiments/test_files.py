@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.experiments.files import written_whole
+from headstart.files import written_whole
 
 
 def test_a_complete_file_takes_the_place(tmp_path: Path) -> None:

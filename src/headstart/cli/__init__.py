@@ -9,6 +9,7 @@ from headstart.cli import data
 from headstart.cli.bound import bound
 from headstart.cli.demo import demo
 from headstart.cli.diagnose import diagnose
+from headstart.cli.fit import fit
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
 
@@ -36,3 +37,4 @@ app.command()(diagnose)
 app.command()(reproduce)
 app.command()(run)
 app.add_typer(data.app, name="data")
+app.command()(fit)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headstart.experiments import diagnosis_figures
 from headstart.experiments.diagnosis import Diagnosis
-from headstart.experiments.files import written_whole
+from headstart.files import written_whole
 from headstart.theory import Interval
 
 _WHY = {

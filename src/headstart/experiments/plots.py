@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headstart.experiments.analysis import quantile
-from headstart.experiments.files import written_whole
+from headstart.files import written_whole
 
 # Okabe and Ito's palette, told apart with every kind of colour vision; dashes serve print.
 STYLES: Mapping[str, Mapping[str, Any]] = {

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from headstart import checks
 from headstart.environments import Synthetic
-from headstart.experiments.files import written_whole
 from headstart.experiments.learners import paper_learners
+from headstart.files import written_whole
 from headstart.interfaces import Environment, Policy, PriorEstimator, World
 from headstart.learning import Learner, begin, learn
 from headstart.policies import OFUL

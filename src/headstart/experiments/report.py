@@ -19,8 +19,8 @@ from headstart.experiments.document import (
     markdown,
     page,
 )
-from headstart.experiments.files import written_whole
 from headstart.experiments.results import versions
+from headstart.files import written_whole
 
 Results = Mapping[str, xr.Dataset]
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import xarray as xr
 
 import headstart
-from headstart.experiments.files import written_whole
 from headstart.experiments.study import Study, from_toml
+from headstart.files import written_whole
 
 _LIBRARIES = ("numpy", "scipy", "numba", "xarray")
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.interfaces import Standing
 from headstart.outlook import Outlook
 from headstart.policies.noise import noise_scale
 
@@ -35,9 +36,12 @@ class Credible:
         """None: the index is deterministic."""
         return 0
 
+    def radius(self, standing: Standing) -> Floats:
+        """z·s, of shape (…)."""
+        return np.asarray(self.z * noise_scale(standing, self.noise_scale))
+
     def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""
-        scale = self.z * noise_scale(outlook, self.noise_scale)
-        bounds = np.asarray(scale[..., None] * outlook.widths)
+        bounds = np.asarray(self.radius(outlook)[..., None] * outlook.widths)
         bounds += outlook.predictions
         return bounds

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.interfaces import Standing
 from headstart.outlook import Outlook, confidence_radius, mixture_radius
 
 Floats = NDArray[np.float64]
@@ -53,18 +54,18 @@ class OFUL:
         """None: OFUL is deterministic."""
         return 0
 
-    def radius(self, outlook: Outlook) -> Floats:
+    def radius(self, standing: Standing) -> Floats:
         """β, of shape (…)."""
         error = self.bias_error
         pull: Floats | float = 0.0
         if isinstance(error, Split):
-            bound = np.linalg.norm(outlook.bias, axis=-1) + error.parameter_bound
-            pull = np.sqrt(outlook.strength) * bound
+            bound = np.linalg.norm(standing.bias, axis=-1) + error.parameter_bound
+            pull = np.sqrt(standing.strength) * bound
         elif error:
-            pull = np.sqrt(outlook.strength) * error
+            pull = np.sqrt(standing.strength) * error
         radius = confidence_radius if self.radius_of == "sum" else mixture_radius
         return self.scale * radius(
-            outlook.log_determinant,
+            standing.log_determinant,
             noise_scale=self.noise_scale,
             failure_probability=self.failure_probability,
             pull=pull,

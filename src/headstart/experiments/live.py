@@ -1,0 +1,64 @@
+"""Pictures of live use: a task's estimate, the prior's way over tasks, reward by task age."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import ArrayLike
+
+from headstart import checks
+from headstart.live import TaskView
+
+# Okabe and Ito's palette, as in `plots`.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def draw_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
+    """A task's parameter with 95 % intervals, feature by feature, and where it began."""
+    dimension = view.estimate.prior.dimension
+    rows = np.arange(dimension)
+    low, high = view.interval(np.eye(dimension))
+    middle = view.estimate.parameter
+    axes.errorbar(
+        middle, rows, xerr=(middle - low, high - middle), fmt="o", color=_COLOURS[0], markersize=3,
+        linewidth=1.2, label=f"{view.task} after {view.rounds} rewards",
+    )  # fmt: skip
+    bias = view.estimate.prior.bias
+    axes.plot(bias, rows, "|", color="black", markersize=8, label="the prior's bias")
+    axes.set_yticks(rows, names if names is not None else [f"{a + 1}" for a in rows])
+    axes.set_xlabel("coefficient")
+    axes.set_ylabel("feature")
+    axes.invert_yaxis()
+    axes.legend(fontsize=7)
+
+
+def draw_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
+    """The bias (N, d) that new tasks would have started from, after 0, 1, … finished ones."""
+    history = checks.floats("biases", biases)
+    for a in range(history.shape[1]):
+        label = None if names is None else names[a]
+        axes.plot(history[:, a], color=_COLOURS[a % len(_COLOURS)], linewidth=1, label=label)
+    axes.set_xlabel("finished tasks")
+    axes.set_ylabel("the prior's bias")
+    axes.set_xlim(0, max(len(history) - 1, 1))
+    if names is not None:
+        axes.legend(fontsize=7)
+
+
+def draw_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
+    """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds)."""
+    longest = 1
+    for colour, (name, values) in zip(_COLOURS, rewards.items(), strict=False):
+        array = checks.floats(name, values)
+        age = np.arange(1, array.shape[1] + 1)
+        mean = array.mean(0)
+        band = 1.96 * array.std(0, ddof=1) / np.sqrt(len(array))
+        axes.plot(age, mean, color=colour, label=name)
+        axes.fill_between(age, mean - band, mean + band, color=colour, alpha=0.15, linewidth=0)
+        longest = max(longest, array.shape[1])
+    axes.set_xlabel("age of the task (rounds)")
+    axes.set_ylabel("mean reward")
+    axes.set_xlim(1, longest)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.legend(fontsize=7)

@@ -1,0 +1,17 @@
+"""Live use: a bandit that an application can hold."""
+
+from headstart.live.bandit import MetaBandit
+from headstart.live.catalogue import Catalogue
+from headstart.live.decision import Decision, Decisions, TaskView
+from headstart.live.offpolicy import LoggedDecisions, OffPolicy, evaluate_logged
+
+__all__ = [
+    "Catalogue",
+    "Decision",
+    "Decisions",
+    "LoggedDecisions",
+    "MetaBandit",
+    "OffPolicy",
+    "TaskView",
+    "evaluate_logged",
+]

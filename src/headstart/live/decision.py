@@ -1,0 +1,52 @@
+"""What the live face hands out: decisions, and what is known of a task."""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.ridge import RidgeEstimate
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# A task's name, and with it what a file can keep.
+Name = str | int
+
+
+class Decision(NamedTuple):
+    """One choice. Its id takes the reward, once, any time later."""
+
+    id: int
+    task: Name
+    arm: Hashable  # the key of a mapping, the item of a catalogue, or the row of an array
+    row: int  # its row, whatever it is called
+    scores: Floats  # (K,), of all arms; −∞ where masked
+    propensity: float  # the chance of this arm under the policy; nan where it was not asked for
+
+
+class Decisions(NamedTuple):
+    """One choice for each of n tasks."""
+
+    ids: Integers  # (n,)
+    tasks: tuple[Name, ...]
+    arms: Integers  # (n,), rows
+    scores: Floats  # (n, K)
+    propensities: Floats  # (n,)
+
+
+class TaskView(NamedTuple):
+    """What is known of an open task."""
+
+    task: Name
+    estimate: RidgeEstimate  # statistics and prior; .parameter is ŵ
+    rounds: int  # rewards so far
+    waiting: int  # decisions without a reward yet
+    noise_scale: float
+
+    def interval(self, features: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
+        """xᵀŵ ∓ z·s·‖x‖ for features (K, d), (K,) each."""
+        middle, half = self.estimate.predict(features), self.estimate.widths(features)
+        half = z * self.noise_scale * half
+        return middle - half, middle + half

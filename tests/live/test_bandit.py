@@ -1,0 +1,342 @@
+"""MetaBandit: what it decides and learns, against simulation, closed forms and bad callers."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.live.state import fingerprint
+
+import headstart as hs
+from headstart.ridge import RidgeEstimate
+from headstart.statistics import TaskStatistics
+
+Floats = NDArray[np.float64]
+DIMENSION = 4
+
+POLICIES = [
+    hs.policies.OFUL(),
+    hs.policies.OFUL(bias_error=hs.policies.Split(parameter_bound=1.0)),
+    hs.policies.Credible(),
+    hs.policies.Greedy(),
+    hs.policies.Thompson(),
+    hs.policies.Uniform(),
+]
+PRIORS = [
+    hs.priors.Fixed.zero(),
+    hs.priors.Average(),
+    hs.priors.Pooled(),
+    hs.priors.Pooled(within_task=False),
+    hs.priors.Hierarchical(),
+]
+
+
+def arms_of(seed: int, n_arms: int = 5, dimension: int = DIMENSION) -> Floats:
+    return np.random.default_rng(seed).standard_normal((n_arms, dimension))
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize("policy", POLICIES[:4], ids=lambda p: type(p).__name__)
+def test_live_equals_simulation(policy: Any, prior: Any) -> None:
+    """Live decisions on a simulation's own data are those of the simulation."""
+    environment = hs.environments.Synthetic(dimension=6, n_arms=4, reward="linear")
+    rng = np.random.default_rng(5)
+    drawn = [environment.sample(15, 1, rng) for _ in range(6)]
+
+    class Replayed:
+        dimension = 6
+
+        def __init__(self) -> None:
+            self._left = iter(drawn)
+
+        def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> hs.Task:
+            return next(self._left)
+
+    learner = hs.Learner("one", policy, prior)
+    played = hs.simulate(Replayed(), [learner], n_tasks=6, horizon=15, replications=1, seed=0)
+    bandit = hs.MetaBandit(dimension=6, policy=policy, prior=prior, seed=0)
+    for j, task in enumerate(drawn):
+        for t in range(15):
+            decision = bandit.decide(j, task.arms[0, t])
+            choice = int(played.choice[0, 0, j, t])
+            # A tie may fall otherwise; then the simulation's choice must have tied with ours.
+            gap = decision.scores.max() - decision.scores[choice]
+            assert gap <= 1e-8 * max(1.0, float(np.abs(decision.scores).max()))
+            if decision.row == choice:
+                bandit.reward(decision.id, float(task.rewards[0, t, choice]))
+            else:
+                bandit.forget(decision.id)
+                bandit.observe(j, task.arms[0, t, choice], float(task.rewards[0, t, choice]))
+        bandit.finish(j)
+
+
+def test_estimate_is_the_closed_form() -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Hierarchical(), seed=1)
+    rng = np.random.default_rng(2)
+    for user in range(4):
+        for t in range(12):
+            decision = bandit.decide(f"user-{user}", arms_of(100 * user + t))
+            bandit.reward(decision.id, float(rng.standard_normal()))
+        if user < 3:
+            bandit.finish(f"user-{user}")
+    view = bandit.task("user-3")
+    slot = bandit._store.slots["user-3"]
+    kept = bandit._store.vector(slot, 0)
+    np.testing.assert_allclose(kept, view.estimate.parameter, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(view.noise_scale, view.estimate.noise_scale, rtol=1e-9)
+    assert (view.rounds, view.waiting) == (12, 0)
+    low, high = view.interval(arms_of(0))
+    assert (low < view.estimate.predict(arms_of(0))).all()
+    assert (high > view.estimate.predict(arms_of(0))).all()
+
+
+def test_late_rewards_in_any_order_are_the_same() -> None:
+    arms = [arms_of(seed) for seed in range(4)]
+    values = [1.0, -2.0, 0.5, 3.0]
+    found = []
+    for order in permutations(range(4)):
+        bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Hierarchical(), seed=0)
+        chosen = [bandit.decide("user", options) for options in arms]
+        for i in order:
+            bandit.reward(chosen[i].id, values[i])
+        found.append(bandit.decide("user", arms_of(9)).scores)
+        bandit.finish("user")
+        found[-1] = np.append(found[-1], bandit.prior.bias)
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-10, atol=1e-12)
+
+
+def test_a_reward_belongs_to_the_features_of_its_decision() -> None:
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), prior=hs.priors.Fixed.zero())
+    first = bandit.decide("user", np.array([[1.0, 0.0]]))
+    bandit.decide("user", np.array([[0.0, 1.0]]))
+    bandit.reward(first.id, 2.0)
+    np.testing.assert_allclose(bandit.task("user").estimate.parameter, [1.0, 0.0])
+
+
+def test_a_weight_counts_the_reward_so_many_times() -> None:
+    once = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    thrice = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    x = arms_of(3)[0]
+    once.observe("user", x, 0.7, weight=3.0)
+    for _ in range(3):
+        thrice.observe("user", x, 0.7)
+    expected = thrice.decide("user", arms_of(4)).scores
+    np.testing.assert_allclose(once.decide("user", arms_of(4)).scores, expected, rtol=1e-9)
+
+
+def test_the_default_learns_from_task_to_task() -> None:
+    """After 30 users whose parameters lie near (1, 1, 1, 1), a new user starts near it."""
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    rng = np.random.default_rng(0)
+    for user in range(30):
+        w = 1.0 + 0.1 * rng.standard_normal(DIMENSION)
+        for t in range(10):
+            arms = arms_of(1000 * user + t)
+            decision = bandit.decide(user, arms)
+            bandit.reward(decision.id, float(arms[decision.row] @ w + 0.1 * rng.standard_normal()))
+        bandit.finish(user)
+    # 300 rewards of noise 0.1 fix the mean of 30 tasks to about 0.1/√30 = 0.02 a coordinate.
+    np.testing.assert_allclose(bandit.prior.bias, np.ones(DIMENSION), atol=0.15)
+    assert bandit.finished == 30
+
+
+def test_arms_by_id_masks_and_the_best_n() -> None:
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), prior=hs.priors.Fixed.zero())
+    bandit.observe("user", [1.0, 0.0], 1.0)
+    menu = {"tea": [1.0, 0.0], "milk": [0.5, 0.0], "rum": [-1.0, 0.0]}
+    assert bandit.decide("user", menu).arm == "tea"
+    masked = bandit.decide("user", menu, mask=[False, True, True])
+    assert masked.arm == "milk"
+    assert masked.scores[0] == -np.inf
+    best = bandit.decide("user", menu, n=3)
+    assert [decision.arm for decision in best] == ["tea", "milk", "rum"]
+    bandit.reward(best[2].id, -1.0)
+    bandit.reward(best[0].id, 1.0)
+    assert bandit.task("user").rounds == 3
+
+
+def test_propensities() -> None:
+    same = np.ones((4, 2))
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Uniform(), seed=0)
+    assert bandit.decide("user", same).propensity == 0.25
+    tied = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), prior=hs.priors.Fixed.zero())
+    tied.observe("user", [1.0, 0.0], 1.0)
+    decision = tied.decide("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])
+    assert decision.propensity == 0.5
+    np.testing.assert_allclose(tied.chances("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])[2], 0.0)
+    unasked = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0)
+    assert np.isnan(unasked.decide("user", same).propensity)
+
+
+def test_propensity_of_thompson_is_that_of_its_draws() -> None:
+    """Two opposite arms of equal width and mean 0: each wins half of the time."""
+    bandit = hs.MetaBandit(
+        dimension=2, policy=hs.policies.Thompson(), seed=0, propensity_draws=4000
+    )
+    chance = bandit.decide("user", [[1.0, 0.0], [-1.0, 0.0]]).propensity
+    assert abs(chance - 0.5) < 5 * 0.5 / np.sqrt(4000)
+
+
+def test_forgetting_keeps_the_prior() -> None:
+    """After n discounted rewards the statistics are their sum of powers, and Λ is untouched."""
+    discount, n = 0.8, 30
+    bandit = hs.MetaBandit(dimension=2, discount=discount, prior=hs.priors.Fixed.zero(), seed=0)
+    for _ in range(n):
+        bandit.observe("user", [1.0, 0.0], 2.0)
+    view = bandit.task("user")
+    weight = (1 - discount**n) / (1 - discount)
+    np.testing.assert_allclose(view.estimate.statistics.gram, np.diag([weight, 0.0]), atol=1e-12)
+    np.testing.assert_allclose(view.estimate.prior.regularization, np.eye(2))
+    scores = bandit.decide("user", np.eye(2)).scores
+    expected = RidgeEstimate(view.estimate.statistics, view.estimate.prior)
+    np.testing.assert_allclose(bandit._store.inverses(np.array([0]))[0], expected.inverse)
+    assert np.isfinite(scores).all()
+
+
+def test_a_horizon_and_idle_time_finish_tasks() -> None:
+    now = [0.0]
+    bandit = hs.MetaBandit(dimension=2, horizon=2, idle=10.0, clock=lambda: now[0], seed=0)
+    decisions = [bandit.decide("a", np.eye(2)) for _ in range(3)]
+    bandit.reward(decisions[0].id, 1.0)
+    assert bandit.tasks() == ["a"]
+    bandit.reward(decisions[1].id, 1.0)
+    assert bandit.tasks() == []
+    with pytest.raises(ValueError, match="is not open"):
+        bandit.reward(decisions[2].id, 1.0)
+    bandit.decide("b", np.eye(2))
+    now[0] = 6.0
+    bandit.decide("c", np.eye(2))
+    now[0] = 11.0
+    bandit.decide("d", np.eye(2))
+    assert bandit.tasks() == ["c", "d"]
+    assert bandit.finished == 1  # "b" had no reward and leaves no trace
+
+
+def test_each_reward_counts_once() -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    first, second = (bandit.decide("user", arms_of(seed)) for seed in (1, 2))
+    bandit.reward(first.id, 1.0)
+    before = fingerprint(bandit)
+    for wrong in (first.id, 2**40 + 1, 2**60, 10**30):
+        with pytest.raises(ValueError, match="is not open"):
+            bandit.reward(wrong, 1.0)
+    assert fingerprint(bandit) == before
+    bandit.finish("user")
+    with pytest.raises(ValueError, match="is not open"):
+        bandit.reward(second.id, 1.0)
+    with pytest.raises(ValueError, match="open task"):
+        bandit.finish("user")
+
+
+BAD_ARMS = [
+    (np.full((2, DIMENSION), np.nan), "finite"),
+    (np.array([[1.0, 2.0, np.inf, 0.0]]), "finite, got inf at index"),
+    (np.ones((2, DIMENSION + 1)), "shape"),
+    (np.ones(DIMENSION), "shape"),
+    (np.ones((0, DIMENSION)), "shape"),
+    ([["a", "b", "c", "d"]], "numbers"),
+    (np.full((1, DIMENSION), 1e200), "outweigh"),
+    ({"x": np.ones(DIMENSION), "y": np.ones(3)}, "arm 'y'"),
+    ({}, "shape"),
+    (None, "finite|numbers|shape"),
+]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("arms", "message"), BAD_ARMS, ids=range(len(BAD_ARMS)))
+def test_bad_arms_change_nothing(arms: Any, message: str, known: bool) -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    bandit.reward(bandit.decide("user", arms_of(1)).id, 1.0)
+    before = fingerprint(bandit)
+    with pytest.raises(ValueError, match=message):
+        bandit.decide("user" if known else "new", arms)
+    assert fingerprint(bandit) == before
+
+
+BAD_CALLS: list[tuple[Any, str]] = [
+    (lambda b, i: b.reward(i, float("nan")), "finite"),
+    (lambda b, i: b.reward(i, float("inf")), "finite"),
+    (lambda b, i: b.reward(i, "1"), "number"),
+    (lambda b, i: b.reward(i, 1e60), "smaller"),
+    (lambda b, i: b.reward(i, 1.0, weight=0.0), "above 0"),
+    (lambda b, i: b.reward(i, 1.0, weight=float("nan")), "above 0"),
+    (lambda b, i: b.reward("x", 1.0), "integer"),
+    (lambda b, i: b.reward(-1, 1.0), "at least 0"),
+    (lambda b, i: b.observe("user", [1.0], 1.0), "shape"),
+    (lambda b, i: b.observe("new", np.full(DIMENSION, 1e30), 1.0), "outweigh"),
+    (lambda b, i: b.decide(1.5, np.ones((1, DIMENSION))), "string or an integer"),
+    (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), mask=[False, False]), "at least one"),
+    (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), mask=[1, 0]), "booleans"),
+    (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), n=3), "at most"),
+    (lambda b, i: b.decide_many(["a", "a"], np.ones((2, DIMENSION))), "different"),
+    (lambda b, i: b.decide_many(["a", "b"], np.ones((3, 2, DIMENSION))), "shape"),
+    (lambda b, i: b.decide_many(["a", "b"], np.full((2, 2, DIMENSION), 1e99)), "outweigh"),
+    (lambda b, i: b.reward_many([i, i], [1.0, 1.0]), "different"),
+    (lambda b, i: b.reward_many([i, 77], [1.0, 1.0]), "not open"),
+    (lambda b, i: b.reward_many([i], [np.nan]), "finite"),
+    (lambda b, i: b.reward_many([i], [1.0, 2.0]), "shape"),
+    (lambda b, i: b.finish("nobody"), "open task"),
+    (lambda b, i: b.task("nobody"), "open task"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD_CALLS, ids=range(len(BAD_CALLS)))
+def test_bad_calls_change_nothing(call: Any, message: str) -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
+    bandit.reward(bandit.decide("user", arms_of(1)).id, 1.0)
+    waiting = bandit.decide("user", arms_of(2))
+    before = fingerprint(bandit)
+    with pytest.raises(ValueError, match=message):
+        call(bandit, waiting.id)
+    assert fingerprint(bandit) == before
+    bandit.reward(waiting.id, 1.0)
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_many_at_once_equals_one_by_one(n: int, n_arms: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    at_once = hs.MetaBandit(dimension=3, prior=hs.priors.Hierarchical(), seed=7)
+    one_by_one = hs.MetaBandit(dimension=3, prior=hs.priors.Hierarchical(), seed=7)
+    names = [f"user-{i}" for i in range(n)]
+    for _ in range(3):
+        arms, values = rng.standard_normal((n, n_arms, 3)), rng.standard_normal(n)
+        decided = at_once.decide_many(names, arms)
+        at_once.reward_many(decided.ids, values)
+        for i, name in enumerate(names):
+            decision = one_by_one.decide(name, arms[i])
+            assert decision.row == decided.arms[i]
+            np.testing.assert_array_equal(decision.scores, decided.scores[i])
+            assert decision.propensity == decided.propensities[i]
+            one_by_one.reward(decision.id, float(values[i]))
+    for name in names:
+        ours, theirs = at_once.task(name).estimate, one_by_one.task(name).estimate
+        np.testing.assert_array_equal(ours.statistics.gram, theirs.statistics.gram)
+
+
+def test_unknown_tasks_and_finished_ones_cost_nothing() -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Pooled(within_task=False), seed=0)
+    sizes = []
+    for user in range(200):
+        decision = bandit.decide(user, arms_of(user))
+        bandit.decide(user, arms_of(user))
+        bandit.reward(decision.id, 1.0)
+        bandit.finish(user)
+        store = bandit._store
+        sizes.append((store.state.nbytes, store.pending.kept.nbytes, len(store.slots)))
+    assert len(set(sizes)) == 1
+    assert len(bandit._store.pending) == 0
+
+
+def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
+    bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Pooled(), seed=0)
+    x, y = arms_of(0, n_arms=20), np.arange(20.0)
+    for features, value in zip(x, y, strict=True):
+        bandit.observe("user", features, float(value))
+    bandit.finish("user")
+    expected = TaskStatistics.from_data(x, y)
+    np.testing.assert_allclose(bandit._tasks.memory["gram"], expected.gram, rtol=1e-12)
+    np.testing.assert_allclose(bandit._tasks.memory["moment"], expected.moment, rtol=1e-12)

@@ -1,0 +1,3 @@
+from contextlib import AbstractContextManager
+
+def set(*, scheduler: str) -> AbstractContextManager[None]: ...
