@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.docs import blocks
 
 from headstart.cli import app
-from tests.docs import blocks
 
 README = Path(__file__).parents[2] / "README.md"
 
