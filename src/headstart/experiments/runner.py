@@ -2,11 +2,13 @@
 
 import multiprocessing
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import xarray as xr
 
@@ -63,7 +65,7 @@ def run_all(
     jobs.sort(key=lambda job: -_rounds(job))
     done, total = 0, sum(map(_rounds, jobs))
     n = min(cores() if workers is None else workers, len(jobs))
-    with _executor(n, scheduler) as executor:
+    with _interrupts() as interrupted, _executor(n, scheduler) as executor:
         for job, played in _outcomes(jobs, executor):
             job[0].save_shard(job[2], played)
             done += _rounds(job)
@@ -71,6 +73,8 @@ def run_all(
                 progress(done, total)
             if all(job[0].shard(number).exists() for number in range(job[1].n_shards)):
                 job[0].finish(job[1], time.perf_counter() - started)
+            if interrupted():
+                raise KeyboardInterrupt
     for folder, study in pending.items():
         if not stores[folder].results.exists():  # interrupted after the last shard
             stores[folder].finish(study, time.perf_counter() - started)
@@ -133,6 +137,28 @@ def _cluster(address: str) -> Iterator[Executor]:
         raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
     with client:
         yield client.get_executor(pure=False)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C came, even where Python dropped it: it cannot raise inside a weak reference.
+
+    Only the main thread receives signals; elsewhere the answer is no.
+    """
+    hits: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        hits.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(hits)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _ignore_interrupts() -> None:
