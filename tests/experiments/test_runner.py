@@ -1,6 +1,8 @@
 """The same bits in one process, in two, on a cluster, and after an interruption."""
 
+import contextlib
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -170,3 +172,20 @@ def test_a_silent_scheduler_is_named(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'nowhere'"):
         runner.run(SEQUENCE, tmp_path, scheduler="nowhere")
+
+
+def test_an_interrupt_that_was_dropped_still_stops_the_run(tmp_path: Path) -> None:
+    told = []
+
+    def drop(done: int, total: int) -> None:
+        told.append(done)
+        # As inside a weak reference's callback, where Python prints an exception and goes on.
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(SEQUENCE, tmp_path, workers=1, progress=drop)
+    assert len(told) == 1
+    assert Store(tmp_path).shard(0).exists()
+    assert signal.getsignal(signal.SIGINT) is before
