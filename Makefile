@@ -4,7 +4,7 @@ BIN := .venv/bin
 SETUP := .venv/installed
 BENCH := .venv-bench/installed
 
-.PHONY: demo test lint format bench lock clean
+.PHONY: demo test lint format bench league lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -22,6 +22,10 @@ format: $(SETUP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
+league: $(SETUP)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.regret
+
 # Versions are locked with hashes; the package itself is installed from this folder.
 $(SETUP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -32,6 +36,7 @@ $(SETUP): requirements/dev.txt pyproject.toml
 # Speed against peers and against the compiled limit, in one run on one core; about five minutes.
 bench: $(BENCH)
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.speed
+	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.live
 
 $(BENCH): requirements/bench.txt pyproject.toml
 	$(PYTHON) -m venv .venv-bench

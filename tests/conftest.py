@@ -1,4 +1,7 @@
-"""What the whole suite shares: the settings of hypothesis."""
+"""What the whole suite shares: the settings of hypothesis, and where the real data is."""
+
+import os
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
@@ -11,3 +14,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("headstart")
+
+# Beside the repository, unless the environment says where.
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if _BESIDE.is_dir():
+    os.environ.setdefault("HEADSTART_DATA", str(_BESIDE))

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headstart import environments, policies, priors
+    from headstart import environments, policies, priors, theory
     from headstart.learning import Learner, Optimal
     from headstart.live import (
         Catalogue,
@@ -42,6 +42,7 @@ __all__ = [
     "policies",
     "priors",
     "simulate",
+    "theory",
 ]
 
 _HOME = {

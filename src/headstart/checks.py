@@ -94,6 +94,26 @@ def regularization(name: str, value: ArrayLike, word: str | None = None) -> None
 
 def positive_definite(name: str, matrices: Floats) -> None:
     """Matrices (…, d, d) that are symmetric with eigenvalues above zero."""
+    symmetric(name, matrices)
+    smallest = float(np.linalg.eigvalsh(matrices).min())
+    if smallest <= 0:
+        raise ValueError(
+            f"{name} must be positive definite, got a smallest eigenvalue of {smallest:.3g}"
+        )
+
+
+def positive_semidefinite(name: str, matrix: Floats) -> None:
+    """A matrix (d, d) that is symmetric with no eigenvalue below zero, but for rounding."""
+    symmetric(name, matrix)
+    values = np.linalg.eigvalsh(matrix)
+    if values[0] < -1e-10 * np.abs(values).max():
+        raise ValueError(
+            f"{name} must be positive semidefinite, got a smallest eigenvalue of {values[0]:.3g}"
+        )
+
+
+def symmetric(name: str, matrices: Floats) -> None:
+    """Matrices (…, d, d) that equal their transposes, but for rounding."""
     gap = np.abs(matrices - matrices.mT)
     if (gap > 1e-10 * np.abs(matrices).max()).any():
         where = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
@@ -101,11 +121,6 @@ def positive_definite(name: str, matrices: Floats) -> None:
         raise ValueError(
             f"{name} must be symmetric, got {matrices[where]} at {where} "
             f"and {matrices[mirrored]} across the diagonal"
-        )
-    smallest = float(np.linalg.eigvalsh(matrices).min())
-    if smallest <= 0:
-        raise ValueError(
-            f"{name} must be positive definite, got a smallest eigenvalue of {smallest:.3g}"
         )
 
 

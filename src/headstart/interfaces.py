@@ -38,6 +38,15 @@ class World(Environment, Protocol):
         ...
 
 
+@runtime_checkable
+class Stream(Environment, Protocol):
+    """An environment that hands out a stock of tasks, each `sample` the next one, none twice."""
+
+    def rewind(self) -> "Stream":
+        """The same tasks from the first on; this stream stays where it is."""
+        ...
+
+
 class Policy(Protocol):
     """How an arm is chosen: a pure function of what the estimate says and of uniform numbers."""
 

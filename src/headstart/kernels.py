@@ -107,10 +107,17 @@ def observe(
     projections: Floats,
     choices: Integers,
     rewards: Floats,
+    pull: Floats,
+    pulled: bool,
+    then: Floats,
+    reading: bool,
+    predictions: Floats,
+    widths: Floats,
 ) -> float:
     """Observe the chosen arms x, given u = Ax: A −= uuᵀ/(1 + xᵀu), w₀ += u(y − xᵀw₀)/(1 + xᵀu).
 
-    x and y wait in their slot to join the statistics. Returns the largest drift of any inverse.
+    x and y wait in their slot to join the statistics. If `reading`, read the arms that come `then`
+    while A is still in cache. Returns the largest drift of any inverse.
     """
     replications, dimension = ridge.shape
     x = np.empty(dimension)
@@ -128,10 +135,12 @@ def observe(
         log_determinant[i] += math.log(growth)
         drift[i] += wear(growth, dimension)
         worst = max(worst, drift[i])
+        if reading:
+            glance(inverse, ridge, pull, pulled, then, projections, predictions, widths, i)
     return worst
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(inline="always", cache=True, nogil=True, fastmath=_FAST)
 def step(
     inverse: Floats, ridge: Floats, i: int, x: Floats, u: Floats, reward: float
 ) -> tuple[float, float]:
@@ -158,7 +167,7 @@ def step(
     return growth, gap
 
 
-@njit(cache=True, nogil=True)
+@njit(inline="always", cache=True, nogil=True)
 def wear(growth: float, dimension: int) -> float:
     """What one step adds to the drift of an inverse."""
     return _EPSILON * growth + DRIFT_LIMIT / (_STEPS_A_FEATURE * dimension)

@@ -56,15 +56,19 @@ def play(task: Task, learner: Learner | Optimal, memory: Memory, uniforms: Float
     rounds = _Rounds(task, uniforms)
     outlook = estimate.face(task.n_arms)
     luck = np.moveaxis(uniforms[..., :-1], -2, 0)
+    estimate.read(rounds.arms[0])
     for t in range(task.horizon):
-        arms = rounds.arms[t]
-        estimate.read(arms)
         scores = learner.policy.scores(outlook, luck[t])
         choices, rewards = rounds.choose(t, scores)
+        arms, then = rounds.arms[t], rounds.arms[t + 1] if t + 1 < task.horizon else None
+        if follower is None:
+            estimate.observe_choice(arms, choices, rewards, then)
+            continue
         estimate.observe_choice(arms, choices, rewards)
-        if follower is not None:
-            chosen = rounds.features(t).reshape(*task.lead, task.dimension)
-            estimate.move(follower.observe(chosen, rewards.reshape(task.lead)))
+        chosen = rounds.features(t).reshape(*task.lead, task.dimension)
+        estimate.move(follower.observe(chosen, rewards.reshape(task.lead)))
+        if then is not None:
+            estimate.read(then)
     return rounds.episode(estimate.statistics)
 
 

@@ -80,6 +80,8 @@ class TaskStatistics:
         return self.moment.shape[:-1]
 
     def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
+        # One feature would add to every one of many.
+        checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
         return TaskStatistics(
             gram=self.gram + other.gram,
             moment=self.moment + other.moment,
@@ -311,6 +313,12 @@ class RidgeEstimate:
             pull=np.sqrt(self.prior.strength) * np.asarray(bias_error, dtype=np.float64),
         )
 
+    def distance(self, parameter: ArrayLike) -> Floats:
+        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…): what a radius is held against."""
+        gap = checks.floats("parameter", parameter) - self.parameter
+        squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
     def contains(
         self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
     ) -> NDArray[np.bool_]:
@@ -319,21 +327,20 @@ class RidgeEstimate:
         The theorem has w* inside its own radius; it is read as an inequality on w.
         """
         w = checks.floats("parameter", parameter)
-        gap = w - self.parameter
-        distance = np.sqrt(np.maximum((gap * (self.precision @ gap[..., None])[..., 0]).sum(-1), 0))
         radius = confidence_radius(
             self.log_determinant,
             noise_scale=noise_scale,
             failure_probability=failure_probability,
             pull=self.prior.distance(w),
         )
-        return np.asarray(distance <= radius)
+        return np.asarray(self.distance(w) <= radius)
 
     def _arms(self, arms: ArrayLike) -> Floats:
         features = checks.floats("arms", arms)
-        expected = (*self.prior.lead, *features.shape[-2:-1], self.prior.dimension)
+        n_arms = features.shape[-2] if features.ndim > 1 else 1
+        expected = (*self.prior.lead, n_arms, self.prior.dimension)
         checks.shape("arms", features, expected, "(…, K, d)")
-        if features.shape[-2] == 0:
+        if n_arms == 0:
             raise ValueError("arms must hold at least one arm, got none")
         return features
 

@@ -6,17 +6,26 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.contracts.finding import filling, instances
+from tests.rated import random_table
 
 import headstart as hs
 from headstart import environments
-from headstart.interfaces import Environment, World
+from headstart.interfaces import Environment, Stream, World
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Synthetic": [
         {"dimension": 3, "n_arms": 7, "reward": "linear", "variance_of": "coordinate"},
         {"dimension": 1, "n_arms": 1, "noise_scale": 0.0},
         {"dimension": 5, "n_arms": 2, "spread": 0.0, "variance": 0.0, "mean": np.arange(5.0)},
+        {"dimension": 4, "law": "basis", "parameter_bound": 2.0, "decision_set": "fixed"},
+        {"dimension": 2, "covariance": [[1.0, 1.0], [1.0, 1.0]], "shift": "none"},
     ],
+    "Ratings": [
+        {"table": random_table(seed=1), "dimension": 3, "n_arms": 4},
+        {"table": random_table(seed=2), "dimension": 2, "reward": "linear", "unit_arms": True},
+    ],
+    "LastFM": [{"features": "items-scaled", "transform": "log", "reward": "linear"}],
+    "MovieLens": [{"unrated_disliked": True, "shift": "none"}],
 }
 ENVIRONMENTS: dict[str, Environment] = instances(environments, Environment, SETTINGS)
 
@@ -36,7 +45,8 @@ def _sample(environment: Environment, seed: int = 0) -> hs.Task:
 
 
 def test_environments_are_found() -> None:
-    assert "Synthetic" in {kind.__name__ for kind in filling(environments, Environment)}
+    found = {kind.__name__ for kind in filling(environments, Environment)}
+    assert found == {"LastFM", "MovieLens", "Ratings", "Synthetic"}
 
 
 @every_environment
@@ -64,9 +74,12 @@ def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
 @every_environment
 def test_sampling_leaves_no_trace(environment: Environment) -> None:
     # A task follows from the generator alone, and not from the tasks drawn before.
+    # Only a stream's next task depends on how many went before.
     settled = _settled(environment, 3, 0)
     first = settled.sample(6, 3, np.random.default_rng(1))
     settled.sample(6, 3, np.random.default_rng(2))
+    if isinstance(settled, Stream):
+        settled = settled.rewind()
     again = settled.sample(6, 3, np.random.default_rng(1))
     np.testing.assert_array_equal(first.arms, again.arms)
     np.testing.assert_array_equal(first.rewards, again.rewards)

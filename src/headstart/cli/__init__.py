@@ -5,8 +5,13 @@ from typing import Annotated
 import typer
 
 import headstart
+from headstart.cli import data
+from headstart.cli.bound import bound
 from headstart.cli.demo import demo
+from headstart.cli.diagnose import diagnose
 from headstart.cli.fit import fit
+from headstart.cli.reproduce import reproduce
+from headstart.cli.run import run
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
@@ -28,3 +33,8 @@ def main(
 
 app.command()(demo)
 app.command()(fit)
+app.command()(bound)
+app.command()(diagnose)
+app.command()(reproduce)
+app.command()(run)
+app.add_typer(data.app, name="data")

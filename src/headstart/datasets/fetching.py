@@ -37,7 +37,11 @@ def fetch(published: Published, data: str | Path | None = None, url: str | None 
                 downloader=pooch.HTTPDownloader(timeout=60),
             )
         except OSError as error:
-            # Everything that requests raises is an OSError.
+            # Everything that requests raises is an OSError. One about a status such as 404 still
+            # holds the answer, whose connection pooch leaves open.
+            answer = getattr(error, "response", None)
+            if answer is not None:
+                answer.close()
             raise ConnectionError(f"{address} could not be downloaded: {error}") from error
         found = _unpack(Path(archive), part / published.folder, address)
         ratings = found / published.file

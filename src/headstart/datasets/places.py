@@ -43,4 +43,4 @@ def mend(command: str, data: str | Path | None = None) -> str:
     target = "" if data is None else f" --data {data}"
     need = " (first: pip install 'headstart[data]')" if cache() is None else ""
     hint = "" if data is not None else f", or point ${VARIABLE} at a folder that has it"
-    return f"To get it, run: headstart data fetch {command}{target}{need}{hint}"
+    return f"To get a good copy, run: headstart data fetch {command}{target}{need}{hint}"

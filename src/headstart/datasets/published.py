@@ -83,12 +83,28 @@ def load(published: Published, data: str | Path | None = None) -> RatingTable:
 
     `data` is the folder that holds the files; without it, see `places.locate`.
     """
-    file = locate(published.folder, published.file, command=published.name, data=data)
+    file = find(published, data)
     status = file.stat()
     try:
         return _load(published, file, status.st_size, status.st_mtime_ns)
     except ValueError as error:
         raise ValueError(f"{error}. {mend(published.name, data)}") from error
+
+
+def kept(published: Published, data: str | Path | None = None) -> RatingTable:
+    """What the paper's filter leaves of a published set."""
+    return _filtered(published, load(published, data))
+
+
+def _filtered(published: Published, table: RatingTable) -> RatingTable:
+    return table.filtered(
+        item_ratings=published.min_item_ratings, user_ratings=published.min_user_ratings
+    )
+
+
+def find(published: Published, data: str | Path | None = None) -> Path:
+    """The file of ratings of a published set, unread."""
+    return locate(published.folder, published.file, command=published.name, data=data)
 
 
 @lru_cache(maxsize=4)
@@ -105,10 +121,8 @@ def check(published: Published, table: RatingTable) -> RatingTable:
             f"{table.source} must hold {_listed(wanted, 'ratings', 'users', 'items')}, "
             f"got {_listed(got, 'ratings', 'users', 'items')}"
         )
-    kept = table.filtered(
-        item_ratings=published.min_item_ratings, user_ratings=published.min_user_ratings
-    )
-    left = (*kept.shape, len(kept))
+    filtered = _filtered(published, table)
+    left = (*filtered.shape, len(filtered))
     if left != published.kept:
         raise ValueError(
             f"{table.source} must keep {_listed(published.kept, 'users', 'items', 'ratings')} of "

@@ -3,13 +3,15 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from headstart import checks
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -96,6 +98,8 @@ class RatingTable:
 
     def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
         """The ratings as a sparse matrix, users by items."""
+        from scipy import sparse  # noqa: PLC0415 - half a second that `import` should not take
+
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
     def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
@@ -133,7 +137,7 @@ def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> Ratin
             f"{table.source} must leave some ratings after the filter, got none of {len(table)} "
             f"with min_item_ratings={item_ratings} and min_user_ratings={user_ratings}"
         )
-    return table._where(keep)
+    return table if keep.all() else table._where(keep)
 
 
 def _numbers(column: NDArray[Any]) -> Floats:

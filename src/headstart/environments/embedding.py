@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import linalg
 
 from headstart.datasets.table import RatingTable
 
@@ -50,6 +49,8 @@ def _decompose(
 
     The sign is ours to choose, and without a choice it would depend on the machine's LAPACK.
     """
+    from scipy.sparse import linalg  # noqa: PLC0415 - half a second that `import` should not take
+
     if dimension >= min(table.shape):
         users, items = table.shape
         raise ValueError(

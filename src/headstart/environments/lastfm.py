@@ -3,15 +3,15 @@
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from headstart.datasets.published import LASTFM, load
+from headstart.datasets.published import LASTFM, kept
 from headstart.datasets.table import RatingTable
 from headstart.environments.embedding import Features, Transform
 from headstart.environments.grouping import Grouping, Nearest
 from headstart.environments.ratings import Ratings, SettledRatings
+from headstart.environments.rewards import Mode, Shift
 from headstart.task import Task
 
 
@@ -34,8 +34,8 @@ class LastFM:
     liked: float = 4.0
     disliked: float = 3.0
     unrated_disliked: bool = True
-    reward: Literal["winner", "linear"] = "winner"
-    shift: Literal["round", "none"] | None = None
+    reward: Mode = "winner"
+    shift: Shift | None = None
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -45,12 +45,8 @@ class LastFM:
     def ratings(self) -> Ratings:
         """The same as an environment of its own."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "data"}
-        return Ratings(
-            table=load(LASTFM, self.data),
-            min_item_ratings=LASTFM.min_item_ratings,
-            min_user_ratings=LASTFM.min_user_ratings,
-            **settings,
-        )
+        # Filtered here, so that only what is used travels to another process.
+        return Ratings(table=kept(LASTFM, self.data), **settings)
 
     @property
     def kept(self) -> RatingTable:

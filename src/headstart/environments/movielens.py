@@ -4,16 +4,16 @@ import math
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from headstart.datasets.published import MOVIELENS, load
+from headstart.datasets.published import MOVIELENS, kept
 from headstart.datasets.table import RatingTable
 from headstart.environments.clusters import Clusters
 from headstart.environments.embedding import Features, Transform
 from headstart.environments.grouping import Grouping
 from headstart.environments.ratings import Ratings, SettledRatings
+from headstart.environments.rewards import Mode, Shift
 from headstart.task import Task
 
 
@@ -36,8 +36,8 @@ class MovieLens:
     liked: float = 4.0
     disliked: float = 3.0
     unrated_disliked: bool = False
-    reward: Literal["winner", "linear"] = "winner"
-    shift: Literal["round", "none"] | None = None
+    reward: Mode = "winner"
+    shift: Shift | None = None
     noise_scale: float = math.sqrt(0.1)
 
     def __post_init__(self) -> None:
@@ -47,12 +47,8 @@ class MovieLens:
     def ratings(self) -> Ratings:
         """The same as an environment of its own."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "data"}
-        return Ratings(
-            table=load(MOVIELENS, self.data),
-            min_item_ratings=MOVIELENS.min_item_ratings,
-            min_user_ratings=MOVIELENS.min_user_ratings,
-            **settings,
-        )
+        # Filtered here, so that only what is used travels to another process.
+        return Ratings(table=kept(MOVIELENS, self.data), **settings)
 
     @property
     def kept(self) -> RatingTable:

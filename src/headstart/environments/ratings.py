@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,8 @@ class Ratings:
     liked: float = 4.0
     disliked: float = 3.0
     unrated_disliked: bool = False
-    reward: Literal["winner", "linear"] = "winner"
-    shift: Literal["round", "none"] | None = None
+    reward: rewards.Mode = "winner"
+    shift: rewards.Shift | None = None
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -64,10 +64,7 @@ class Ratings:
         checks.one_of("transform", self.transform, TRANSFORMS)
         checks.one_of("features", self.features, FEATURES)
         checks.count("n_arms", self.n_arms, least=2)
-        checks.one_of("reward", self.reward, rewards.MODES)
-        if self.shift is not None:
-            checks.one_of("shift", self.shift, rewards.SHIFTS)
-        checks.nonnegative("noise_scale", self.noise_scale)
+        rewards.check(self.reward, self.shift, self.noise_scale)
         if not self.disliked < self.liked:
             raise ValueError(f"disliked must be below liked={self.liked}, got {self.disliked}")
 
@@ -168,6 +165,11 @@ class SettledRatings:
         users = self.law.embedding.users
         return np.stack([users[pool].mean(0) for pool in self.pools])
 
+    @property
+    def parameter_bound(self) -> float:
+        """S, the largest ‖w‖ of any user: what a radius that splits ‖h − w*‖ asks for."""
+        return float(np.linalg.norm(self.law.embedding.users, axis=1).max())
+
     def rewind(self) -> "SettledRatings":
         """The same pools from their first user on."""
         return SettledRatings(law=self.law, pools=self.pools)
@@ -188,17 +190,12 @@ class SettledRatings:
         items = np.stack(
             [law.decisions.draw(int(u), row) for u, row in zip(users, uniforms, strict=True)], 1
         )
-        # Rounds first, as a task is laid out in memory.
-        arms = law.embedding.items[items]
-        parameter = law.embedding.users[users]
-        utilities = (arms @ parameter[:, :, None])[..., 0]
-        paid, means = rewards.pay(
-            utilities, mode=law.reward, shift=law.shift, noise_scale=law.noise_scale, rng=rng
-        )
         self._met += 1
-        return Task(
-            arms=arms.swapaxes(0, 1),
-            rewards=paid.swapaxes(0, 1),
-            means=means.swapaxes(0, 1),
-            parameter=parameter,
+        return rewards.task(
+            law.embedding.items[items],
+            law.embedding.users[users],
+            mode=law.reward,
+            shift=law.shift,
+            noise_scale=law.noise_scale,
+            rng=rng,
         )

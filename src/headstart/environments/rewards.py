@@ -5,7 +5,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart import kernels
+from headstart import checks, kernels
+from headstart.task import Task
 
 Floats = NDArray[np.float64]
 Mode = Literal["winner", "linear"]
@@ -13,6 +14,34 @@ Shift = Literal["round", "none"]
 
 MODES = ("linear", "winner")
 SHIFTS = ("none", "round")
+
+
+def check(mode: str, shift: str | None, noise_scale: float) -> None:
+    """Raise unless these are a mode, a shift or None, and a noise scale."""
+    checks.one_of("reward", mode, MODES)
+    if shift is not None:
+        checks.one_of("shift", shift, SHIFTS)
+    checks.nonnegative("noise_scale", noise_scale)
+
+
+def task(
+    arms: Floats,
+    parameter: Floats,
+    *,
+    mode: Mode,
+    shift: Shift | None,
+    noise_scale: float,
+    rng: np.random.Generator,
+) -> Task:
+    """The task of arms (T, R, K, d), rounds first as it lies in memory, and parameter (R, d)."""
+    utilities = (arms @ parameter[:, :, None])[..., 0]
+    paid, means = pay(utilities, mode=mode, shift=shift, noise_scale=noise_scale, rng=rng)
+    return Task(
+        arms=arms.swapaxes(0, 1),
+        rewards=paid.swapaxes(0, 1),
+        means=means.swapaxes(0, 1),
+        parameter=parameter,
+    )
 
 
 def pay(

@@ -1,4 +1,4 @@
-"""Synthetic: Gaussian tasks and nearly orthogonal arms, as in the paper's Section 6."""
+"""Synthetic: the paper's Section 6, Gaussian tasks and nearly orthogonal arms, and variations."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
 from headstart.environments import rewards
+from headstart.environments.laws import Basis, Gaussian, Isotropic, TaskLaw
 from headstart.task import Task
 
 Floats = NDArray[np.float64]
@@ -18,44 +19,108 @@ class Synthetic:
     """Tasks w ~ N(mean, Σ₀) and arms (q_k + g)/‖q_k + g‖ around columns of an orthonormal basis.
 
     `variance` is E‖w − w̄‖², the paper's Var, when `variance_of` is "task" (Σ₀ = variance·I/d), and
-    that of each coordinate when it is "coordinate". `spread` is the size of g: ‖g‖² ≈ spread².
-    With more arms than dimensions the basis is gone through again. `reward` is "winner", the 0/1
-    of the paper's plots, or "linear", the model of its theory.
+    that of each coordinate when it is "coordinate"; 0 makes all tasks one. `covariance` (d, d)
+    takes its place with any Σ₀. The law "basis" draws w evenly from the vectors S·e_i instead,
+    with S = `parameter_bound`: the two extremes of the paper's Section 5.2.
+
+    `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is gone
+    through again. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
+    tasks. `reward` is "winner", the 0/1 of the paper's plots, or "linear", the model of its
+    theory; `shift` is as in `rewards.pay`.
     """
 
     dimension: int = 20
     n_arms: int = 5
+    law: Literal["gaussian", "basis"] = "gaussian"
     mean: ArrayLike = 1.0
     variance: float = 1.0
     variance_of: Literal["task", "coordinate"] = "task"
+    covariance: ArrayLike | None = None
+    parameter_bound: float | None = None
     spread: float = 1.0
-    reward: Literal["winner", "linear"] = "winner"
+    decision_set: Literal["fresh", "fixed"] = "fresh"
+    reward: rewards.Mode = "winner"
+    shift: rewards.Shift | None = None
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
         checks.count("dimension", self.dimension)
         checks.count("n_arms", self.n_arms)
+        checks.one_of("law", self.law, ("gaussian", "basis"))
         checks.nonnegative("variance", self.variance)
         checks.one_of("variance_of", self.variance_of, ("task", "coordinate"))
         checks.nonnegative("spread", self.spread)
-        checks.one_of("reward", self.reward, rewards.MODES)
-        checks.nonnegative("noise_scale", self.noise_scale)
+        checks.one_of("decision_set", self.decision_set, ("fresh", "fixed"))
+        rewards.check(self.reward, self.shift, self.noise_scale)
         mean = checks.floats("mean", self.mean)
         if mean.shape not in {(), (self.dimension,)}:
             raise ValueError(f"mean must be a number or ({self.dimension},), got {mean.shape}")
+        if self.covariance is not None:
+            covariance = checks.floats("covariance", self.covariance)
+            checks.shape("covariance", covariance, (self.dimension, self.dimension), "(d, d)")
+            checks.positive_semidefinite("covariance", covariance)
+        if self.parameter_bound is not None:
+            checks.positive("parameter_bound", self.parameter_bound)
+        self._check_that_nothing_is_ignored(mean)
+
+    def _check_that_nothing_is_ignored(self, mean: Floats) -> None:
+        """A setting of the other law, or of the variance beside a covariance, is a mistake."""
+        isotropic = self.variance == 1.0 and self.variance_of == "task"
+        if self.covariance is not None and not isotropic:
+            raise ValueError(
+                "variance must be left alone where a covariance is given, "
+                f"got variance={self.variance} a {self.variance_of}"
+            )
+        if self.law == "gaussian" and self.parameter_bound is not None:
+            raise ValueError(
+                f"parameter_bound must be left alone unless law is basis, {self.parameter_bound=}"
+            )
+        if self.law == "basis" and not (
+            isotropic and self.covariance is None and mean.ndim == 0 and mean == 1.0
+        ):
+            raise ValueError(
+                "mean, variance and covariance must be left alone where law is basis: "
+                "they follow from parameter_bound"
+            )
+
+    @property
+    def task_law(self) -> TaskLaw:
+        """What w is drawn from."""
+        if self.law == "basis":
+            bound = 1.0 if self.parameter_bound is None else self.parameter_bound
+            return Basis(self.dimension, bound)
+        mean = np.array(np.broadcast_to(np.asarray(self.mean, dtype=np.float64), self.dimension))
+        if self.covariance is not None:
+            return Gaussian(mean, np.array(self.covariance, dtype=np.float64))
+        each = self.variance / self.dimension if self.variance_of == "task" else self.variance
+        return Isotropic(mean, each)
 
     @property
     def mean_parameter(self) -> Floats:
         """w̄, of shape (d,): what the Oracle knows."""
-        return np.array(np.broadcast_to(np.asarray(self.mean, dtype=np.float64), self.dimension))
+        return self.task_law.mean
+
+    @property
+    def task_covariance(self) -> Floats:
+        """Σ₀ = E(w − w̄)(w − w̄)ᵀ, of shape (d, d); its trace is the paper's Var."""
+        return self.task_law.covariance
 
     def settle(self, replications: int, rng: np.random.Generator) -> "SettledSynthetic":
-        """Draw the basis of every replication."""
+        """Draw the basis of every replication, and the arms where they are fixed."""
         size = checks.count("replications", replications)
         square = rng.standard_normal((size, self.dimension, self.dimension))
         columns = np.linalg.qr(square).Q.mT
-        bases = columns[:, np.arange(self.n_arms) % self.dimension]
-        return SettledSynthetic(law=self, bases=np.ascontiguousarray(bases))
+        bases = np.ascontiguousarray(columns[:, np.arange(self.n_arms) % self.dimension])
+        arms = self.draw_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
+        return SettledSynthetic(law=self, bases=bases, arms=arms)
+
+    def draw_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
+        """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as a task lies in memory."""
+        arms = rng.standard_normal((rounds, *bases.shape))
+        arms *= self.spread / np.sqrt(self.dimension)
+        arms += bases
+        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        return arms
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One task in each replication, every one with a basis of its own."""
@@ -64,15 +129,21 @@ class Synthetic:
 
 @dataclass(frozen=True, eq=False)
 class SettledSynthetic:
-    """A synthetic environment whose bases (R, K, d) are drawn."""
+    """A synthetic environment whose bases (R, K, d) are drawn, and its arms if they are fixed."""
 
     law: Synthetic
     bases: Floats
+    arms: Floats | None = None
 
     @property
     def dimension(self) -> int:
         """The number of features, d."""
         return self.law.dimension
+
+    @property
+    def mean_parameter(self) -> Floats:
+        """w̄ of every replication, (R, d): what the Oracle knows."""
+        return np.tile(self.law.mean_parameter, (len(self.bases), 1))
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One task in each of the replications."""
@@ -80,19 +151,16 @@ class SettledSynthetic:
         rounds = checks.count("horizon", horizon)
         if replications != len(self.bases):
             raise ValueError(f"replications must be {len(self.bases)}, as drawn, {replications=}")
-        each = law.variance / law.dimension if law.variance_of == "task" else law.variance
-        parameter = rng.standard_normal((replications, law.dimension))
-        parameter = law.mean_parameter + np.sqrt(each) * parameter
-        # Rounds first, as a task is laid out in memory.
-        arms = rng.standard_normal((rounds, replications, law.n_arms, law.dimension))
-        arms *= law.spread / np.sqrt(law.dimension)
-        arms += self.bases
-        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
-        utilities = (arms @ parameter[:, :, None])[..., 0]
-        paid, means = rewards.pay(utilities, mode=law.reward, noise_scale=law.noise_scale, rng=rng)
-        return Task(
-            arms=arms.swapaxes(0, 1),
-            rewards=paid.swapaxes(0, 1),
-            means=means.swapaxes(0, 1),
-            parameter=parameter,
+        parameter = law.task_law.draw(replications, rng)
+        if self.arms is None:
+            arms = law.draw_arms(self.bases, rounds, rng)
+        else:
+            arms = np.repeat(self.arms[None], rounds, axis=0)
+        return rewards.task(
+            arms,
+            parameter,
+            mode=law.reward,
+            shift=law.shift,
+            noise_scale=law.noise_scale,
+            rng=rng,
         )

@@ -43,8 +43,13 @@ def interval(values: Floats) -> Interval:
         raise ValueError(f"an interval needs at least 2 replications, got {n}")
     mean = float(values.mean())
     error = float(values.std(ddof=1) / np.sqrt(n))
-    reach = error * float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))
+    reach = error * quantile(n)
     return Interval(mean, error, mean - reach, mean + reach, n)
+
+
+def quantile(n: int) -> float:
+    """How many standard errors a 95 % interval reaches to each side: Student's t, n − 1 degrees."""
+    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))
 
 
 def totals(results: xr.Dataset, variable: str = "regret") -> xr.DataArray:

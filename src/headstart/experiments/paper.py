@@ -3,6 +3,7 @@
 docs/paper-experiments.md argues the defaults.
 """
 
+import math
 from typing import Literal
 
 from headstart.experiments.learners import AVG, ITL, OPT, ORACLE, RR
@@ -90,5 +91,112 @@ def synthetic(
         test_tasks=10,
         regularization=regularization,
         replications=replications,
+        seed=seed,
+    )
+
+
+def lastfm(
+    *,
+    name: str = "lastfm",
+    reward: Reward = "winner",
+    transform: Literal["raw", "log"] = "raw",
+    features: Literal["users-scaled", "items-scaled"] = "users-scaled",
+    unit_arms: bool = False,
+    estimation_regularization: Estimation = "same",
+    parameter_bound: Setting = None,
+    regularization: tuple[float, ...] = GRID,
+    replications: int = 100,
+    seed: int = 0,
+) -> Study:
+    """Figure 3: a user and its 19 nearest as tasks in a row, d = 10, K = 5, T = 5."""
+    return _ratings(
+        "LastFM",
+        {"transform": transform, "features": features, "unit_arms": unit_arms},
+        name=name,
+        reward=reward,
+        noise_scale=1.0,
+        estimation_regularization=estimation_regularization,
+        parameter_bound=parameter_bound,
+        regularization=regularization,
+        replications=replications,
+        shard=50,
+        seed=seed,
+    )
+
+
+def movielens(
+    *,
+    name: str = "movielens",
+    reward: Reward = "winner",
+    features: Literal["users-scaled", "items-scaled"] = "users-scaled",
+    unit_arms: bool = False,
+    unrated_disliked: bool = False,
+    least_silhouette: float = 0.15,
+    n_clusterings: int = 10,
+    estimation_regularization: Estimation = "same",
+    parameter_bound: Setting = None,
+    regularization: tuple[float, ...] = GRID,
+    replications: int = 120,
+    seed: int = 0,
+) -> Study:
+    """Figure 4: 20 users of a cluster as tasks in a row, d = 10, K = 5, T = 5, variance 0.1."""
+    settings: dict[str, Setting] = {
+        "features": features,
+        "unit_arms": unit_arms,
+        "unrated_disliked": unrated_disliked,
+        "grouping": Part(
+            kind="Clusters",
+            settings={"least_silhouette": least_silhouette, "n_clusterings": n_clusterings},
+        ),
+    }
+    return _ratings(
+        "MovieLens",
+        settings,
+        name=name,
+        reward=reward,
+        noise_scale=math.sqrt(0.1),
+        estimation_regularization=estimation_regularization,
+        parameter_bound=parameter_bound,
+        regularization=regularization,
+        replications=replications,
+        # A shard takes the clusters in turn from the first: four full turns of the 15 that pass.
+        shard=60,
+        seed=seed,
+    )
+
+
+def _ratings(
+    kind: str,
+    settings: dict[str, Setting],
+    *,
+    name: str,
+    reward: Reward,
+    noise_scale: float,
+    estimation_regularization: Estimation,
+    parameter_bound: Setting,
+    regularization: tuple[float, ...],
+    replications: int,
+    shard: int,
+    seed: int,
+) -> Study:
+    horizon = 5
+    return Study(
+        name=name,
+        protocol="sequence",
+        environment=Part(
+            kind=kind, settings={"reward": reward, "noise_scale": noise_scale, **settings}
+        ),
+        learners=contestants(
+            reward=reward,
+            noise_scale=noise_scale,
+            horizon=horizon,
+            estimation_regularization=estimation_regularization,
+            parameter_bound=parameter_bound,
+        ),
+        horizon=horizon,
+        tasks=20,
+        regularization=regularization,
+        replications=replications,
+        shard=shard,
         seed=seed,
     )

@@ -2,9 +2,11 @@
 
 A name is looked up in the room itself (`headstart.policies.__all__` and so on), so that a new
 class can be named in a study without being listed anywhere else. A class of one's own is named
-"module:Class".
+"module:Class". "Class.constructor" names a class method that makes one, such as
+"Ratings.from_file".
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
@@ -77,7 +79,7 @@ def build(
         else:
             settings[name] = _thaw(value)
     try:
-        return made(**settings)
+        return _maker(part.kind, made, where)(**settings)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from error
 
@@ -114,9 +116,21 @@ def read(table: object, where: str) -> Part:
     return Part(kind=table["class"], settings=settings)
 
 
+def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
+    """The class, or the class method that the name asks for."""
+    _, _, constructor = kind.rpartition(":")[2].partition(".")
+    if not constructor:
+        return made
+    found = getattr(made, constructor, None)
+    if not inspect.ismethod(found) or constructor.startswith("_"):
+        raise ValueError(f"{where}.class must be a class or one of its class methods, got {kind!r}")
+    return found
+
+
 def _find(kind: str, room: str, where: str, whole: bool = False) -> type:
     if ":" in kind:
         module_name, _, name = kind.partition(":")
+        name = name.partition(".")[0]
         try:
             found = getattr(import_module(module_name), name)
         except (ImportError, AttributeError) as error:
@@ -131,11 +145,17 @@ def _find(kind: str, room: str, where: str, whole: bool = False) -> type:
         for name, made in classes.items()
         if is_dataclass(made) and (not whole or hasattr(made, _DUTY[room]))
     }
-    return classes[checks.one_of(f"{where}.class", kind, classes)]
+    return classes[checks.one_of(f"{where}.class", kind.partition(".")[0], classes)]
 
 
 def _checked(part: Part, made: type, where: str) -> Mapping[str, Setting]:
+    maker = _maker(part.kind, made, where)
     known = {f.name for f in fields(made) if f.init}
+    if maker is not made:
+        taken = inspect.signature(maker).parameters.values()
+        passed_on = any(p.kind is p.VAR_KEYWORD for p in taken)
+        own = {p.name for p in taken if p.kind is not p.VAR_KEYWORD}
+        known = own | known if passed_on else own
     for name, value in part.settings.items():
         if name not in known:
             raise ValueError(

@@ -17,6 +17,8 @@ from headstart.learning import Learner, Optimal
 
 Protocol = Literal["sequence", "train-then-test"]
 
+_PROTOCOLS = ("sequence", "train-then-test")
+
 # Settings that only one of the protocols has.
 _ONLY = {"tasks": "sequence", "training_tasks": "train-then-test", "test_tasks": "train-then-test"}
 
@@ -81,7 +83,11 @@ class Study:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or set(self.name) & _FORBIDDEN:
             raise ValueError(f"name must be a word that can name a folder, got {self.name!r}")
-        checks.one_of("protocol", self.protocol, ("sequence", "train-then-test"))
+        checks.one_of("protocol", self.protocol, _PROTOCOLS)
+        for f in fields(self):
+            # What the protocol does not use has no say in whether two studies are equal.
+            if _ONLY.get(f.name, self.protocol) != self.protocol:
+                object.__setattr__(self, f.name, f.default)
         for name in ("horizon", "tasks", "test_tasks", "replications", "shard"):
             checks.count(name, getattr(self, name))
         checks.count("seed", self.seed, least=0)
@@ -158,7 +164,7 @@ def from_toml(text: str) -> Study:
     for f in fields(Study):
         if f.default is MISSING and f.default_factory is MISSING and f.name not in table:
             raise ValueError(f"{f.name} is missing; a study must have it")
-    protocol = table.get("protocol", "sequence")
+    protocol = checks.one_of("protocol", table.get("protocol", "sequence"), _PROTOCOLS)
     for name, only in _ONLY.items():
         if name in table and only != protocol:
             raise ValueError(f"{name} = {table[name]!r} is for protocol {only!r}, got {protocol!r}")

@@ -17,11 +17,14 @@ Floats = NDArray[np.float64]
 class Credible:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean (Bayes-UCB).
 
+    Where rewards are as the model says, any z from ½ to 2 serves alike; where they are 0/1 and arms
+    hardly vary, z = 1 can settle on a wrong arm for good (docs/hierarchical.md). Hence 1½.
+
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(radius_of="mixture")` has one.
     """
 
-    z: float = 1.0
+    z: float = 1.5
     noise_scale: float | None = None
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from headstart import checks
 from headstart.interfaces import Memory
 from headstart.priors import _quadrature
 from headstart.priors._covariance import Window
-from headstart.priors._quadrature import LAMBDAS, RHOS
+from headstart.priors._quadrature import LAMBDAS, RATIOS, RHOS
 from headstart.priors._reml import Posterior, Sums
 from headstart.ridge import Prior, TaskStatistics
 
@@ -116,7 +116,7 @@ class Hierarchical:
 
     def _posterior(self, memory: Memory) -> tuple[Posterior, Floats]:
         grid = _quadrature.grid(memory["unit"])
-        posterior = Posterior(Sums.of(memory), grid, RHOS / LAMBDAS[:, None])
+        posterior = Posterior(Sums.of(memory), grid, RATIOS)
         return posterior, _quadrature.weights(posterior.deviance)
 
     def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:

@@ -1,0 +1,154 @@
+"""Who plays in the league: rivals over their grids, yardsticks that are told things, and ours."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from headstart.interfaces import Environment, Memory, Policy
+from headstart.learning import Learner
+from headstart.policies import OFUL, Credible, Thompson
+from headstart.priors import (
+    Average,
+    Fixed,
+    FromVariance,
+    Hierarchical,
+    KnownVariances,
+    OneModel,
+    Pooled,
+)
+from headstart.ridge import Prior, TaskStatistics
+from headstart.task import Task
+
+Floats = NDArray[np.float64]
+
+ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
+TUNED = (ITL, AVG, RR, POOLED)
+PAPER, META, ADA, TOLD, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
+OURS, FULL, SAMPLED, OFFSET = "Hierarchical", "… full Σ₀", "… Thompson", "… intercept"
+
+# Every rival is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its bias
+# estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).
+RADII = (0.1, 0.3, 1.0)
+ITL_LAMBDAS = (0.01, 0.1, 1.0, 10.0, 100.0)
+META_LAMBDAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
+ESTIMATION_LAMBDAS = (0.01, 1.0)
+POOLED_LAMBDAS = (0.1, 1.0, 10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """The truth: variances of the noise, of a task's coordinate and of the mean's; the mean."""
+
+    noise: float = 1.0
+    task: float
+    about: float = 1.0
+    mean: Floats = field(default_factory=lambda: np.ones(20))
+
+
+def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
+    """Every rival at every point of its grid; the name begins with the rival's."""
+    for scale in RADII:
+        policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon, scale=scale)
+        for ridge in ITL_LAMBDAS:
+            yield Learner(
+                f"{ITL}|λ={ridge:g}, β×{scale:g}", policy, Fixed.zero(regularization=ridge * unit)
+            )
+        for ridge in POOLED_LAMBDAS:
+            one = OneModel(regularization=ridge * unit)
+            yield Learner(f"{POOLED}|λ={ridge:g}, β×{scale:g}", policy, one)
+        for ridge in META_LAMBDAS:
+            for own in ESTIMATION_LAMBDAS:
+                name = f"λ={ridge:g}, own λ={own:g}, β×{scale:g}"
+                for title, kind in ((AVG, Average), (RR, Pooled)):
+                    prior = kind(regularization=ridge * unit, estimation_regularization=own * unit)
+                    yield Learner(f"{title}|{name}", policy, prior)
+
+
+def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
+    """Ours, told nothing, and the paper's own rule for λ."""
+    yield Learner(OURS, Credible(), Hierarchical())
+    yield Learner(SAMPLED, Thompson(), Hierarchical())
+    policy: Policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon)
+    yield Learner(PAPER, policy, FromVariance(estimation_regularization=unit))
+
+
+def told(truth: Told) -> Iterator[Learner]:
+    """Yardsticks that know the variances, and the oracle, which knows the mean task as well."""
+    known = KnownVariances(
+        noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.about
+    )
+    yield Learner(TOLD, Credible(), known)
+    yield Learner(ADA, Thompson(), known)
+    yield Learner(META, Thompson(), MetaThompson(known=known))
+    oracle = Fixed(bias=truth.mean, regularization=truth.noise / truth.task)
+    yield Learner(ORACLE, Credible(noise_scale=np.sqrt(truth.noise)), oracle)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetaThompson:
+    """Meta-TS (Kveton et al., 2021): a task starts from N(h̃, τ²I), h̃ drawn from h's posterior.
+
+    AdaTS integrates over h instead. The draw follows from the replication's number, kept in the
+    memory, and the number of tasks, so that a batch may be split in any way.
+    """
+
+    known: KnownVariances
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The memory of `known`, and the number of the replication and of its tasks."""
+        number = np.arange(float(np.prod(lead, dtype=np.int64))).reshape(lead)
+        own = {"replication": number, "tasks": np.zeros(lead)}
+        return own | dict(self.known.empty(dimension, lead))
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Add the task to the sums."""
+        own = {"replication": memory["replication"], "tasks": memory["tasks"] + 1.0}
+        return own | dict(self.known.absorb(memory, task))
+
+    def prior(self, memory: Memory) -> Prior:
+        """N(h̃, τ²I)."""
+        mean, spread = self.known.mean_posterior(memory)
+        luck = np.empty_like(mean)
+        for i in np.ndindex(mean.shape[:-1]):
+            key = (int(memory["replication"][i]), int(memory["tasks"][i]))
+            luck[i] = ndtri(np.random.default_rng(key).random(mean.shape[-1]))
+        drawn = mean + (np.linalg.cholesky(spread) @ luck[..., None])[..., 0]
+        ratio = self.known.noise_variance / self.known.task_variance
+        scale = np.asarray(np.sqrt(self.known.noise_variance))
+        return Prior(drawn, np.asarray(ratio), noise_scale=scale)
+
+    def follow(self, memory: Memory) -> None:
+        """It stands still."""
+        return
+
+
+@dataclass(frozen=True)
+class WithConstant:
+    """An environment whose arms have one more feature, the constant 1."""
+
+    plain: Environment
+
+    @property
+    def dimension(self) -> int:
+        """One more than without."""
+        return self.plain.dimension + 1
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """The same tasks, with the constant."""
+        task = self.plain.sample(horizon, replications, rng)
+        ones = np.ones((*task.arms.shape[:-1], 1))
+        arms = np.concatenate([task.arms, ones], axis=-1)
+        return Task(arms=arms, rewards=task.rewards, means=task.means)
+
+
+@dataclass(frozen=True)
+class WorldWithConstant(WithConstant):
+    """The same for an environment in which something is drawn once a replication."""
+
+    def settle(self, replications: int, rng: np.random.Generator) -> WithConstant:
+        """Draw it."""
+        assert hasattr(self.plain, "settle")
+        return WithConstant(self.plain.settle(replications, rng))

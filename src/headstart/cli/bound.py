@@ -1,0 +1,61 @@
+"""`headstart bound`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def bound(
+    dimension: Annotated[int, typer.Option(min=1, help="Features, d.")] = 20,
+    horizon: Annotated[int, typer.Option(min=1, help="Rounds of a task, T.")] = 50,
+    variance: Annotated[float, typer.Option(help="E‖w − w̄‖², Var_w̄.")] = 0.05,
+    second_moment: Annotated[float, typer.Option(help="E‖w‖², Var_0.")] = 1.0,
+    regularization: Annotated[float, typer.Option(help="λ.")] = 1.0,
+    noise_scale: Annotated[float, typer.Option(help="R.")] = 1.0,
+    feature_bound: Annotated[float, typer.Option(help="L, the longest arm.")] = 1.0,
+    parameter_bound: Annotated[
+        float | None, typer.Option(help="S, the longest parameter; √Var_0 unless given.")
+    ] = None,
+    n_tasks: Annotated[int, typer.Option(min=1, help="The largest N drawn.")] = 100,
+    output: Annotated[
+        Path, typer.Option(help="Where the figure goes; its ending says the format.")
+    ] = Path("out/bound.png"),
+) -> None:
+    """Print the paper's bounds with their constants, and draw them against λ and N."""
+    from headstart.experiments import bounds
+
+    if output.suffix not in {".png", ".svg", ".pdf"}:
+        raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")
+    try:
+        study = bounds.BoundStudy(
+            dimension=dimension,
+            horizon=horizon,
+            variance=variance,
+            second_moment=second_moment,
+            regularization=regularization,
+            noise_scale=noise_scale,
+            feature_bound=feature_bound,
+            parameter_bound=parameter_bound,
+        )
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    console = Console()
+    table = Table(title=f"Regret of a task of {horizon} rounds in {dimension} dimensions: at most")
+    table.add_column("bound")
+    for name in ("λ", "bias", "noise", "failure", "total"):
+        table.add_column(name, justify="right")
+    rows, broken = study.table()
+    for row in rows:
+        cells = (row.bound.bias, row.bound.noise, row.bound.failure, row.bound.total)
+        table.add_row(row.name, f"{row.regularization:.3g}", *(f"{float(c):.1f}" for c in cells))
+    console.print(table)
+    console.print(
+        f"Without any theorem: {study.trivial:.1f}. Only a smaller number says something."
+    )
+    for sentence in broken:
+        console.print(f"Not covered: {sentence}.")
+    bounds.draw(study, n_tasks, output)
+    console.print(f"Figure: {output}")

@@ -1,0 +1,61 @@
+"""`headstart data`: fetch the published sets, and say where they are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="The published data that the paper's studies use.")
+
+Folder = Annotated[
+    Path | None,
+    typer.Option("--data", help="The folder of the files, in place of $HEADSTART_DATA or a cache."),
+]
+
+
+@app.command()
+def fetch(
+    name: Annotated[str, typer.Argument(help="lastfm or movielens.")],
+    data: Folder = None,
+    url: Annotated[
+        str | None, typer.Option(help="Another address of the same archive, such as a mirror.")
+    ] = None,
+) -> None:
+    """Download a set from its publisher, check what arrived, and keep it."""
+    from headstart.datasets import fetching
+    from headstart.datasets.published import PUBLISHED, find, load
+
+    if name not in PUBLISHED:
+        raise typer.BadParameter(f"the name must be one of {', '.join(PUBLISHED)}, got {name!r}")
+    published = PUBLISHED[name]
+    try:
+        load(published, data)
+    except (FileNotFoundError, ValueError):
+        pass
+    else:
+        typer.echo(f"{published.title} is there and complete: {find(published, data)}")
+        return
+    typer.echo(f"Downloading {url or published.url}")
+    try:
+        file = fetching.fetch(published, data, url)
+    except (ImportError, OSError, ValueError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(1) from error
+    typer.echo(
+        f"{published.title}: {published.rows:,} ratings by {published.users:,} users of "
+        f"{published.items:,} items in {file}"
+    )
+    typer.echo("For research; its own licence, in the readme beside it, holds.")
+
+
+@app.command()
+def path(data: Folder = None) -> None:
+    """Say where each set is, or where it would go."""
+    from headstart.datasets.places import DataMissing
+    from headstart.datasets.published import PUBLISHED, find
+
+    for published in PUBLISHED.values():
+        try:
+            typer.echo(f"{published.name}: {find(published, data)}")
+        except DataMissing as error:
+            typer.echo(f"{published.name}: missing. {error}")

@@ -1,0 +1,67 @@
+"""`headstart reproduce`."""
+
+import os
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from headstart.cli.run import Scheduler, Workers
+
+
+class What(StrEnum):
+    """A chapter of the report, or all of them."""
+
+    SYNTHETIC = "synthetic"
+    LASTFM = "lastfm"
+    MOVIELENS = "movielens"
+    ALL = "all"
+
+
+def reproduce(
+    what: Annotated[What, typer.Argument(help="Which of the paper's experiments.")],
+    out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("out/report"),
+    data: Annotated[
+        Path | None, typer.Option(help="Folder with the data.", show_default="$HEADSTART_DATA")
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(min=2, help="Of every study.", show_default="100")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
+    from headstart.cli.progress import shown
+    from headstart.experiments.chapters import CHAPTERS
+    from headstart.experiments.report import difference, short
+    from headstart.experiments.reproduction import reproduce as play
+
+    if data is not None:
+        os.environ["HEADSTART_DATA"] = str(data.absolute())
+    console = Console()
+    started = time.perf_counter()
+    names = list(CHAPTERS) if what is What.ALL else [what.value]
+    wanted = [
+        CHAPTERS[name]().with_settings(replications=replications, seed=seed) for name in names
+    ]
+    try:
+        with shown(console) as progress:
+            verdicts = play(wanted, out, workers=workers, scheduler=scheduler, progress=progress)
+    except (ValueError, OSError, ImportError) as error:
+        raise typer.BadParameter(str(error)) from error
+    except KeyboardInterrupt:
+        console.print("Stopped. Finished shards are kept; the same command goes on from them.")
+        raise typer.Exit(130) from None
+    table = Table(title="Section 6, claim by claim")
+    for header in ("", "claim", "difference of regrets", "verdict"):
+        table.add_column(header)
+    for name, judged in verdicts:
+        table.add_row(name, judged.claim, difference(judged.main), short(judged))
+    console.print(table)
+    seconds = time.perf_counter() - started
+    console.print(f"{out / 'report.html'} and report.md, in {seconds:.0f} s.", soft_wrap=True)

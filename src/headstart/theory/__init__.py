@@ -1,0 +1,108 @@
+"""The paper's theory, in numbers: radii, bounds, task moments, estimation errors, alignment."""
+
+from headstart.ridge import confidence_radius
+from headstart.theory.alignment import (
+    SharedBasis,
+    misalignment,
+    shared_basis,
+    smallest_eigenvalues,
+    smallest_global_eigenvalue,
+    weighted_deviation,
+)
+from headstart.theory.bounds import (
+    CONSTANT,
+    RegretBound,
+    fixed_bias_bound,
+    fixed_bias_limit,
+    itl_bound,
+    low_variance_bound,
+    oful_bound,
+    oracle_bound,
+    transfer_bound,
+)
+from headstart.theory.estimation import (
+    ErrorParts,
+    average_error,
+    bennett_bound,
+    estimation_error,
+    gram_average,
+    pool,
+    pooled_error,
+    sampling_error,
+    task_average,
+)
+from headstart.theory.linearity import LinearFit, fit_means
+from headstart.theory.moments import (
+    Interval,
+    geometric_median,
+    low_variance_ratio,
+    mean_parameter,
+    share,
+    task_deviation,
+    task_variance,
+)
+from headstart.theory.radii import biased_radius, mixture_radius, pooled_radius, trace_radius
+from headstart.theory.rates import (
+    ErrorBound,
+    TransferRate,
+    average_error_bound,
+    pooled_error_bound,
+    transfer_rate,
+)
+from headstart.theory.regularization import bayes_regularization, paper_regularization
+from headstart.theory.setting import AssumptionWarning, Setting
+from headstart.theory.trajectory import Trajectory, ever, running_prior, running_statistics
+
+__all__ = [
+    "CONSTANT",
+    "AssumptionWarning",
+    "ErrorBound",
+    "ErrorParts",
+    "Interval",
+    "LinearFit",
+    "RegretBound",
+    "Setting",
+    "SharedBasis",
+    "Trajectory",
+    "TransferRate",
+    "average_error",
+    "average_error_bound",
+    "bayes_regularization",
+    "bennett_bound",
+    "biased_radius",
+    "confidence_radius",
+    "estimation_error",
+    "ever",
+    "fit_means",
+    "fixed_bias_bound",
+    "fixed_bias_limit",
+    "geometric_median",
+    "gram_average",
+    "itl_bound",
+    "low_variance_bound",
+    "low_variance_ratio",
+    "mean_parameter",
+    "misalignment",
+    "mixture_radius",
+    "oful_bound",
+    "oracle_bound",
+    "paper_regularization",
+    "pool",
+    "pooled_error",
+    "pooled_error_bound",
+    "pooled_radius",
+    "running_prior",
+    "running_statistics",
+    "sampling_error",
+    "share",
+    "shared_basis",
+    "smallest_eigenvalues",
+    "smallest_global_eigenvalue",
+    "task_average",
+    "task_deviation",
+    "task_variance",
+    "trace_radius",
+    "transfer_bound",
+    "transfer_rate",
+    "weighted_deviation",
+]

@@ -1,0 +1,79 @@
+"""Alignment of tasks: each one's weight in the pool, and whether all share a basis."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks
+from headstart.theory.estimation import task_average
+
+Floats = NDArray[np.float64]
+
+
+def misalignment(grams: ArrayLike) -> Floats:
+    """σ_max(V_j Ṽ⁺) of every task, for grams (…, n, d, d), of shape (…, n) (Section 5.2).
+
+    At most 1 when the grams commute (Assumption 2); it can exceed 1 when they do not.
+    """
+    v = _grams(grams)
+    inverse = np.linalg.pinv(v.sum(-3, keepdims=True), hermitian=True)
+    return np.asarray(np.linalg.norm(v @ inverse, ord=2, axis=(-2, -1)))
+
+
+def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLike) -> Floats:
+    """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (…, n, d), of shape (…, n) (Theorem 3)."""
+    w = checks.floats("parameters", parameters)
+    gaps = np.linalg.norm(w - task_average(w, counts)[..., None, :], axis=-1)
+    return np.asarray(gaps * misalignment(grams))
+
+
+def smallest_eigenvalues(grams: ArrayLike) -> Floats:
+    """λ_min(V) of every gram (…, d, d), of shape (…): 0 wherever T < d."""
+    return np.asarray(np.maximum(np.linalg.eigvalsh(checks.floats("grams", grams))[..., 0], 0.0))
+
+
+def smallest_global_eigenvalue(grams: ArrayLike) -> Floats:
+    """ν_min = λ_min(Ṽ) for grams (…, n, d, d), of shape (…); at least Σ λ_min(V_j)."""
+    return smallest_eigenvalues(_grams(grams).sum(-3))
+
+
+@dataclass(frozen=True, eq=False)
+class SharedBasis:
+    """How far Assumption 2 holds: 0 and 0 when one basis diagonalises every gram."""
+
+    off_diagonal: Floats  # (…), the share of Σ‖V_j‖² off the diagonal of the best basis found
+    commutator: Floats  # (…), the largest ‖V_iV_j − V_jV_i‖/(‖V_i‖‖V_j‖), at most √2
+
+
+def shared_basis(grams: ArrayLike) -> SharedBasis:
+    """Assumption 2 (Eq. 9), measured: how far one P gives V_j = P Σ_j Pᵀ for all (…, n, d, d).
+
+    Symmetric matrices share a basis exactly when they commute. The basis tried is that of a
+    generic combination Σ c_j V_j, which diagonalises all of them whenever any basis does. That of
+    Ṽ itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
+    """
+    v = _grams(grams)
+    n = v.shape[-3]
+    # Drawn, but always the same: in no relation that would give two directions one eigenvalue.
+    weights = np.random.default_rng(0).uniform(1.0, 2.0, (n, 1, 1))
+    basis = np.linalg.eigh((weights * v).sum(-3)).eigenvectors[..., None, :, :]
+    turned = basis.mT @ v @ basis
+    energy = (v**2).sum((-3, -2, -1))
+    diagonal = (np.diagonal(turned, axis1=-2, axis2=-1) ** 2).sum((-2, -1))
+    sizes = np.sqrt((v**2).sum((-2, -1)))
+    product = v[..., :, None, :, :] @ v[..., None, :, :, :]
+    gaps = np.sqrt(((product - product.mT) ** 2).sum((-2, -1)))
+    scale = sizes[..., :, None] * sizes[..., None, :]
+    return SharedBasis(
+        off_diagonal=np.maximum(1.0 - diagonal / np.where(energy > 0, energy, 1.0), 0.0)
+        * (energy > 0),
+        commutator=(gaps / np.where(scale > 0, scale, 1.0)).max((-2, -1)),
+    )
+
+
+def _grams(grams: ArrayLike) -> Floats:
+    v = checks.floats("grams", grams)
+    if v.ndim < 3 or v.shape[-1] != v.shape[-2] or v.shape[-3] == 0:
+        raise ValueError(f"grams must have shape (…, n, d, d), got {v.shape}")
+    return v

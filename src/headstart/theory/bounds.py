@@ -1,0 +1,125 @@
+"""Regret bounds with explicit constants, term by term."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks
+from headstart.theory.regularization import paper_regularization
+from headstart.theory.setting import Setting
+
+Floats = NDArray[np.float64]
+
+# The paper's C: 4 as in Theorem 3 of Abbasi-Yadkori et al.; 2√2 would do.
+CONSTANT = 4.0
+
+
+@dataclass(frozen=True, eq=False)
+class RegretBound:
+    """A bound on the regret of T rounds, of shape (…), and what it is made of.
+
+    `bias` is the price of starting at the wrong h, `noise` that of learning through noise, and
+    `failure` what the confidence sets cost when they fail.
+    """
+
+    bias: Floats
+    noise: Floats
+    failure: Floats
+
+    @property
+    def total(self) -> Floats:
+        """The bound itself."""
+        return self.bias + self.noise + self.failure
+
+
+def oful_bound(setting: Setting) -> RegretBound:
+    """OFUL's regret with probability 1 − δ (Theorem 3 of Abbasi-Yadkori et al.).
+
+    4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs
+    R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
+    """
+    setting.demand_regularization("Theorem 3 of OFUL")
+    setting.demand_bounded_tasks("Theorem 3 of OFUL")
+    bound = _terms(setting, setting.parameter_bound)
+    return replace(bound, failure=np.zeros_like(bound.total))
+
+
+def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
+    """Lemma 1: the expected regret of BIAS-OFUL with a bias at distance ‖w* − h‖ = bias_error.
+
+    4 √(T d log(1 + TL²/(λd))) (√λ ‖w* − h‖ + R √(2 log(1/δ) + d log(1 + TL²/(λd)))) + 2BTδ, where
+    B bounds |xᵀw| (1 in the paper) and δ = 1/T: the last term, 2, is what the paper's C hides.
+    Needs R-sub-Gaussian noise, ‖x‖ ≤ L, |xᵀw| ≤ B, λ ≥ max(1, L²), a frozen h, and a policy that
+    plays Theorem 1's radius.
+    """
+    setting.demand_regularization("Lemma 1")
+    setting.demand_frozen_bias("Lemma 1")
+    return _terms(setting, bias_error)
+
+
+def itl_bound(setting: Setting) -> RegretBound:
+    """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for one λ only."""
+    setting.demand_bounded_tasks("Corollary 1")
+    return fixed_bias_bound(setting, bias_error=setting.parameter_bound)
+
+
+def oracle_bound(setting: Setting) -> RegretBound:
+    """Corollary 1 (ii): Lemma 1 at h = w*."""
+    return fixed_bias_bound(setting, bias_error=0.0)
+
+
+def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
+    """The limit of Lemma 1 as λ → ∞: 4TL‖w* − h‖ + 2BTδ.
+
+    The Oracle's is 0 and ITL's 4TSL (the paper's C·T·S·√L; L is right), and the failure term,
+    which a δ that shrinks with λ takes to 0 as well.
+    """
+    error = np.asarray(bias_error, dtype=np.float64)
+    at_rest = CONSTANT * setting.horizon * setting.feature_bound * error
+    return RegretBound(at_rest, np.zeros_like(at_rest), np.full_like(at_rest, _failure(setting)))
+
+
+def transfer_bound(
+    setting: Setting, *, deviation: ArrayLike | None = None, variance: ArrayLike | None = None
+) -> RegretBound:
+    """Lemma 2: the expected regret over tasks, from Mar_h (deviation) or, looser, from Var_h.
+
+    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
+    that does not depend on the new task, Var_h = Var_w̄ + ε.
+    """
+    if (deviation is None) == (variance is None):
+        raise ValueError("transfer_bound takes either deviation (Mar_h) or variance (Var_h)")
+    if variance is not None:
+        deviation = np.sqrt(np.asarray(variance, dtype=np.float64))
+    assert deviation is not None
+    setting.demand_bounded_tasks("Lemma 2")
+    return fixed_bias_bound(setting, bias_error=deviation)
+
+
+def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
+    """Corollary 2: Lemma 2 at λ = 1/(T Var_h), with Var_0 for ITL and Var_w̄ for the Oracle.
+
+    Keeps the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1, so
+    the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+    """
+    checks.positive("variance", variance)
+    chosen = paper_regularization(horizon=setting.horizon, variance=variance)
+    return transfer_bound(replace(setting, regularization=chosen), variance=variance)
+
+
+def _terms(setting: Setting, bias_error: ArrayLike) -> RegretBound:
+    told = setting.log_determinant()
+    pull = np.sqrt(setting.strength) * np.asarray(bias_error, dtype=np.float64)
+    noise = setting.noise_scale * np.sqrt(2.0 * np.log(1.0 / setting.delta) + told)
+    # Σ‖x‖² ≤ 2 log det needs ‖x‖ ≤ 1 in the norm of V⁻¹, hence λ ≥ L². Below, Σ min(1, ‖x‖²) ≤
+    # 2 log det still holds, and a round's regret is at most 2 max(β, B) min(1, ‖x‖).
+    short = np.maximum(setting.mean_bound - (pull + noise), 0.0)
+    noise = noise + np.where(setting.weak, short, 0.0)
+    rate = CONSTANT * np.sqrt(setting.horizon * told)
+    failure = np.full(np.shape(rate * (pull + noise)), _failure(setting))
+    return RegretBound(np.asarray(rate * pull), np.asarray(rate * noise), failure)
+
+
+def _failure(setting: Setting) -> float:
+    return 2.0 * setting.mean_bound * setting.horizon * setting.delta

@@ -1,0 +1,36 @@
+"""Linearity: the linear task that a task's means come closest to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.task import Task
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFit:
+    """The parameter (…, d) that fits a task's means best, and what it leaves unexplained, (…)."""
+
+    parameter: Floats
+    unexplained: Floats  # Σ(mean − xᵀw)² / Σ mean², 0 where the task is linear
+
+
+def fit_means(task: Task) -> LinearFit:
+    """Least squares of the means on all arms offered; the task's own w where that is exact.
+
+    For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
+    This is what a linear learner could hope to find if every arm were played alike.
+    """
+    x = task.arms.reshape(*task.lead, -1, task.dimension)
+    y = task.means.reshape(*task.lead, -1, 1)
+    energy = np.maximum((y**2).sum((-2, -1)), np.finfo(np.float64).tiny)
+    if task.parameter is not None:
+        missed = ((y - x @ task.parameter[..., None]) ** 2).sum((-2, -1)) / energy
+        if (missed < 1e-20).all():
+            return LinearFit(task.parameter, np.zeros_like(missed))
+    # T·K < d is possible: the smallest of all best fits.
+    fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
+    return LinearFit(fitted[..., 0], ((y - x @ fitted) ** 2).sum((-2, -1)) / energy)

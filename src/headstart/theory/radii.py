@@ -1,0 +1,82 @@
+"""Confidence radii: how far the true parameter may lie from its estimate."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import ridge
+from headstart.ridge import RidgeEstimate, confidence_radius
+from headstart.theory.setting import Setting, warn_unless
+
+Floats = NDArray[np.float64]
+
+
+def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
+    """β = R √(d log((1 + tL²/λ)/δ)) + √λ S after t rounds (Eq. 2), of shape (…).
+
+    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L,
+    ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula keeps one log(1/δ) of the two that the
+    determinant form has. Warns at d = 1 and where tasks are unbounded.
+    """
+    d = setting.dimension
+    warn_unless(d >= 2, f"Eq. 2 needs a dimension of at least 2, got {d}")
+    setting.demand_bounded_tasks("Eq. 2")
+    t = np.asarray(rounds, dtype=np.float64)
+    growth = np.log1p(t * setting.feature_bound**2 / setting.strength) - np.log(setting.delta)
+    pull = np.sqrt(setting.strength) * setting.parameter_bound
+    return np.asarray(setting.noise_scale * np.sqrt(d * growth) + pull)
+
+
+def biased_radius(
+    estimate: RidgeEstimate, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
+) -> Floats:
+    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + ‖h − w*‖ in Λ's norm (Theorem 1), of shape (…).
+
+    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past.
+    It asks nothing of λ, of the size of tasks or arms, or of h, which may move with the data: the
+    noise is bounded by itself and h enters by the triangle inequality. It needs the true w*.
+    """
+    return confidence_radius(
+        estimate.log_determinant,
+        noise_scale=noise_scale,
+        failure_probability=failure_probability,
+        pull=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
+    )
+
+
+def mixture_radius(
+    estimate: RidgeEstimate,
+    parameter: ArrayLike,
+    *,
+    noise_scale: float,
+    failure_probability: float,
+    frozen_bias: bool = True,
+) -> Floats:
+    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + ‖h − w*‖² in Λ's norm), of shape (…).
+
+    The two terms of Theorem 1 as the sides of a right angle, so never larger. From a mixture of
+    likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with
+    probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
+    Warns where the bias moves.
+    """
+    warn_unless(frozen_bias, "the mixture radius needs a bias that is fixed before the task begins")
+    return ridge.mixture_radius(
+        estimate.log_determinant,
+        noise_scale=noise_scale,
+        failure_probability=failure_probability,
+        pull=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
+    )
+
+
+def pooled_radius(
+    pooled: RidgeEstimate, *, noise_scale: float, failure_probability: float, mean_norm: ArrayLike
+) -> Floats:
+    """β = R √(2 log(1/δ) + log det(I + Ṽ/λ)) + √λ ‖H̄'‖ for RR's pooled estimate, of shape (…).
+
+    `pooled` is one ridge regression towards 0 over all tasks' statistics. With probability 1 − δ,
+    after every task at once, it lies within β of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4).
+    The noise of all tasks is one martingale, so no union bound over tasks is needed. H̄' is not w̄:
+    the gap is Lemma 5's bias, and ‖H̄'‖ may exceed every ‖w_j‖.
+    """
+    return pooled.radius(
+        noise_scale=noise_scale, failure_probability=failure_probability, bias_error=mean_norm
+    )

@@ -1,0 +1,112 @@
+"""Setting: the numbers that the paper's bounds are stated in, and whether its assumptions hold."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import checks
+
+Floats = NDArray[np.float64]
+
+
+# Features of unit length come out of a division a little above 1.
+_ROUNDING = 1e-9
+
+
+class AssumptionWarning(UserWarning):
+    """A formula was evaluated where the paper does not prove it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setting:
+    """d, T, λ, R, L, S and δ, and what is known about the tasks.
+
+    `regularization` may be an array: a bound is then an array over it. `mean_bound` is the largest
+    |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
+    says whether ‖w‖ ≤ S for certain (a Gaussian environment has no such S), and `frozen_bias`
+    whether h was fixed before the task began.
+    """
+
+    dimension: int
+    horizon: int
+    regularization: ArrayLike = 1.0
+    noise_scale: float = 1.0
+    feature_bound: float = 1.0
+    parameter_bound: float = 1.0
+    mean_bound: float = 1.0
+    failure_probability: float | None = None
+    bounded_tasks: bool = True
+    frozen_bias: bool = True
+
+    def __post_init__(self) -> None:
+        checks.count("dimension", self.dimension)
+        checks.count("horizon", self.horizon)
+        if (checks.floats("regularization", self.regularization) <= 0).any():
+            raise ValueError(f"regularization must be above 0, got {self.regularization}")
+        checks.nonnegative("noise_scale", self.noise_scale)
+        checks.positive("feature_bound", self.feature_bound)
+        checks.nonnegative("parameter_bound", self.parameter_bound)
+        checks.nonnegative("mean_bound", self.mean_bound)
+        if self.failure_probability is not None:
+            checks.probability("failure_probability", self.failure_probability)
+
+    @property
+    def strength(self) -> Floats:
+        """λ, as an array (…)."""
+        return np.asarray(self.regularization, dtype=np.float64)
+
+    @property
+    def delta(self) -> float:
+        """δ: as given, or 1/T; ½ where T = 1 would leave no probability at all."""
+        if self.failure_probability is not None:
+            return self.failure_probability
+        return 1.0 / max(self.horizon, 2)
+
+    def log_determinant(self, rounds: ArrayLike | None = None) -> Floats:
+        """The bound d log(1 + tL²/(λd)) on log det(I + V/λ) after t rounds (T unless given), (…).
+
+        By the inequality of arithmetic and geometric means. The paper writes L in places; L² is
+        right.
+        """
+        t = np.asarray(self.horizon if rounds is None else rounds, dtype=np.float64)
+        d = self.dimension
+        return np.asarray(d * np.log1p(t * self.feature_bound**2 / (self.strength * d)))
+
+    @property
+    def weak(self) -> NDArray[np.bool_]:
+        """Where λ < L², (…): there one arm's width may exceed 1."""
+        return np.asarray(self.strength < self.feature_bound**2 * (1.0 - _ROUNDING))
+
+    def demand_regularization(self, what: str) -> None:
+        """Warn where λ < max(1, L²), which the regret bounds need."""
+        least = max(1.0, self.feature_bound**2)
+        smallest = float(self.strength.min())
+        warn_unless(
+            smallest >= least * (1.0 - _ROUNDING),
+            f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}; this number takes the "
+            f"radius as at least B = {self.mean_bound:g} instead, and holds if every |xᵀw| ≤ B",
+        )
+
+    def demand_bounded_tasks(self, what: str) -> None:
+        """Warn where tasks are not bounded, as with a Gaussian environment."""
+        warn_unless(
+            self.bounded_tasks,
+            f"{what} needs ‖w‖ ≤ S = {self.parameter_bound:g} for every task; unbounded tasks "
+            "(Gaussian ones, for example) break it with some probability",
+        )
+
+    def demand_frozen_bias(self, what: str) -> None:
+        """Warn where the bias moves with the task's own data."""
+        warn_unless(
+            self.frozen_bias,
+            f"{what} needs a bias that is fixed before the task begins; this one moves with the "
+            "task's own rewards",
+        )
+
+
+def warn_unless(holds: bool, sentence: str) -> None:
+    """An `AssumptionWarning` with this sentence, unless the assumption holds."""
+    if not holds:
+        warnings.warn(sentence, AssumptionWarning, stacklevel=4)

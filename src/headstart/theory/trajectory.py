@@ -1,0 +1,130 @@
+"""Trajectory: what an estimator knew after every round, rebuilt from what was played."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart.interfaces import Memory, PriorEstimator
+from headstart.ridge import Prior, RidgeEstimate, TaskStatistics
+from headstart.task import Episode, Task
+from headstart.theory.linearity import fit_means
+from headstart.theory.radii import biased_radius, mixture_radius
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class Radius(Protocol):
+    """A confidence radius for the true parameter."""
+
+    def __call__(
+        self,
+        estimate: RidgeEstimate,
+        parameter: ArrayLike,
+        *,
+        noise_scale: float,
+        failure_probability: float,
+    ) -> Floats:
+        """β, of shape (…)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """One task in each of R replications, as the learner saw it after t = 0, …, T rounds.
+
+    `estimate` has the leading axes (R, T + 1); `parameter` is the true w, (R, d).
+    """
+
+    estimate: RidgeEstimate
+    parameter: Floats
+
+    @classmethod
+    def of(
+        cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory
+    ) -> "Trajectory":
+        """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
+        so_far = running_statistics(task, episode.choices, episode.rewards)
+        estimate = RidgeEstimate(so_far, running_prior(prior, memory, so_far))
+        return cls(estimate, fit_means(task).parameter)
+
+    @property
+    def bias_error(self) -> Floats:
+        """‖h − w‖ after every round, (R, T + 1)."""
+        return np.asarray(np.linalg.norm(self.estimate.prior.bias - self.truth, axis=-1))
+
+    @cached_property
+    def truth(self) -> Floats:
+        """The true w, once a round: (R, T + 1, d)."""
+        shape = self.estimate.prior.bias.shape
+        return np.ascontiguousarray(np.broadcast_to(self.parameter[..., None, :], shape))
+
+    def misses(
+        self, *, noise_scale: float, failure_probability: float
+    ) -> dict[str, NDArray[np.bool_]]:
+        """Whether w lies outside each confidence set, (R, T + 1), by the name of its radius.
+
+        The mixture radius is left out where the bias moves within the task: it does not hold there.
+        """
+        distance = self.estimate.distance(self.truth)
+        radii: dict[str, Radius] = {"Theorem 1": biased_radius}
+        if not self.moves:
+            radii["mixture"] = mixture_radius
+        return {
+            name: distance
+            > radius(
+                self.estimate,
+                self.truth,
+                noise_scale=noise_scale,
+                failure_probability=failure_probability,
+            )
+            for name, radius in radii.items()
+        }
+
+    @property
+    def moves(self) -> bool:
+        """Whether the bias moved within the task."""
+        bias = self.estimate.prior.bias
+        return bool((bias != bias[..., :1, :]).any())
+
+
+def running_statistics(task: Task, choices: Integers, paid: Floats) -> TaskStatistics:
+    """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1)."""
+    chosen = np.take_along_axis(task.arms, choices[..., None, None], axis=-2)[..., 0, :]
+    outer = chosen[..., :, None] * chosen[..., None, :]
+    rounds = np.arange(task.horizon + 1, dtype=np.float64)
+    return TaskStatistics(
+        gram=_sum_before(outer, -3),
+        moment=_sum_before(paid[..., None] * chosen, -2),
+        count=np.ascontiguousarray(np.broadcast_to(rounds, (*task.lead, task.horizon + 1))),
+        energy=_sum_before(paid**2, -1),
+    )
+
+
+def running_prior(prior: PriorEstimator, memory: Memory, so_far: TaskStatistics) -> Prior:
+    """The prior after every round, with leading axes (…, T + 1): moving if the estimator follows.
+
+    By the definition of `follow`, the bias after t rounds is that of the memory with these t
+    rounds absorbed; Λ stays as the task began with it.
+    """
+    rounds = so_far.lead[-1]
+    lead = len(so_far.lead) - 1
+    held = {name: np.repeat(np.expand_dims(a, lead), rounds, lead) for name, a in memory.items()}
+    start = prior.prior(held)
+    if prior.follow(memory) is None:
+        return start
+    return Prior(prior.prior(prior.absorb(held, so_far)).bias, start.regularization)
+
+
+def ever(outside: ArrayLike) -> NDArray[np.bool_]:
+    """Whether it happened up to each round: a running "or" over the last axis."""
+    return np.asarray(np.logical_or.accumulate(np.asarray(outside, dtype=np.bool_), axis=-1))
+
+
+def _sum_before(values: Floats, axis: int) -> Floats:
+    """0, then the running sum, along an axis counted from the end."""
+    start = np.zeros_like(values.take([0], axis=axis))
+    return np.ascontiguousarray(np.concatenate([start, values.cumsum(axis)], axis=axis))

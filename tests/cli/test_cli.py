@@ -1,0 +1,91 @@
+"""The command line, as a user types it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import headstart
+from headstart.cli import app
+
+
+def _run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120"})
+
+
+def test_version() -> None:
+    result = _run("--version")
+    assert result.exit_code == 0
+    assert result.output.strip() == headstart.__version__
+
+
+def test_help_names_the_commands() -> None:
+    for arguments in ((), ("--help",)):
+        assert "demo" in _run(*arguments).output
+
+
+# How a whole file of each format begins and ends.
+ENDS = {
+    ".png": (b"\x89PNG", b"IEND\xaeB`\x82"),
+    ".svg": (b"<?xml", b"</svg>\n"),
+    ".pdf": (b"%PDF", b"%%EOF\n"),
+}
+
+
+@pytest.mark.parametrize("suffix", ENDS)
+def test_demo_writes_a_table_and_a_whole_figure(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / "new" / f"figure{suffix}"
+    result = _run("demo", "--replications", "3", "--seed", "5", "--output", str(target))
+    assert result.exit_code == 0, result.output
+    head, tail = ENDS[suffix]
+    data = target.read_bytes()
+    assert data.startswith(head)
+    assert data.endswith(tail)
+    assert list(target.parent.iterdir()) == [target]
+    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"):
+        rows = re.findall(
+            rf"{name} .*?(\d+\.\d\d ± \d+\.\d\d).*?(\d+\.\d\d ± \d+\.\d\d)", result.output
+        )
+        assert len(rows) == 2, result.output
+    assert "3 replications (seed 5)" in result.output
+
+
+def test_demo_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    def tables(seed: int) -> list[str]:
+        output = str(tmp_path / "figure.png")
+        result = _run("demo", "--replications", "2", "--seed", str(seed), "--output", output)
+        return re.findall(r"\d+\.\d\d ± \d+\.\d\d", result.output)
+
+    assert tables(1) == tables(1)
+    assert tables(1) != tables(2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--output", "figure.jpeg"), (".png", "figure.jpeg")),
+        (("--output", "figure"), (".png", "figure")),
+        (("--replications", "1"), ("--replications", "2")),
+        (("--seed", "-1"), ("--seed", "0")),
+        (("--replications", "many"), ("--replications", "integer")),
+    ],
+)
+def test_demo_refuses_bad_options(
+    arguments: tuple[str, ...],
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = _run("demo", *arguments)
+    assert result.exit_code == 2
+    for word in words:
+        assert word in result.output, result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_commands_are_named() -> None:
+    result = _run("fly")
+    assert result.exit_code == 2
+    assert "fly" in result.output

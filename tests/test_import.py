@@ -1,0 +1,36 @@
+"""What `import headstart` brings along, and what it offers."""
+
+import subprocess
+import sys
+
+import headstart as hs
+
+HEAVY = ("numba", "xarray", "matplotlib", "pandas", "scipy", "numpy", "typer", "rich")
+
+
+def _loaded_after(statement: str) -> set[str]:
+    """Which heavy modules a fresh interpreter has loaded after a statement."""
+    script = f"import sys; {statement}; print(*(m for m in {HEAVY!r} if m in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stdout.split())
+
+
+def test_import_is_light() -> None:
+    assert _loaded_after("import headstart") == set()
+    # The check sees what is there.
+    assert "numba" in _loaded_after("import headstart; headstart.Task")
+
+
+def test_help_does_not_wait_for_numba() -> None:
+    assert _loaded_after("import headstart.cli") <= {"typer", "rich"}
+
+
+def test_everything_promised_is_there() -> None:
+    for name in hs.__all__:
+        assert getattr(hs, name) is not None
+        assert name in dir(hs)
+    for room in (hs.policies, hs.priors, hs.environments):
+        for name in room.__all__:
+            assert isinstance(getattr(room, name), type)
