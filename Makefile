@@ -4,7 +4,7 @@ BIN := .venv/bin
 SETUP := .venv/installed
 BENCH := .venv-bench/installed
 
-.PHONY: demo test lint format bench league lock clean
+.PHONY: clean-kernels demo test lint format bench league lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -36,6 +36,7 @@ $(SETUP): requirements/dev.txt pyproject.toml
 # Speed against peers and against the compiled limit, in one run on one core; about five minutes.
 bench: $(BENCH)
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.speed
+	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.live
 
 $(BENCH): requirements/bench.txt pyproject.toml
 	$(PYTHON) -m venv .venv-bench
@@ -50,6 +51,10 @@ lock:
 		--no-emit-index-url --no-annotate --generate-hashes \
 		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
 	rm -rf .venv-lock
+
+# Numba caches by file, and does not see that another file it uses has changed.
+clean-kernels:
+	find src -name "*.nb[ic]" -delete
 
 clean:
 	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis

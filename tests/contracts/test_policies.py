@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.contracts.finding import filling, instances
 
 from headstart import policies
-from headstart.interfaces import Policy
+from headstart.interfaces import Index, Policy
 from headstart.learning import Learner, begin, draw_uniforms, play
 from headstart.outlook import Outlook
 from headstart.priors import Average
@@ -159,3 +159,25 @@ def test_choices_are_in_range(policy: Policy, n_arms: int) -> None:
     assert episode.choices.max() < n_arms
     paid = np.take_along_axis(task.rewards, episode.choices[..., None], -1)[..., 0]
     np.testing.assert_array_equal(episode.rewards, paid)
+
+
+@pytest.mark.parametrize("lead", [(), (3,)])
+@every_policy
+def test_an_index_is_prediction_plus_radius_times_width(
+    policy: Policy, lead: tuple[int, ...]
+) -> None:
+    if not isinstance(policy, Index):
+        return
+    rng = np.random.default_rng(11)
+    outlook = _estimate(rng, lead, 3, matrix=True).read(rng.standard_normal((*lead, 4, 3)))
+    radius = np.broadcast_to(policy.radius(outlook), lead)
+    expected = outlook.predictions + radius[..., None] * outlook.widths
+    np.testing.assert_allclose(_scores(policy, outlook, np.empty((*lead, 0))), expected, rtol=1e-12)
+
+
+def test_index_policies_are_found() -> None:
+    assert {type(p).__name__ for p in POLICIES.values() if isinstance(p, Index)} >= {
+        "OFUL",
+        "Credible",
+        "Greedy",
+    }

@@ -50,11 +50,14 @@ def decide(
     own = chooser.n_uniforms(len(features))
     numbers = luck.peek(own + wanted + (draws * own))
     catalogue = arms if isinstance(arms, Catalogue) else None
-    slot, scores = _scores(tasks, chooser, task, features, numbers[None, :own], catalogue)
-    scores[~allowed] = -np.inf
+    slot, scores = _scores(tasks, chooser, task, features, numbers[:own], catalogue)
+    open_to_all = len(rest) == len(features)
+    if not open_to_all:
+        scores[~allowed] = -np.inf
     decisions = []
     for rank in range(wanted):
-        place, tied = pick(scores[None, rest], 0, float(numbers[own + rank]))
+        among = scores[None] if open_to_all and rank == 0 else scores[None, rest]
+        place, tied = pick(among, 0, float(numbers[own + rank]))
         index = int(rest[place])
         chance = float(np.nan)
         if rank == 0 and own == 0:
@@ -64,7 +67,8 @@ def decide(
             fresh = numbers[own + wanted :].reshape(draws, own)
             won = chooser.chances(slot, features, allowed, fresh)[index]
             chance = float((1.0 + draws * won) / (1.0 + draws))
-        rest = np.delete(rest, place)
+        if wanted > 1:
+            rest = np.delete(rest, place)
         arm: Hashable = index if ids is None else ids[index]
         identity = tasks.store.hold(slot, features[index])
         decisions.append(Decision(identity, task, arm, index, scores, chance))
@@ -87,7 +91,7 @@ def _scores(
     try:
         if catalogue is not None and chooser.index is not None and standing:
             return slot, tasks.views.scores(catalogue, slot, chooser.radius(slot))
-        return slot, chooser.scores(np.array([slot]), features[None], luck)[0][0]
+        return slot, chooser.scores(slot, features, luck)
     except ValueError as error:
         if opened:
             tasks.close(task)

@@ -13,8 +13,9 @@ from headstart.outlook import Outlook
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Scratch is kept for this many numbers of arms; an application has a few.
-_SIZES = 64
+# Scratch is kept for this many shapes of decisions; an application has a few.
+_SIZES = 16
+_LARGEST = 1 << 22  # bytes
 
 
 class RefusedError(ValueError):
@@ -25,14 +26,67 @@ class RefusedError(ValueError):
         self.position = position
 
 
-class Numbers:
-    """A task's `Standing`, filled anew for every decision because making objects is slow."""
+class OneStanding:
+    """A task's `Standing`, read from its row when asked for: a policy needs little of it."""
 
-    __slots__ = ("bias", "log_determinant", "noise_scale", "strength")
-    bias: Floats
-    log_determinant: Floats
-    noise_scale: Floats
-    strength: Floats
+    __slots__ = ("_at", "_bias", "row")
+
+    def __init__(self, dimension: int) -> None:
+        self._at = rows.scalars_at(dimension)
+        begin = 2 * dimension**2 + rows.BIAS * dimension
+        self._bias = slice(begin, begin + dimension)
+        self.row = np.empty(0)
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V)."""
+        value: Floats = self.row[self._at + rows.LOG_DETERMINANT]
+        return value
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The noise scale now."""
+        value: Floats = self.row[self._at + rows.NOISE]
+        return value
+
+    @property
+    def strength(self) -> Floats:
+        """The largest eigenvalue of Λ."""
+        value: Floats = self.row[self._at + rows.STRENGTH]
+        return value
+
+    @property
+    def bias(self) -> Floats:
+        """The prior's bias, (d,)."""
+        return self.row[self._bias]
+
+
+class ManyStandings:
+    """The `Standing` of n tasks, gathered when asked for."""
+
+    def __init__(self, store: Store, slots: Integers) -> None:
+        self._store = store
+        self._slots = slots
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V), (n,)."""
+        return self._store.scalars(self._slots, rows.LOG_DETERMINANT)
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The noise scales now, (n,)."""
+        return self._store.scalars(self._slots, rows.NOISE)
+
+    @property
+    def strength(self) -> Floats:
+        """The largest eigenvalues of Λ, (n,)."""
+        return self._store.scalars(self._slots, rows.STRENGTH)
+
+    @property
+    def bias(self) -> Floats:
+        """The priors' biases, (n, d)."""
+        return self._store.biases(self._slots)
 
 
 class Chooser:
@@ -41,13 +95,8 @@ class Chooser:
     def __init__(self, policy: Policy, store: Store) -> None:
         self._policy = policy
         self._store = store
-        self._numbers = Numbers()
-        self._at = rows.scalars_at(store.dimension)
-        self._bias = slice(
-            2 * store.dimension**2 + rows.BIAS * store.dimension,
-            2 * store.dimension**2 + (rows.BIAS + 1) * store.dimension,
-        )
-        self._scratch: dict[int, tuple[Floats, Floats, Floats]] = {}
+        self._standing = OneStanding(store.dimension)
+        self._scratch: dict[tuple[int, int], tuple[Floats, Floats, Floats]] = {}
         # A radius makes the fast path; only a policy without luck of its own may take it.
         self.index: Index | None = None
         if isinstance(policy, Index) and policy.n_uniforms(1, store.dimension) == 0:
@@ -55,44 +104,57 @@ class Chooser:
 
     def radius(self, slot: int) -> float:
         """The radius of an index for one task."""
-        row, at, numbers = self._store.state[slot], self._at, self._numbers
-        numbers.log_determinant = row[at + rows.LOG_DETERMINANT]
-        numbers.noise_scale = row[at + rows.NOISE]
-        numbers.strength = row[at + rows.STRENGTH]
-        numbers.bias = row[self._bias]
         assert self.index is not None
-        return float(self.index.radius(numbers))
+        self._standing.row = self._store.state[slot]
+        return float(self.index.radius(self._standing))
 
     def scratch(self, n_arms: int) -> tuple[Floats, Floats, Floats]:
         """Room for the projections (1, K, d), predictions (1, K) and widths (1, K) of one task."""
-        found = self._scratch.get(n_arms)
+        return self._room(1, n_arms)
+
+    def _room(self, n: int, n_arms: int) -> tuple[Floats, Floats, Floats]:
+        found = self._scratch.get((n, n_arms))
         if found is None:
             if len(self._scratch) == _SIZES:
                 self._scratch.clear()
-            found = self._room(1, n_arms)
-            self._scratch[n_arms] = found
+            shape = (n, n_arms, self._store.dimension)
+            found = np.empty(shape), np.empty(shape[:2]), np.empty(shape[:2])
+            if found[0].nbytes <= _LARGEST:
+                self._scratch[n, n_arms] = found
         return found
-
-    def _room(self, n: int, n_arms: int) -> tuple[Floats, Floats, Floats]:
-        shape = (n, n_arms, self._store.dimension)
-        return np.empty(shape), np.empty(shape[:2]), np.empty(shape[:2])
 
     def n_uniforms(self, n_arms: int) -> int:
         """How many uniform numbers the policy itself takes for one task."""
         return self._policy.n_uniforms(n_arms, self._store.dimension)
 
-    def scores(self, slots: Integers, arms: Floats, uniforms: Floats) -> tuple[Floats, Floats]:
-        """The scores (n, K) and projections (n, K, d) of arms (n, K, d), from uniforms (n, u)."""
+    def scores(self, slot: int, arms: Floats, uniforms: Floats) -> Floats:
+        """The scores (K,) of one task's arms (K, d), from uniforms (u,)."""
+        outlook = self.outlook(np.array([slot]), arms[None])
+        scores: Floats = self._policy_scores(outlook, uniforms[None])[0]
+        return scores
+
+    def choose(
+        self, slots: Integers, arms: Floats, uniforms: Floats, places: Integers
+    ) -> tuple[Floats, Integers, Integers]:
+        """Choose for n tasks among arms (n, K, d), and keep the choices in free places.
+
+        Uniforms are (n, u + 1), the tie-break last. Returns scores (n, K), choices and ties (n,).
+        """
+        state, kept = self._store.state, self._store.pending.kept
+        choices, ties = np.empty(len(slots), dtype=np.int64), np.empty(len(slots), dtype=np.int64)
+        breaks = np.ascontiguousarray(uniforms[:, -1])
         if self.index is None:
             outlook = self.outlook(slots, arms)
-            return self._policy_scores(outlook, uniforms), outlook.projections
-        scores = np.empty(arms.shape[:2])
-        radii = np.empty(len(slots))
-        radii[:] = self.index.radius(self._standing(slots))
-        room = self._room(*arms.shape[:2])
-        state = self._store.state
-        self._check(steps.decide_many(state, slots, radii, arms, *room, scores))
-        return scores, room[0]
+            scores = self._policy_scores(outlook, uniforms[:, :-1])
+            read = (arms, outlook.projections, scores, breaks)
+            steps.pick_many(state, slots, *read, kept, places, choices, ties)
+            return scores, choices, ties
+        scores, radii = np.empty(arms.shape[:2]), np.empty(len(slots))
+        radii[:] = self.index.radius(ManyStandings(self._store, slots))
+        room = self.scratch(arms.shape[1])
+        given = (state, slots, radii, arms, breaks)
+        self._check(steps.decide_many(*given, *room, scores, kept, places, choices, ties))
+        return scores, choices, ties
 
     def outlook(self, slots: Integers, arms: Floats) -> Outlook:
         """What the estimates of n tasks say about arms (n, K, d)."""
@@ -115,14 +177,6 @@ class Chooser:
             inverse=store.inverses(slots),
             noise_scale=store.scalars(slots, rows.NOISE),
         )
-
-    def _standing(self, slots: Integers) -> Numbers:
-        store, numbers = self._store, Numbers()
-        numbers.log_determinant = store.scalars(slots, rows.LOG_DETERMINANT)
-        numbers.noise_scale = store.scalars(slots, rows.NOISE)
-        numbers.strength = store.scalars(slots, rows.STRENGTH)
-        numbers.bias = store.biases(slots)
-        return numbers
 
     def _policy_scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
         scores = np.ascontiguousarray(self._policy.scores(outlook, uniforms), dtype=np.float64)

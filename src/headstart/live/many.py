@@ -39,33 +39,19 @@ def decide(
     slots, opened = _open(tasks, wanted)
     own = chooser.n_uniforms(features.shape[1])
     numbers = luck.peek(n * (own + 1)).reshape(n, own + 1)
+    pending = tasks.store.pending
+    pending.reserve(n)
+    places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     try:
-        scores, projections = chooser.scores(slots, features, numbers[:, :own])
+        scores, choices, ties = chooser.choose(slots, features, numbers, places)
     except RefusedError as refused:
         for name in opened:
             tasks.close(name)
         raise too_large(f"arms[{refused.position}]", features[refused.position]) from None
     luck.spend(n * (own + 1))
-    pending = tasks.store.pending
-    pending.reserve(n)
-    places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     del pending.free[len(pending.free) - n :]
-    choices, ties, ids = (np.empty(n, dtype=np.int64) for _ in range(3))
-    steps.hold_many(
-        tasks.store.state,
-        slots,
-        features,
-        projections,
-        scores,
-        np.ascontiguousarray(numbers[:, own]),
-        pending.kept,
-        pending.links,
-        tasks.store.heads,
-        places,
-        choices,
-        ties,
-        ids,
-    )
+    ids = np.empty(n, dtype=np.int64)
+    steps.hold_many(pending.links, tasks.store.heads, slots, places, ids)
     chances = 1.0 / ties if own == 0 else np.full(n, np.nan)
     return Decisions(ids, wanted, choices, scores, chances)
 

@@ -89,13 +89,17 @@ def look(
     predictions: Floats,
     widths: Floats,
     i: int,
+    j: int,
 ) -> bool:
-    """Read arms (n, K, d), those of one task; false if one is too large or not finite."""
+    """Read arms[i] (K, d) of a task into the j-th of the others; false if one cannot be read.
+
+    Such an arm is not finite, or too large.
+    """
     _, n_arms, dimension = arms.shape
     inverse, parameter = _inverse_and_parameter(state[slot], dimension)
     shown = arms[i].reshape(1, n_arms, dimension)
-    into = projections[i].reshape(1, n_arms, dimension)
-    predicted, width = predictions[i].reshape(1, n_arms), widths[i].reshape(1, n_arms)
+    into = projections[j].reshape(1, n_arms, dimension)
+    predicted, width = predictions[j].reshape(1, n_arms), widths[j].reshape(1, n_arms)
     glance(inverse, parameter, parameter, False, shown, into, predicted, width, 0)
     for k in range(n_arms):
         # A number that is not finite makes its arm's width so: A is positive definite.

@@ -28,7 +28,7 @@ def read(
 ) -> int:
     """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
     for i in range(slots.shape[0]):
-        if not look(state, slots[i], arms, projections, predictions, widths, i):
+        if not look(state, slots[i], arms, projections, predictions, widths, i, i):
             return i
     return NONE
 
@@ -89,7 +89,7 @@ def decide(
     """
     n_arms, dimension = arms.shape
     shown = arms.reshape(1, n_arms, dimension)
-    if not look(state, slot, shown, projections, predictions, widths, 0):
+    if not look(state, slot, shown, projections, predictions, widths, 0, 0):
         return NONE, 0, NONE
     for k in range(n_arms):
         scores[0, k] = predictions[0, k] + radius * widths[0, k]
@@ -104,22 +104,32 @@ def decide_many(
     slots: Integers,
     radii: Floats,
     arms: Floats,
+    uniforms: Floats,
     projections: Floats,
     predictions: Floats,
     widths: Floats,
     scores: Floats,
+    kept: Floats,
+    places: Integers,
+    choices: Integers,
+    ties: Integers,
 ) -> int:
-    """Score arms (n, K, d) of n tasks by an index; the first that cannot be read, or NONE."""
+    """`decide` for n tasks, up to holding; the first whose arms cannot be read, or NONE.
+
+    One task's projections at a time, so that they stay in cache.
+    """
     for i in range(slots.shape[0]):
-        if not look(state, slots[i], arms, projections, predictions, widths, i):
+        if not look(state, slots[i], arms, projections, predictions, widths, i, 0):
             return i
         for k in range(scores.shape[1]):
-            scores[i, k] = predictions[i, k] + radii[i] * widths[i, k]
+            scores[i, k] = predictions[0, k] + radii[i] * widths[0, k]
+        choices[i], ties[i] = pick(scores, i, uniforms[i])
+        keep(state, slots[i], arms[i], projections[0], choices[i], kept, places[i])
     return NONE
 
 
 @njit(cache=True, nogil=True)
-def hold_many(
+def pick_many(
     state: Floats,
     slots: Integers,
     arms: Floats,
@@ -127,17 +137,22 @@ def hold_many(
     scores: Floats,
     uniforms: Floats,
     kept: Floats,
-    links: Integers,
-    heads: Integers,
     places: Integers,
     choices: Integers,
     ties: Integers,
-    decisions: Integers,
 ) -> None:
-    """Pick the best of scores (n, K), and hold the decisions."""
+    """Pick the best of scores (n, K) that a policy gave, and keep it, up to holding."""
     for i in range(slots.shape[0]):
         choices[i], ties[i] = pick(scores, i, uniforms[i])
         keep(state, slots[i], arms[i], projections[i], choices[i], kept, places[i])
+
+
+@njit(cache=True, nogil=True)
+def hold_many(
+    links: Integers, heads: Integers, slots: Integers, places: Integers, decisions: Integers
+) -> None:
+    """Hold n decisions that were kept in free places."""
+    for i in range(slots.shape[0]):
         decisions[i] = hold(links, heads, slots[i], places[i])
 
 
