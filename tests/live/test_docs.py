@@ -28,7 +28,8 @@ def test_the_how_to_on_live_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         exec(compile(block, "docs/live.md", "exec"), names)
     assert (tmp_path / "live.png").is_file()
     zero, learning, warm = names["rewards"].values()
-    first = [float(array[:, :5].mean()) for array in (zero, learning, warm)]
-    # 1,000 rewards each, so that a standard error of a difference is at most 0.022.
-    assert first[2] > first[0] + 0.05
-    assert learning[100:, :5].mean() > zero[100:, :5].mean() + 0.05
+    # The page says that what others taught pays over 20 rounds, by about 0.049 ± 0.007 with users
+    # paired, and that the log adds nothing to learning from user to user (0.000 ± 0.005).
+    for taught in (learning, warm):
+        assert (taught - zero).mean() > 0.02
+    assert abs((warm - learning).mean()) < 0.02

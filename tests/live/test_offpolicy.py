@@ -111,3 +111,11 @@ def test_pictures(tmp_path: Path) -> None:
         np.testing.assert_allclose(drawn, bandit.task("now").estimate.parameter)
     assert (tmp_path / "live.png").stat().st_size > 1000
     assert isinstance(axes[0].figure, Figure)
+
+
+def test_a_picture_shows_what_lies_below_zero(tmp_path: Path) -> None:
+    with plots.figure(tmp_path / "prior.png", columns=2) as axes:
+        live.draw_prior(axes[0], np.array([[0.0, 0.0], [-1.0, 1.0]]))
+        live.draw_reward_by_age(axes[1], {"warm": np.linspace(0.5, 1, 12).reshape(3, 4)})
+    assert axes[0].get_ylim()[0] < -1.0
+    assert axes[1].get_ylim()[0] == 0.0

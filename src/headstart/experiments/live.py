@@ -43,7 +43,7 @@ def draw_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = N
     axes.set_ylabel("the prior's bias")
     axes.set_xlim(0, max(len(history) - 1, 1))
     if names is not None:
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, ncols=2, loc="lower right")
 
 
 def draw_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:

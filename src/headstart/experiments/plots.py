@@ -54,7 +54,9 @@ def figure(
         panels = list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
         yield panels
         for axes in panels:  # once all have been drawn on, so that a shared axis fits them all
-            if axes.get_yscale() == "linear":
+            # Never cut off what lies below 0, nor turn an axis that runs downwards.
+            low, high = axes.get_ylim()
+            if axes.get_yscale() == "linear" and low < high and axes.dataLim.ymin >= 0:
                 axes.set_ylim(bottom=0)
         for path in paths:
             with written_whole(path) as part:
