@@ -3,13 +3,14 @@
 Every array may carry leading axes `…`; what lies along them is independent.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks, kernels
+from headstart.mixture import Mixture
 from headstart.outlook import Outlook, confidence_radius
 from headstart.statistics import TaskStatistics
 
@@ -24,12 +25,16 @@ class Prior:
     A regularization without leading axes serves all of the bias's. The
     noise has scale s, (…), and that counts as much as this number of rounds, (…): ∞ where s is
     given and not learned. Together they are a normal-inverse-gamma prior of w and s².
+
+    A `mixture` holds other opinions, for the task's own rewards to decide between: after its 1st,
+    2nd, 4th, 8th, … reward the task goes on from what `reconsidered` makes of them.
     """
 
     bias: Floats
     regularization: Floats
     noise_scale: Floats = field(default_factory=lambda: np.ones(()))
     noise_rounds: Floats = field(default_factory=lambda: np.full((), np.inf))
+    mixture: Mixture | None = None
 
     def __post_init__(self) -> None:
         bias = checks.floats("bias", self.bias)
@@ -54,6 +59,18 @@ class Prior:
         object.__setattr__(self, "bias", bias)
         object.__setattr__(self, "regularization", given)
         self._check_noise()
+        if self.mixture is not None:
+            self._check_mixture(self.mixture)
+
+    def _check_mixture(self, mixture: Mixture) -> None:
+        shape = mixture.bias.shape
+        checks.shape(
+            "the mixture's bias", mixture.bias, (*self.lead, shape[-2], self.dimension), ""
+        )
+        if self.isotropic:
+            raise ValueError("regularization must be (…, d, d) where a mixture is given")
+        if not np.isfinite(self.noise_rounds).all():
+            raise ValueError("noise_rounds must be finite where a mixture is given")
 
     def _check_noise(self) -> None:
         for name in ("noise_scale", "noise_rounds"):
@@ -115,6 +132,33 @@ class Prior:
     def learns_noise(self) -> bool:
         """Whether any noise scale moves with the task's rewards."""
         return bool(np.isfinite(self.noise_rounds).any())
+
+    def reconsidered(self, statistics: TaskStatistics) -> "Prior":
+        """The prior that a task's statistics speak for: the mixture with its chances after them.
+
+        The prior itself where there is no mixture.
+        """
+        mixture = self.mixture
+        if mixture is None:
+            return self
+        bias, regularization = self.bias.copy(), self.regularization.copy()
+        scale = self.noise_scale.copy()
+        for i in np.ndindex(self.lead):
+            after = kernels.weigh(
+                statistics.gram[i],
+                statistics.moment[i],
+                float(statistics.energy[i]),
+                float(statistics.count[i]),
+                float(self.noise_rounds[i]),
+                mixture.bias[i],
+                mixture.regularization[i],
+                mixture.log_determinant[i],
+                mixture.noise_scale[i],
+                mixture.weights[i],
+            )
+            parts = (mixture.bias[i], mixture.covariance[i], mixture.noise_scale[i])
+            scale[i], _ = kernels.blend(*parts, after, bias[i], regularization[i])
+        return replace(self, bias=bias, regularization=regularization, noise_scale=scale)
 
     def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
         """The noise scale after T rounds, (…): `kernels.noise_after`."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
+from headstart.mixture import Mixture
 from headstart.outlook import Outlook
 from headstart.ridge import Prior, RidgeEstimate
 from headstart.statistics import TaskStatistics
@@ -28,7 +29,8 @@ class RunningEstimate:
         self._prior = prior
         self._size, dimension = math.prod(prior.lead), prior.dimension
         start = statistics or TaskStatistics.zeros(dimension, prior.lead)
-        self._count = start.count
+        self._count = self._flat(start.count)
+        self._counts = self._count.copy()  # with what was observed since
         self._observed = 0
         self._gram = self._flat(start.gram, dimension, dimension)
         self._moment = self._flat(start.moment, dimension)
@@ -58,8 +60,23 @@ class RunningEstimate:
         if prior.learns_noise and statistics is not None:
             # From then on it is summed as rewards come: right for a bias that stands still.
             self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
+        self._scale, self._rounds = self._flat(prior.noise_scale), self._flat(prior.noise_rounds)
+        self._strength = self._flat(prior.strength)
         self._noise = np.array(prior.noise_scale)
         self._learn_noise()
+        if prior.mixture is not None:
+            self._wary = np.array(prior.mixture.wide).reshape(self._size)
+            self._parts = tuple(
+                self._flat(part, *part.shape[len(prior.lead) :])
+                for part in (
+                    prior.mixture.bias,
+                    prior.mixture.regularization,
+                    prior.mixture.log_determinant,
+                    prior.mixture.covariance,
+                    prior.mixture.noise_scale,
+                    prior.mixture.weights,
+                )
+            )
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -73,7 +90,7 @@ class RunningEstimate:
         return TaskStatistics(
             gram=self._gram.reshape(*lead, dimension, dimension).copy(),
             moment=self._moment.reshape(*lead, dimension).copy(),
-            count=self._count + float(self._observed),
+            count=(self._count + float(self._observed)).reshape(lead),
             energy=self._energy.reshape(lead).copy(),
         )
 
@@ -127,7 +144,7 @@ class RunningEstimate:
             widths=self._widths.reshape(*lead, n_arms),
             log_determinant=self.log_determinant,
             bias=self._bias.reshape(*lead, dimension),
-            strength=self._prior.strength,
+            strength=self._strength.reshape(lead),
             inverse=self.inverse,
             noise_scale=self._noise,
         )
@@ -179,10 +196,13 @@ class RunningEstimate:
         self._learn_noise()
         if self._filled == _SLOTS:
             self._settle()
-        if worst > kernels.DRIFT_LIMIT:
+        stale = worst > kernels.DRIFT_LIMIT
+        if stale:
             self._anchor()
-            if then is not None:
-                self.read(then)
+        if self._prior.mixture is not None and kernels.is_power_of_two(self._observed):
+            stale |= self._reconsider(self._prior.mixture)
+        if stale and then is not None:
+            self.read(then)
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
@@ -196,10 +216,39 @@ class RunningEstimate:
         only = np.zeros(self._size, dtype=np.int64)
         self.observe_choice(arms, only, rewards.reshape(self._size))
 
+    def _reconsider(self, mixture: Mixture) -> bool:
+        """Second thoughts about the prior (`Prior.reconsidered`); whether anybody had any."""
+        self._settle()
+        changed = kernels.reconsider(
+            self._inverse,
+            self._ridge,
+            self._log_determinant,
+            self._drift,
+            self._gram,
+            self._moment,
+            self._energy,
+            self._counts,
+            self._bias,
+            self._pull,
+            self._regularization,
+            self._base,
+            self._scale,
+            self._rounds,
+            self._surprise,
+            self._wary,
+            *self._parts,
+        )
+        if changed:
+            self._strength[:] = np.linalg.eigvalsh(self._regularization)[:, -1]
+            self._learn_noise()
+        return bool(changed)
+
     def _learn_noise(self) -> None:
         if self._prior.learns_noise:
-            surprise = self._surprise.reshape(self._prior.lead)
-            self._noise[...] = self._prior.noise_after(surprise, self._count + self._observed)
+            np.add(self._count, self._observed, out=self._counts)
+            kernels.noises_after(
+                self._scale, self._rounds, self._surprise, self._counts, self._noise.reshape(-1)
+            )
 
     def _settle(self) -> None:
         if self._filled:

@@ -191,7 +191,7 @@ class MetaBandit:
             if answer < rows.LEARNED:
                 raise careful.refusal(answer, decision, value)
             pending.free.append(place)
-            if answer == rows.DRIFTED or self._tasks.ending.horizon is not None:
+            if answer == rows.DUE or self._tasks.ending.horizon is not None:
                 self._tasks.learned(slot, answer)
 
     def observe(self, task: Name, features: ArrayLike, value: float, weight: float = 1.0) -> None:

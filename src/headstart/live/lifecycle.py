@@ -118,15 +118,26 @@ class Lifecycle:
         return answer
 
     def learned(self, slot: int, answer: int) -> None:
-        """What has to follow a reward: a fresh factorisation, and at the horizon the end."""
-        if self.ending.discount < 1.0:
-            self.store.anchor(slot)
-            self.store.restate_noise(slot)
-        elif answer == rows.DRIFTED:
-            self.store.anchor(slot)
+        """What has to follow a reward: `refresh` where it is due, and at the horizon the end."""
+        if answer == rows.DUE or self.ending.discount < 1.0:
+            self.refresh(slot)
         horizon = self.ending.horizon
         if horizon is not None and self.store.scalar(slot, rows.REWARDS) >= horizon:
             self.finish(self.store.name(slot))
+
+    def refresh(self, slot: int) -> None:
+        """Factorise a task afresh, from second thoughts about its prior if it has reason to.
+
+        They are about the prior of today, with all that has been learned since the task began.
+        """
+        if self.store.doubtful(slot):
+            prior = self.prior().reconsidered(self.store.estimate(slot).statistics)
+            self.store.restart(slot, prior)
+            self.views.drop(slot)
+        else:
+            self.store.anchor(slot)
+            if self.ending.discount < 1.0:
+                self.store.restate_noise(slot)
 
     def finish(self, name: Name) -> None:
         """The task joins the memory; one without any reward leaves no trace there."""

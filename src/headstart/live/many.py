@@ -100,22 +100,25 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
                 careful.reward(tasks, decision, float(paid[i]), float(weighed[i]))
         return
     answers = np.empty_like(ids)
-    learned = steps.reward_many(
-        store.state,
-        pending.kept,
-        pending.links,
-        store.heads,
-        slots,
-        places,
-        paid,
-        weighed,
-        answers,
-    )
+    learned = 0
+    while learned < len(ids):
+        rest = slice(learned, None)
+        learned += steps.reward_many(
+            store.state,
+            pending.kept,
+            pending.links,
+            store.heads,
+            slots[rest],
+            places[rest],
+            paid[rest],
+            weighed[rest],
+            answers[rest],
+        )
+        if learned and answers[learned - 1] == rows.DUE:
+            tasks.refresh(int(slots[learned - 1]))
+        elif learned < len(ids):
+            break
     pending.free.extend(places[:learned].tolist())
-    drifted = answers[:learned] == rows.DRIFTED
-    if drifted.any():
-        for slot in np.unique(slots[:learned][drifted]):
-            store.anchor(int(slot))
     if learned < len(ids):
         message = f"{careful.refusal(rows.REFUSED, int(ids[learned]), float(paid[learned]))}"
         raise ValueError(f"{message}; the {learned} before it were learned")

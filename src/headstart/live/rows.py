@@ -16,8 +16,10 @@ from headstart.kernels import (
     DRIFT_LIMIT,
     factorise,
     glance,
+    is_power_of_two,
     noise_after,
     project,
+    startling,
     step,
     surprise_of,
     wear,
@@ -39,8 +41,11 @@ Integers = NDArray[np.int64]
     STRENGTH,
     REWARDS,  # how many came
     TOUCHED,  # when, by the caller's clock
-) = range(12)
-SCALARS = 12
+    WARY,  # of the prior: NEVER, once STARTLED, or ALWAYS at the rewards due
+) = range(13)
+SCALARS = 13
+
+NEVER, STARTLED, ALWAYS = -1.0, 0.0, 1.0
 
 # The vectors before them.
 PARAMETER, MOMENT, BIAS, DIAGONAL = range(4)
@@ -53,7 +58,7 @@ LARGEST_GROWTH = 1e12
 UNSEEN = -1.0
 
 # What `learn` answers.
-LEARNED, DRIFTED, REFUSED = 0, 1, -1
+LEARNED, DUE, REFUSED = 0, 1, -1
 
 
 def row_length(dimension: int) -> int:
@@ -130,7 +135,7 @@ def learn(
     weight: float,
     trace: Floats,
 ) -> int:
-    """Learn one reward: LEARNED, DRIFTED when `anchor` is due, or REFUSED with nothing changed.
+    """Learn one reward: LEARNED, DUE when more has to follow, or REFUSED with nothing changed.
 
     The decision in the place kept x, u and the task's rewards at its time (`Pending`), or x alone.
     A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
@@ -170,7 +175,17 @@ def learn(
         row[at + NOISE_SCALE], row[at + NOISE_ROUNDS], row[at + SURPRISE], row[at + COUNT]
     )
     row[at + DRIFT] += wear(growth, dimension)
-    return DRIFTED if row[at + DRIFT] > DRIFT_LIMIT else LEARNED
+    return DUE if row[at + DRIFT] > DRIFT_LIMIT or doubtful(row, at) else LEARNED
+
+
+@njit(cache=True, nogil=True)
+def doubtful(row: Floats, at: int) -> bool:
+    """Whether the task should look at its prior again, after the reward that it just learned."""
+    if row[at + WARY] == NEVER or not is_power_of_two(int(row[at + REWARDS])):
+        return False
+    return row[at + WARY] == ALWAYS or startling(
+        row[at + SURPRISE], row[at + NOISE_SCALE], row[at + COUNT]
+    )
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})

@@ -14,12 +14,13 @@ from headstart.files import written_whole
 from headstart.live.lifecycle import Lifecycle
 from headstart.live.luck import Luck
 from headstart.live.parts import described, rebuilt
-from headstart.live.rows import row_length
+from headstart.live.rows import NEVER, row_length
 
 Floats = NDArray[np.float64]
 
-# Raised when the meaning of a file changes; every version reads all formats up to its own.
-FORMAT = 1
+# Raised when the meaning of a file changes; every version reads all formats up to its own. Format 1
+# had no second thoughts: the last scalar of a task was missing.
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ def read(path: Path) -> Saved:
 def restore(saved: Saved, tasks: Lifecycle) -> None:
     """Put the memory, the open tasks and their decisions where they were."""
     store, state = tasks.store, np.asarray(saved.arrays["state"], dtype=np.float64)
+    if saved.number("format") == 1:
+        state = np.pad(state, ((0, 0), (0, 1)), constant_values=NEVER)
     names = saved.header["tasks"]
     assert isinstance(names, list)
     checks.shape("state", state, (len(names), row_length(store.dimension)), "(tasks, numbers)")

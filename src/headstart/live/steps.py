@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headstart.kernels import pick
 from headstart.live.pending import NONE, find, hold, release
-from headstart.live.rows import REFUSED, REWARDS, learn, look, scalars_at
+from headstart.live.rows import DUE, REFUSED, REWARDS, learn, look, scalars_at
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -208,11 +208,16 @@ def reward_many(
     weights: Floats,
     answers: Integers,
 ) -> int:
-    """Learn n rewards in their order; how many were learned before one was refused."""
+    """Learn n rewards in their order, up to one that is refused, or after which more is DUE.
+
+    Returns how many were learned.
+    """
     nothing = np.empty(0)
     for i in range(slots.shape[0]):
         answers[i] = learn(state, slots[i], kept, places[i], values[i], weights[i], nothing)
         if answers[i] == REFUSED:
             return i
         release(links, heads, places[i])
+        if answers[i] == DUE:
+            return i + 1
     return len(slots)

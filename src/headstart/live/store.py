@@ -142,6 +142,22 @@ class Store:
         self.set_scalar(slot, rows.SURPRISE, float(estimate.surprise))
         self.set_scalar(slot, rows.NOISE, float(estimate.noise_scale))
 
+    def doubtful(self, slot: int) -> bool:
+        """Whether a task should look at its prior again."""
+        return bool(rows.doubtful(self.state[slot], self._at))
+
+    def restart(self, slot: int, prior: Prior) -> None:
+        """Hold a task at another prior, wary from now on; what it has learned stays."""
+        d = self.dimension
+        square = self.state[slot, d * d : 2 * d * d].reshape(d, d)
+        above = np.triu_indices(d, 1)
+        square[above] = prior.regularization[above]
+        _hold_at(self.state[slot, 2 * d * d : self._at].reshape(4, d), prior)
+        _note(self.state[slot, self._at :], prior)
+        self.set_scalar(slot, rows.WARY, rows.ALWAYS)
+        self.anchor(slot)
+        self.restate_noise(slot)
+
     def name(self, slot: int) -> Name:
         """The name of an open task."""
         return self.names[slot]
@@ -157,11 +173,28 @@ def first_row(prior: Prior) -> Floats:
     regularization = start.precision
     row[square : 2 * square] = np.triu(regularization, 1).ravel()
     vectors = row[2 * square : at].reshape(4, d)
-    vectors[rows.PARAMETER] = vectors[rows.BIAS] = prior.bias
-    vectors[rows.DIAGONAL] = np.diagonal(regularization)
-    row[at + rows.BASE] = prior.log_determinant
-    row[at + rows.NOISE_SCALE] = prior.noise_scale
-    row[at + rows.NOISE_ROUNDS] = prior.noise_rounds
+    _hold_at(vectors, prior)
+    vectors[rows.PARAMETER] = prior.bias
+    _note(row[at:], prior)
     row[at + rows.NOISE] = start.noise_scale
-    row[at + rows.STRENGTH] = prior.strength
+    if prior.mixture is None:
+        row[at + rows.WARY] = rows.NEVER
+    else:
+        row[at + rows.WARY] = rows.ALWAYS if prior.mixture.wide else rows.STARTLED
     return row
+
+
+def _hold_at(vectors: Floats, prior: Prior) -> None:
+    """Set h and the diagonal of Λ among the vectors (4, d) of a row."""
+    vectors[rows.BIAS] = prior.bias
+    vectors[rows.DIAGONAL] = (
+        prior.regularization if prior.isotropic else np.diagonal(prior.regularization)
+    )
+
+
+def _note(scalars: Floats, prior: Prior) -> None:
+    """Set the scalars of a row that are the prior's."""
+    scalars[rows.BASE] = prior.log_determinant
+    scalars[rows.NOISE_SCALE] = prior.noise_scale
+    scalars[rows.NOISE_ROUNDS] = prior.noise_rounds
+    scalars[rows.STRENGTH] = prior.strength

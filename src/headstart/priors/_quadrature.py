@@ -44,3 +44,19 @@ def weights(deviance: Floats) -> Floats:
     likelihood = np.exp(-fine / 2.0)
     likelihood /= likelihood.sum((-2, -1), keepdims=True)
     return np.asarray(_HATS @ likelihood)
+
+
+def halves(weights: Floats) -> tuple[Floats, Floats]:
+    """The weights (…, G, P) below and above the median of λ, each with a sum of 1.
+
+    The value of λ that the median falls on is shared out.
+    """
+    marginal = weights.sum(-1)
+    reached = np.cumsum(marginal, -1)
+    below = np.clip(0.5 - (reached - marginal), 0.0, marginal)
+    share = (below / np.where(marginal > 0.0, marginal, 1.0))[..., None]
+    lower, upper = weights * share, weights * (1.0 - share)
+    return (
+        np.asarray(lower / lower.sum((-2, -1), keepdims=True)),
+        np.asarray(upper / upper.sum((-2, -1), keepdims=True)),
+    )

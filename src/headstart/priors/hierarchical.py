@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from headstart import checks
 from headstart.interfaces import Memory
+from headstart.mixture import Mixture
 from headstart.priors import _quadrature
 from headstart.priors._covariance import Window
 from headstart.priors._quadrature import LAMBDAS, RATIOS, RHOS
@@ -17,8 +18,36 @@ from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 
+# A task's mean (…, d) and covariance (…, d, d), and the noise variance (…).
+_Normal = tuple[Floats, Floats, Floats]
+
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
-_COLD = 1.0
+_COLD = 0.5
+# The chance that a task is like none before. It only says how much evidence it takes: a hundred
+# to one.
+_STRANGE = 0.01
+
+
+def _stranger(bias: Floats, covariance: Floats, noise: Floats) -> _Normal:
+    """A task of the size that tasks have, of which nothing else is known, not even its sign.
+
+    E wwᵀ of the prior's own tasks, half of it spread over all directions: it may lie along the mean
+    task, or anywhere.
+    """
+    moment = covariance + bias[..., :, None] * bias[..., None, :]
+    dimension = bias.shape[-1]
+    size = np.trace(moment, axis1=-2, axis2=-1) / dimension
+    even = size[..., None, None] * np.eye(dimension)
+    return np.zeros_like(bias), even + moment, noise
+
+
+def _where(known: NDArray[np.bool_], yes: _Normal, no: _Normal) -> _Normal:
+    """One or the other, (…)."""
+    return (
+        np.where(known[..., None], yes[0], no[0]),
+        np.where(known[..., None, None], yes[1], no[1]),
+        np.where(known, yes[2], no[2]),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,28 +100,58 @@ class Hierarchical:
         return after
 
     def prior(self, memory: Memory) -> Prior:
-        """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward."""
+        """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward.
+
+        With it come the two halves of the posterior of λ, tasks more and less alike, and a
+        stranger, so that a task's own rewards can decide between them.
+        """
         posterior, weights = self._posterior(memory)
-        bias, covariance = posterior.moments(weights)
-        noise = (weights * posterior.noise_variance).sum((-2, -1))
+        whole = self._normal(memory, posterior, weights)
         if self.covariance == "full":
             kappa = self._components(memory, posterior, weights).mean
-            bias, covariance, noise = Window.of(memory).refine(bias, covariance, noise, kappa)
-        known = noise > 0.0
-        unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
-        blank = np.eye(bias.shape[-1]) / (_COLD * unit)[..., None, None]
-        covariance = np.where(known[..., None, None], covariance, blank)
-        scale = np.where(known, noise, 1.0)
-        precision = scale[..., None, None] * np.linalg.inv(covariance)
+            whole = Window.of(memory).refine(*whole, kappa)
+            parts = [whole]
+        else:
+            parts = [self._normal(memory, posterior, half) for half in _quadrature.halves(weights)]
+        known = whole[2] > 0.0
+        blank = self._blank(memory)
+        parts = [_where(known, part, blank) for part in (*parts, _stranger(*whole), whole)]
+        return self._in_units(memory, parts, known)
+
+    def _in_units(self, memory: Memory, parts: list[_Normal], known: NDArray[np.bool_]) -> Prior:
+        """The prior, the last of the parts, with the others as its mixture."""
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
-        own = self._units(memory["unit"], bias.shape[-1])
-        precision /= own[..., :, None] * own[..., None, :]
+        own = self._units(memory["unit"], parts[0][0].shape[-1])
+        turned = own[..., :, None] * own[..., None, :]
+        *opinions, (bias, covariance, noise) = parts
+        share = (1.0 - _STRANGE) / (len(opinions) - 1)
+        chances = np.array([share] * (len(opinions) - 1) + [_STRANGE])
+        mixture = Mixture(
+            bias=np.stack([own * part[0] for part in opinions], -2),
+            covariance=np.stack([turned * part[1] for part in opinions], -3),
+            noise_scale=np.sqrt(np.stack([part[2] for part in opinions], -1)),
+            weights=np.array(np.broadcast_to(chances, (*noise.shape, len(opinions)))),
+        )
+        precision = noise[..., None, None] * np.linalg.inv(turned * covariance)
         return Prior(
             own * bias,
             (precision + precision.mT) / 2.0,
-            noise_scale=np.sqrt(scale),
+            noise_scale=np.sqrt(noise),
             noise_rounds=np.where(known, memory["count"], 0.0),
+            mixture=mixture,
         )
+
+    def _normal(self, memory: Memory, posterior: Posterior, weights: Floats) -> _Normal:
+        """The moments of the next task under weights of λ and ρ, and the noise variance."""
+        noise = (weights * posterior.noise_variance).sum((-2, -1))
+        return (*posterior.moments(weights), noise)
+
+    def _blank(self, memory: Memory) -> _Normal:
+        """What is believed before any reward."""
+        unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
+        dimension = memory["ridges"].shape[-1]
+        covariance = np.eye(dimension) / (_COLD * unit)[..., None, None]
+        return np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape)
 
     def follow(self, memory: Memory) -> None:
         """It stands still: freezing it for the task equals refreshing it every round."""

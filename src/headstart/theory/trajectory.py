@@ -1,12 +1,13 @@
 """Trajectory: what an estimator knew after every round, rebuilt from what was played."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from headstart import kernels
 from headstart.interfaces import Memory, PriorEstimator
 from headstart.ridge import Prior, RidgeEstimate
 from headstart.statistics import TaskStatistics
@@ -109,15 +110,39 @@ def running_prior(prior: PriorEstimator, memory: Memory, so_far: TaskStatistics)
     """The prior after every round, with leading axes (…, T + 1): moving if the estimator follows.
 
     By the definition of `follow`, the bias after t rounds is that of the memory with these t
-    rounds absorbed; Λ stays as the task began with it.
+    rounds absorbed; Λ stays as the task began with it. Second thoughts are had when they are due.
     """
     rounds = so_far.lead[-1]
     lead = len(so_far.lead) - 1
     held = {name: np.repeat(np.expand_dims(a, lead), rounds, lead) for name, a in memory.items()}
     start = prior.prior(held)
-    if prior.follow(memory) is None:
-        return start
-    return Prior(prior.prior(prior.absorb(held, so_far)).bias, start.regularization)
+    if prior.follow(memory) is not None:
+        return Prior(prior.prior(prior.absorb(held, so_far)).bias, start.regularization)
+    return start if start.mixture is None else _with_second_thoughts(start, so_far)
+
+
+def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
+    """What a prior with a mixture (…, T + 1) becomes, round by round, as `RunningEstimate` does."""
+    assert start.mixture is not None
+    bias, regularization = start.bias.copy(), start.regularization.copy()
+    scale = start.noise_scale.copy()
+    reconsidered = start.reconsidered(so_far)
+    wary = start.mixture.wide[..., 0].copy()
+    for t in range(1, so_far.lead[-1]):
+        if not kernels.is_power_of_two(t):
+            continue
+        now = replace(start, bias=bias, regularization=regularization, noise_scale=scale)
+        startled = np.vectorize(kernels.startling)(
+            RidgeEstimate(so_far, now).surprise[..., t], scale[..., t], so_far.count[..., t]
+        )
+        wary |= startled
+        for kept, fresh in (
+            (bias, reconsidered.bias),
+            (regularization, reconsidered.regularization),
+            (scale, reconsidered.noise_scale),
+        ):
+            kept[wary, t:] = fresh[wary, t][:, None]
+    return replace(start, bias=bias, regularization=regularization, noise_scale=scale)
 
 
 def ever(outside: ArrayLike) -> NDArray[np.bool_]:

@@ -1,0 +1,173 @@
+"""Second thoughts about a prior: which of its parts a task's own rewards speak for."""
+
+import math
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from headstart.kernels.anchoring import factorise
+
+Floats = NDArray[np.float64]
+
+
+@njit(cache=True, nogil=True)
+def is_power_of_two(count: int) -> bool:
+    """Whether a task looks at its prior again after so many rewards."""
+    return count > 0 and count & (count - 1) == 0
+
+
+@njit(cache=True, nogil=True)
+def startling(surprise: float, scale: float, count: float) -> bool:
+    """Whether the surprise of T rewards is two standard deviations above what the prior expects.
+
+    Over the noise variance it is a chi-square with T degrees of freedom.
+    """
+    return surprise > scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
+
+
+@njit(cache=True, nogil=True)
+def misfit(
+    parameter: Floats,
+    gram: Floats,
+    moment: Floats,
+    energy: float,
+    bias: Floats,
+    regularization: Floats,
+) -> float:
+    """Σ(y − xᵀŵ)² + ‖ŵ − h‖² in Λ's norm: the surprise of all rewards, from their statistics."""
+    residual: float = energy + np.dot(parameter, np.dot(gram, parameter) - 2.0 * moment)
+    gap = parameter - bias
+    distance: float = np.dot(gap, np.dot(regularization, gap))
+    return max(residual, 0.0) + distance
+
+
+@njit(cache=True, nogil=True)
+def weigh(
+    gram: Floats,
+    moment: Floats,
+    energy: float,
+    count: float,
+    rounds: float,
+    biases: Floats,
+    regularizations: Floats,
+    bases: Floats,
+    scales: Floats,
+    weights: Floats,
+) -> Floats:
+    """The weights (C,) of a prior's parts after the rewards in V, b, q and T, from those before.
+
+    A part's likelihood is that of the normal-inverse-gamma model, up to a factor common to all:
+    (n s²)^(n/2) / (n s² + surprise)^((n + T)/2) / √det(I + Λ⁻¹V).
+    """
+    n_parts, dimension = biases.shape
+    inverse = np.empty((dimension, dimension))
+    logs = np.empty(n_parts)
+    for c in range(n_parts):
+        total = factorise(inverse, gram, regularizations[c])
+        target = moment + np.dot(regularizations[c], biases[c])
+        parameter = np.dot(inverse, target)
+        surprise = misfit(parameter, gram, moment, energy, biases[c], regularizations[c])
+        before = rounds * scales[c] * scales[c]
+        logs[c] = math.log(weights[c]) - (total - bases[c]) / 2.0
+        if before > 0.0:
+            logs[c] -= count / 2.0 * math.log(before + surprise)
+            logs[c] -= rounds / 2.0 * math.log1p(surprise / before)
+    found: Floats = np.exp(logs - logs.max())
+    found /= found.sum()
+    return found
+
+
+@njit(cache=True, nogil=True)
+def blend(
+    biases: Floats,
+    covariances: Floats,
+    scales: Floats,
+    weights: Floats,
+    bias: Floats,
+    regularization: Floats,
+) -> tuple[float, float]:
+    """Set h and Λ to those of one normal with the moments of the mixture; s and log det Λ of it.
+
+    The last part is a stranger to the others, and a normal between them would be neither: it is
+    taken whole where it is more likely than not, and else not at all.
+    """
+    n_parts, dimension = biases.shape
+    shares = weights.copy()
+    if shares[-1] > 0.5:
+        shares[:-1] = 0.0
+    else:
+        shares[-1] = 0.0
+    shares /= shares.sum()
+    bias[:] = 0.0
+    variance = 0.0
+    for c in range(n_parts):
+        bias += shares[c] * biases[c]
+        variance += shares[c] * scales[c] * scales[c]
+    spread = np.zeros((dimension, dimension))
+    for c in range(n_parts):
+        if shares[c] > 0.0:
+            gap = biases[c] - bias
+            spread += shares[c] * (covariances[c] + np.outer(gap, gap))
+    log_determinant = factorise(regularization, spread, np.zeros((1, 1)))
+    regularization *= variance
+    return math.sqrt(variance), dimension * math.log(variance) - log_determinant
+
+
+@njit(cache=True, nogil=True)
+def reconsider(
+    inverse: Floats,
+    ridge: Floats,
+    log_determinant: Floats,
+    drift: Floats,
+    gram: Floats,
+    moment: Floats,
+    energy: Floats,
+    counts: Floats,
+    bias: Floats,
+    pull: Floats,
+    regularization: Floats,
+    base: Floats,
+    scale: Floats,
+    rounds: Floats,
+    surprise: Floats,
+    wary: NDArray[np.bool_],
+    biases: Floats,
+    regularizations: Floats,
+    bases: Floats,
+    covariances: Floats,
+    scales: Floats,
+    weights: Floats,
+) -> bool:
+    """Give every replication that is wary, or startled, the prior its rewards speak for.
+
+    Once startled it stays wary. Statistics are whole, nothing waits; the parts lie along the second
+    axis. Returns whether any prior changed.
+    """
+    changed = False
+    for i in range(gram.shape[0]):
+        wary[i] = wary[i] or startling(surprise[i], scale[i], counts[i])
+        if not wary[i]:
+            continue
+        changed = True
+        after = weigh(
+            gram[i], moment[i], energy[i], counts[i], rounds[i],
+            biases[i], regularizations[i], bases[i], scales[i], weights[i],
+        )  # fmt: skip
+        scale[i], base[i] = blend(
+            biases[i], covariances[i], scales[i], after, bias[i], regularization[i]
+        )
+        total = factorise(inverse[i], gram[i], regularization[i])
+        pull[i] = np.dot(regularization[i], bias[i])
+        ridge[i] = np.dot(inverse[i], moment[i])
+        log_determinant[i] = total - base[i]
+        drift[i] = 0.0
+        surprise[i] = misfit(
+            ridge[i] + np.dot(inverse[i], pull[i]),
+            gram[i],
+            moment[i],
+            energy[i],
+            bias[i],
+            regularization[i],
+        )
+    return changed
