@@ -123,6 +123,18 @@ def orthogonal(size: float) -> Draw:
     return draw
 
 
+def unheard_of(variance: float, after: int) -> Draw:
+    """Tasks close together, and then one of their size in a direction of its own."""
+
+    def draw(j: int, turned: Floats, rng: np.random.Generator) -> Floats:
+        n, d = turned.shape[:2]
+        if j >= after:
+            return np.asarray(np.sqrt(d) * turned[:, :, j % d] - 1.0)
+        return np.asarray(rng.standard_normal((n, d)) * np.sqrt(variance / d))
+
+    return draw
+
+
 def betrayal(variance: float, after: int) -> Draw:
     """Tasks close together, and then the opposite of them."""
 

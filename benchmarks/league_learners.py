@@ -29,6 +29,7 @@ ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 PAPER, META, ADA, TOLD, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
 OURS, FULL, SAMPLED, OFFSET = "Hierarchical", "… full Σ₀", "… Thompson", "… intercept"
+GROWING = "… growing z"
 
 # Every rival is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its bias
 # estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).
@@ -72,6 +73,7 @@ def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learne
     """Ours, told nothing, and the paper's own rule for λ."""
     yield Learner(OURS, Credible(), Hierarchical())
     yield Learner(SAMPLED, Thompson(), Hierarchical())
+    yield Learner(GROWING, Credible(z=None), Hierarchical())
     policy: Policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon)
     yield Learner(PAPER, policy, FromVariance(estimation_regularization=unit))
 

@@ -25,7 +25,7 @@ class Row:
     noise_scale: float = 1.0
     unit: float = 1.0
     truth: Told | None = None
-    share: float = 1.0  # of the replications, where many tasks make them dear
+    share: float = 1.0  # of the replications: fewer where they are dear, more where regret is small
     full: bool = False
     intercept: bool = False
 
@@ -101,12 +101,12 @@ def _strange() -> Iterator[Row]:
         truth = Told(task=variance / 20)
         world = laws.Law(draw)
         yield Row(group="linear", name=name, environment=world, truth=truth, full=full)
-    yield Row(
-        group="adversarial",
-        name="the opposite of all before",
-        environment=laws.Law(laws.betrayal(1.0, 10)),
-        truth=Told(task=1 / 20),
-    )
+    for name, draw in (
+        ("the opposite of all before", laws.betrayal(1.0, 10)),
+        ("like none before", laws.unheard_of(1.0, 10)),
+    ):
+        environment = laws.Law(draw)
+        yield Row(group="adversarial", name=name, environment=environment, truth=Told(task=1 / 20))
 
 
 def _winner() -> Iterator[Row]:
@@ -136,6 +136,7 @@ def _real() -> Iterator[Row]:
                 noise_scale=0.5,
                 unit=_unit(environment.ratings),
                 intercept=True,
+                share=2.0,
             )
 
 

@@ -1,5 +1,7 @@
 """The noise scale that a prior hands to a task, and what the task's rewards make of it."""
 
+from typing import Any, cast
+
 import numpy as np
 import pytest
 
@@ -55,7 +57,7 @@ def test_noise_of_known_and_unknown_scale() -> None:
 @pytest.mark.parametrize("name", ["noise_scale", "noise_rounds"])
 def test_negative_noise_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must be at least 0, got -1.0"):
-        Prior(np.ones(1), np.array(4.0), **dict.fromkeys([name], np.array(-1.0)))
+        Prior(np.ones(1), np.array(4.0), **cast("Any", {name: np.array(-1.0)}))
 
 
 def test_credible_bounds_by_hand() -> None:

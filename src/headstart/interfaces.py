@@ -84,6 +84,11 @@ class Standing(Protocol):
         """The scale of the noise, (…)."""
         ...
 
+    @property
+    def count(self) -> Floats:
+        """How many rewards came so far, (…)."""
+        ...
+
 
 @runtime_checkable
 class Index(Policy, Protocol):

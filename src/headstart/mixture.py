@@ -46,19 +46,17 @@ class Mixture:
                 raise ValueError(f"the mixture's {name} must be above 0, got {value.min()}")
 
     @cached_property
-    def regularization(self) -> Floats:
-        """Λ = s²Σ⁻¹ of every part, (…, C, d, d)."""
-        precision = np.linalg.inv(self.covariance)
-        symmetric = (precision + precision.mT) / 2.0
-        return np.asarray(self.noise_scale[..., None, None] ** 2 * symmetric)
-
-    @cached_property
-    def log_determinant(self) -> Floats:
-        """Log det Λ of every part, (…, C)."""
-        return np.asarray(np.linalg.slogdet(self.regularization).logabsdet)
-
-    @cached_property
     def wide(self) -> NDArray[np.bool_]:
         """Where the parts, but for the stranger, are worth telling apart in every task, (…)."""
         size = np.trace(self.covariance, axis1=-2, axis2=-1)[..., :-1]
         return np.asarray(size.max(-1) > _WIDE * size.min(-1))
+
+    def flat(self, size: int) -> tuple[Floats, Floats, Floats, Floats]:
+        """Biases, covariances, noise scales and weights with one leading axis, for kernels."""
+        n_parts, dimension = self.bias.shape[-2:]
+        return (
+            np.ascontiguousarray(self.bias).reshape(size, n_parts, dimension),
+            np.ascontiguousarray(self.covariance).reshape(size, n_parts, dimension, dimension),
+            np.ascontiguousarray(self.noise_scale).reshape(size, n_parts),
+            np.ascontiguousarray(self.weights).reshape(size, n_parts),
+        )

@@ -3,6 +3,7 @@
 Every array may carry leading axes `…`; what lies along them is independent.
 """
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -141,24 +142,24 @@ class Prior:
         mixture = self.mixture
         if mixture is None:
             return self
-        bias, regularization = self.bias.copy(), self.regularization.copy()
-        scale = self.noise_scale.copy()
-        for i in np.ndindex(self.lead):
-            after = kernels.weigh(
-                statistics.gram[i],
-                statistics.moment[i],
-                float(statistics.energy[i]),
-                float(statistics.count[i]),
-                float(self.noise_rounds[i]),
-                mixture.bias[i],
-                mixture.regularization[i],
-                mixture.log_determinant[i],
-                mixture.noise_scale[i],
-                mixture.weights[i],
-            )
-            parts = (mixture.bias[i], mixture.covariance[i], mixture.noise_scale[i])
+        size, dimension = math.prod(self.lead), self.dimension
+        biases, covariances, scales, weights = mixture.flat(size)
+        grams = statistics.gram.reshape(size, dimension, dimension)
+        moments = statistics.moment.reshape(size, dimension)
+        energies, counts = statistics.energy.reshape(size), statistics.count.reshape(size)
+        rounds = self.noise_rounds.reshape(size)
+        bias, regularization, scale = np.empty_like(moments), np.empty_like(grams), np.empty(size)
+        for i in range(size):
+            data = (grams[i], moments[i], float(energies[i]), float(counts[i]), float(rounds[i]))
+            parts = (biases[i], covariances[i], scales[i])
+            after = kernels.weigh(*data, *parts, weights[i])
             scale[i], _ = kernels.blend(*parts, after, bias[i], regularization[i])
-        return replace(self, bias=bias, regularization=regularization, noise_scale=scale)
+        return replace(
+            self,
+            bias=bias.reshape(self.bias.shape),
+            regularization=regularization.reshape(self.regularization.shape),
+            noise_scale=scale.reshape(self.lead),
+        )
 
     def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
         """The noise scale after T rounds, (…): `kernels.noise_after`."""
@@ -260,6 +261,7 @@ class RidgeEstimate:
             strength=self.prior.strength,
             inverse=self.inverse,
             noise_scale=self.noise_scale,
+            count=self.statistics.count,
         )
 
     def radius(

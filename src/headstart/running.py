@@ -29,8 +29,7 @@ class RunningEstimate:
         self._prior = prior
         self._size, dimension = math.prod(prior.lead), prior.dimension
         start = statistics or TaskStatistics.zeros(dimension, prior.lead)
-        self._count = self._flat(start.count)
-        self._counts = self._count.copy()  # with what was observed since
+        self._counts = self._flat(start.count)
         self._observed = 0
         self._gram = self._flat(start.gram, dimension, dimension)
         self._moment = self._flat(start.moment, dimension)
@@ -66,17 +65,7 @@ class RunningEstimate:
         self._learn_noise()
         if prior.mixture is not None:
             self._wary = np.array(prior.mixture.wide).reshape(self._size)
-            self._parts = tuple(
-                self._flat(part, *part.shape[len(prior.lead) :])
-                for part in (
-                    prior.mixture.bias,
-                    prior.mixture.regularization,
-                    prior.mixture.log_determinant,
-                    prior.mixture.covariance,
-                    prior.mixture.noise_scale,
-                    prior.mixture.weights,
-                )
-            )
+            self._parts = prior.mixture.flat(self._size)
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -90,7 +79,7 @@ class RunningEstimate:
         return TaskStatistics(
             gram=self._gram.reshape(*lead, dimension, dimension).copy(),
             moment=self._moment.reshape(*lead, dimension).copy(),
-            count=(self._count + float(self._observed)).reshape(lead),
+            count=self._counts.reshape(lead).copy(),
             energy=self._energy.reshape(lead).copy(),
         )
 
@@ -147,6 +136,7 @@ class RunningEstimate:
             strength=self._strength.reshape(lead),
             inverse=self.inverse,
             noise_scale=self._noise,
+            count=self._counts.reshape(lead),
         )
 
     def read(self, arms: Floats) -> None:
@@ -192,6 +182,7 @@ class RunningEstimate:
             self._widths,
         )
         self._observed += 1
+        self._counts += 1.0
         self._filled += 1
         self._learn_noise()
         if self._filled == _SLOTS:
@@ -239,13 +230,13 @@ class RunningEstimate:
             *self._parts,
         )
         if changed:
-            self._strength[:] = np.linalg.eigvalsh(self._regularization)[:, -1]
+            mended = np.linalg.eigvalsh(self._regularization[self._wary])
+            self._strength[self._wary] = mended[:, -1]
             self._learn_noise()
         return bool(changed)
 
     def _learn_noise(self) -> None:
         if self._prior.learns_noise:
-            np.add(self._count, self._observed, out=self._counts)
             kernels.noises_after(
                 self._scale, self._rounds, self._surprise, self._counts, self._noise.reshape(-1)
             )

@@ -50,8 +50,7 @@ def weigh(
     count: float,
     rounds: float,
     biases: Floats,
-    regularizations: Floats,
-    bases: Floats,
+    covariances: Floats,
     scales: Floats,
     weights: Floats,
 ) -> Floats:
@@ -62,20 +61,29 @@ def weigh(
     """
     n_parts, dimension = biases.shape
     inverse = np.empty((dimension, dimension))
+    regularization = np.empty((dimension, dimension))
     logs = np.empty(n_parts)
     for c in range(n_parts):
-        total = factorise(inverse, gram, regularizations[c])
-        target = moment + np.dot(regularizations[c], biases[c])
-        parameter = np.dot(inverse, target)
-        surprise = misfit(parameter, gram, moment, energy, biases[c], regularizations[c])
+        base = _regularize(regularization, covariances[c], scales[c])
+        total = factorise(inverse, gram, regularization)
+        parameter = np.dot(inverse, moment + np.dot(regularization, biases[c]))
+        surprise = misfit(parameter, gram, moment, energy, biases[c], regularization)
         before = rounds * scales[c] * scales[c]
-        logs[c] = math.log(weights[c]) - (total - bases[c]) / 2.0
+        logs[c] = math.log(weights[c]) - (total - base) / 2.0
         if before > 0.0:
             logs[c] -= count / 2.0 * math.log(before + surprise)
             logs[c] -= rounds / 2.0 * math.log1p(surprise / before)
     found: Floats = np.exp(logs - logs.max())
     found /= found.sum()
     return found
+
+
+@njit(cache=True, nogil=True)
+def _regularize(regularization: Floats, covariance: Floats, scale: float) -> float:
+    """Set Λ = s²Σ⁻¹ and return log det Λ."""
+    log_determinant: float = factorise(regularization, covariance, np.zeros((1, 1)))
+    regularization *= scale * scale
+    return 2.0 * len(covariance) * math.log(scale) - log_determinant
 
 
 @njit(cache=True, nogil=True)
@@ -109,9 +117,8 @@ def blend(
         if shares[c] > 0.0:
             gap = biases[c] - bias
             spread += shares[c] * (covariances[c] + np.outer(gap, gap))
-    log_determinant = factorise(regularization, spread, np.zeros((1, 1)))
-    regularization *= variance
-    return math.sqrt(variance), dimension * math.log(variance) - log_determinant
+    scale = math.sqrt(variance)
+    return scale, _regularize(regularization, spread, scale)
 
 
 @njit(cache=True, nogil=True)
@@ -133,8 +140,6 @@ def reconsider(
     surprise: Floats,
     wary: NDArray[np.bool_],
     biases: Floats,
-    regularizations: Floats,
-    bases: Floats,
     covariances: Floats,
     scales: Floats,
     weights: Floats,
@@ -151,9 +156,16 @@ def reconsider(
             continue
         changed = True
         after = weigh(
-            gram[i], moment[i], energy[i], counts[i], rounds[i],
-            biases[i], regularizations[i], bases[i], scales[i], weights[i],
-        )  # fmt: skip
+            gram[i],
+            moment[i],
+            energy[i],
+            counts[i],
+            rounds[i],
+            biases[i],
+            covariances[i],
+            scales[i],
+            weights[i],
+        )
         scale[i], base[i] = blend(
             biases[i], covariances[i], scales[i], after, bias[i], regularization[i]
         )

@@ -55,7 +55,8 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
-        self.policy: Policy = Credible() if policy is None else policy
+        # A live task may go on for ever: the quantile that grows gives no arm up for good.
+        self.policy: Policy = Credible(z=None) if policy is None else policy
         self._draws = checks.count("propensity_draws", propensity_draws, least=0)
         ending = Ending(horizon=horizon, idle=idle, discount=discount, clock=clock)
         estimator = Hierarchical() if prior is None else prior

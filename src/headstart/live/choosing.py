@@ -50,6 +50,12 @@ class OneStanding:
         return value
 
     @property
+    def count(self) -> Floats:
+        """How many rewards count."""
+        value: Floats = self.row[self._at + rows.COUNT]
+        return value
+
+    @property
     def strength(self) -> Floats:
         """The largest eigenvalue of Λ."""
         value: Floats = self.row[self._at + rows.STRENGTH]
@@ -77,6 +83,11 @@ class ManyStandings:
     def noise_scale(self) -> Floats:
         """The noise scales now, (n,)."""
         return self._store.scalars(self._slots, rows.NOISE)
+
+    @property
+    def count(self) -> Floats:
+        """How many rewards count, (n,)."""
+        return self._store.scalars(self._slots, rows.COUNT)
 
     @property
     def strength(self) -> Floats:
@@ -176,6 +187,7 @@ class Chooser:
             strength=store.scalars(slots, rows.STRENGTH),
             inverse=store.inverses(slots),
             noise_scale=store.scalars(slots, rows.NOISE),
+            count=store.scalars(slots, rows.COUNT),
         )
 
     def _policy_scores(self, outlook: Outlook, uniforms: Floats) -> Floats:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from headstart import checks
 from headstart.interfaces import Standing
@@ -17,18 +18,21 @@ Floats = NDArray[np.float64]
 class Credible:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean (Bayes-UCB).
 
-    Where rewards are as the model says, any z from ½ to 2 serves alike; where they are 0/1 and arms
-    hardly vary, z = 1 can settle on a wrong arm for good (docs/hierarchical.md). Hence 1½.
+    With z = None it is Bayes-UCB's own quantile, 1 − 1/(t + 1) in round t, which grows without
+    bound, so that no arm is given up for good. Where rewards are as the model says that costs a
+    little; where they are 0/1 and arms hardly vary, any fixed z can settle on a wrong arm
+    (docs/hierarchical.md).
 
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(radius_of="mixture")` has one.
     """
 
-    z: float = 1.5
+    z: float | None = 1.0
     noise_scale: float | None = None
 
     def __post_init__(self) -> None:
-        checks.nonnegative("z", self.z)
+        if self.z is not None:
+            checks.nonnegative("z", self.z)
         if self.noise_scale is not None:
             checks.nonnegative("noise_scale", self.noise_scale)
 
@@ -38,7 +42,8 @@ class Credible:
 
     def radius(self, standing: Standing) -> Floats:
         """z·s, of shape (…)."""
-        return np.asarray(self.z * noise_scale(standing, self.noise_scale))
+        z = ndtri(1.0 - 1.0 / (standing.count + 2.0)) if self.z is None else self.z
+        return np.asarray(z * noise_scale(standing, self.noise_scale))
 
     def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""

@@ -28,6 +28,19 @@ _COLD = 0.5
 _STRANGE = 0.01
 
 
+def _normal(posterior: Posterior, weights: Floats) -> _Normal:
+    """The moments of the next task under weights of λ and ρ, and the noise variance."""
+    noise = (weights * posterior.noise_variance).sum((-2, -1))
+    return (*posterior.moments(weights), noise)
+
+
+def _even(one: _Normal, two: _Normal) -> _Normal:
+    """The moments of the two, mixed half and half."""
+    gap = (one[0] - two[0]) / 2.0
+    between = gap[..., :, None] * gap[..., None, :]
+    return (one[0] + two[0]) / 2.0, (one[1] + two[1]) / 2.0 + between, (one[2] + two[2]) / 2.0
+
+
 def _stranger(bias: Floats, covariance: Floats, noise: Floats) -> _Normal:
     """A task of the size that tasks have, of which nothing else is known, not even its sign.
 
@@ -106,13 +119,14 @@ class Hierarchical:
         stranger, so that a task's own rewards can decide between them.
         """
         posterior, weights = self._posterior(memory)
-        whole = self._normal(memory, posterior, weights)
         if self.covariance == "full":
             kappa = self._components(memory, posterior, weights).mean
-            whole = Window.of(memory).refine(*whole, kappa)
+            whole = Window.of(memory).refine(*_normal(posterior, weights), kappa)
             parts = [whole]
         else:
-            parts = [self._normal(memory, posterior, half) for half in _quadrature.halves(weights)]
+            one, two = _quadrature.halves(weights)
+            parts = [_normal(posterior, one), _normal(posterior, two)]
+            whole = _even(*parts)
         known = whole[2] > 0.0
         blank = self._blank(memory)
         parts = [_where(known, part, blank) for part in (*parts, _stranger(*whole), whole)]
@@ -140,11 +154,6 @@ class Hierarchical:
             noise_rounds=np.where(known, memory["count"], 0.0),
             mixture=mixture,
         )
-
-    def _normal(self, memory: Memory, posterior: Posterior, weights: Floats) -> _Normal:
-        """The moments of the next task under weights of λ and ρ, and the noise variance."""
-        noise = (weights * posterior.noise_variance).sum((-2, -1))
-        return (*posterior.moments(weights), noise)
 
     def _blank(self, memory: Memory) -> _Normal:
         """What is believed before any reward."""
