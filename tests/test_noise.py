@@ -123,3 +123,14 @@ def test_mixture_radius_covers() -> None:
         )
         missed |= distance > radius
     assert 0.01 < missed.mean() < 0.1
+
+
+def test_a_growing_z_is_the_quantile_of_bayes_ucb() -> None:
+    rng = np.random.default_rng(2)
+    arms = rng.standard_normal((4, 3))
+    for rounds, z in ((0, 0.0), (1, 0.43072730), (18, 1.64485363), (38, 1.95996398)):
+        data = TaskStatistics.from_data(rng.standard_normal((rounds, 3)), np.zeros(rounds))
+        outlook = RidgeEstimate(data, Prior(np.zeros(3), np.array(2.0))).read(arms)
+        expected = outlook.predictions + z * outlook.widths
+        found = Credible(z=None).scores(outlook, np.empty(0))
+        np.testing.assert_allclose(found, expected, atol=1e-8)

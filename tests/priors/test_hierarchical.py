@@ -131,7 +131,7 @@ def test_before_any_reward_it_is_itl(estimator: Hierarchical) -> None:
     ):
         prior = estimator.prior(memory)
         np.testing.assert_array_equal(prior.bias, 0.0)
-        np.testing.assert_allclose(prior.regularization, np.tile(np.eye(3), (2, 1, 1)))
+        np.testing.assert_allclose(prior.regularization, np.tile(np.eye(3) / 2.0, (2, 1, 1)))
         np.testing.assert_array_equal(prior.noise_rounds, 0.0)
 
 

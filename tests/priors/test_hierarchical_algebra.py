@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 from tests.priors.dense import Dense, draw, statistics
 
 from headstart.priors import _covariance
+from headstart.priors._normal import Normal
+from headstart.priors._quadrature import halves
 from headstart.priors._reml import Posterior, Sums
 from headstart.ridge import Prior, RidgeEstimate
 from headstart.statistics import TaskStatistics
@@ -70,7 +72,8 @@ def test_mean_is_generalised_least_squares(
     posterior = _posterior(statistics(data))
     expected, spread = _dense(data, posterior, g, p).mean_task()
     np.testing.assert_allclose(posterior.mean()[g, p], expected, rtol=1e-10, atol=1e-10)
-    bias, covariance = posterior.moments(_at(g, p))
+    found = posterior.next_task(_at(g, p))
+    bias, covariance = found.mean, found.covariance
     task = posterior.noise_variance[g, p] / LAMBDAS[g] * np.eye(DIMENSION)
     np.testing.assert_allclose(bias, expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(covariance, task + spread, rtol=1e-9, atol=1e-10)
@@ -81,7 +84,8 @@ def test_a_frozen_prior_equals_one_refreshed_every_round(g: int, p: int) -> None
     # The estimate from the other tasks' prior is the posterior given everything, this task in it.
     data = draw(np.random.default_rng(1), (4, 7, 6), DIMENSION)
     posterior = _posterior(statistics(data[:-1]))
-    bias, covariance = posterior.moments(_at(g, p))
+    found = posterior.next_task(_at(g, p))
+    bias, covariance = found.mean, found.covariance
     noise = posterior.noise_variance[g, p]
     precision = noise * np.linalg.inv(covariance)
     prior = Prior(bias, (precision + precision.T) / 2)
@@ -113,12 +117,47 @@ def test_moments_are_those_of_the_mixture(data: list[tuple[Floats, Floats]]) -> 
     weights /= weights.sum()
     mean, second = np.zeros(DIMENSION), np.zeros((DIMENSION, DIMENSION))
     for g, p in CORNERS:
-        bias, covariance = posterior.moments(_at(g, p))
-        mean += weights[g, p] * bias
-        second += weights[g, p] * (covariance + np.outer(bias, bias))
-    found, covariance = posterior.moments(weights)
-    np.testing.assert_allclose(found, mean, rtol=1e-10)
-    np.testing.assert_allclose(covariance, second - np.outer(mean, mean), rtol=1e-8)
+        one = posterior.next_task(_at(g, p))
+        mean += weights[g, p] * one.mean
+        second += weights[g, p] * (one.covariance + np.outer(one.mean, one.mean))
+    found = posterior.next_task(weights)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-10)
+    np.testing.assert_allclose(found.covariance, second - np.outer(mean, mean), rtol=1e-8)
+
+
+def test_halves_share_the_posterior_out_at_the_median_of_lambda() -> None:
+    weights = np.random.default_rng(4).random((2, len(LAMBDAS), len(RHOS)))
+    weights /= weights.sum((-2, -1), keepdims=True)
+    lower, upper = halves(weights)
+    np.testing.assert_allclose((lower + upper) / 2.0, weights, rtol=1e-12, atol=1e-15)
+    for half in (lower, upper):
+        np.testing.assert_allclose(half.sum((-2, -1)), 1.0)
+    for i in range(2):
+        # They meet in one value of λ.
+        assert np.flatnonzero(lower[i].sum(-1))[-1] <= np.flatnonzero(upper[i].sum(-1))[0]
+
+
+def test_the_prior_has_the_moments_of_its_halves() -> None:
+    rng = np.random.default_rng(5)
+    one, two = (
+        Normal(rng.standard_normal(3), np.diag(rng.random(3)), np.asarray(rng.random()))
+        for _ in range(2)
+    )
+    draws = [one.mean, two.mean]
+    both = one.mixed(two)
+    np.testing.assert_allclose(both.mean, np.mean(draws, axis=0))
+    spread = (one.covariance + two.covariance) / 2.0 + np.cov(np.array(draws).T, bias=True)
+    np.testing.assert_allclose(both.covariance, spread)
+    assert both.noise == (one.noise + two.noise) / 2.0
+
+
+def test_a_stranger_is_as_large_as_the_others_whatever_its_direction() -> None:
+    law = Normal(np.array([3.0, 0.0]), np.diag([1.0, 2.0]), np.array(0.5))
+    stranger = law.stranger()
+    np.testing.assert_array_equal(stranger.mean, 0.0)
+    # E wwᵀ = diag(10, 2), and its mean 6 in every direction.
+    np.testing.assert_allclose(stranger.covariance, np.diag([16.0, 8.0]))
+    assert stranger.noise == 0.5
 
 
 def test_order_of_tasks_does_not_matter(data: list[tuple[Floats, Floats]]) -> None:

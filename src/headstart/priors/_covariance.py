@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.interfaces import Memory
+from headstart.priors._normal import Normal
 from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
@@ -101,23 +102,17 @@ class Window:
         }
         return kept | fit
 
-    def refine(
-        self, mean: Floats, covariance: Floats, noise: Floats, mean_variance: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        """H, Σ₀ + S̄ and s² under the full covariance; as given where it is not fitted yet."""
+    def refine(self, isotropic: Normal, mean_variance: Floats) -> Normal:
+        """The next task under the full covariance; as given where that is not fitted yet."""
         ready = self.fitted
         if not ready.any():
-            return mean, covariance, noise
-        blank = np.eye(mean.shape[-1])
+            return isotropic
+        blank = np.eye(isotropic.mean.shape[-1])
         own = np.where(ready[..., None, None], self.covariance, blank)
         scale = np.where(ready, self.noise, 1.0)
         tasks = _filled(self.as_memory(), self.seen)
         h, spread = mean_of(tasks, own, scale, np.where(ready, mean_variance, 1.0))
-        return (
-            np.where(ready[..., None], h, mean),
-            np.where(ready[..., None, None], own + spread, covariance),
-            np.where(ready, scale, noise),
-        )
+        return Normal(h, own + spread, scale).where(ready, isotropic)
 
 
 def _filled(kept: Memory, seen: Floats) -> TaskStatistics:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.interfaces import Memory
+from headstart.priors._normal import Normal
 from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
@@ -128,11 +129,11 @@ class Posterior:
         basis = self._basis[..., None, :, :]
         return np.asarray((basis * self._spread[..., None, :]) @ basis.mT)
 
-    def moments(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Mean (…, d) and covariance (…, d, d) of the next task under weights (…, G, P).
+    def next_task(self, weights: Floats) -> Normal:
+        """The moments of the next task, and the noise variance, under weights (…, G, P).
 
-        Given λ and ρ it is N(h, Σ₀ + S̄) with Σ₀ + S̄ = τ² (I + (information + eI)⁻¹); the spread of
-        h between the values of λ and ρ comes on top.
+        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ + S̄ = τ² (I + (information + eI)⁻¹); the
+        spread of h between the values of λ and ρ comes on top.
         """
         turned = self._turned * self._spread
         mean = (self._basis @ (weights[..., None] * turned).sum(-2)[..., None])[..., 0].sum(-2)
@@ -143,4 +144,5 @@ class Posterior:
         within = (weights[..., None] * gap).mT @ gap
         within += diagonal[..., None] * np.eye(mean.shape[-1])
         covariance = (self._basis @ within @ self._basis.mT).sum(-3)
-        return mean, np.asarray((covariance + covariance.mT) / 2.0)
+        noise = (weights * self.noise_variance).sum((-2, -1))
+        return Normal(mean, np.asarray((covariance + covariance.mT) / 2.0), np.asarray(noise))

@@ -1,5 +1,6 @@
 """Hierarchical: the prior that tunes itself."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,7 @@ from headstart.interfaces import Memory
 from headstart.mixture import Mixture
 from headstart.priors import _quadrature
 from headstart.priors._covariance import Window
+from headstart.priors._normal import Normal
 from headstart.priors._quadrature import LAMBDAS, RATIOS, RHOS
 from headstart.priors._reml import Posterior, Sums
 from headstart.ridge import Prior
@@ -18,49 +20,11 @@ from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 
-# A task's mean (…, d) and covariance (…, d, d), and the noise variance (…).
-_Normal = tuple[Floats, Floats, Floats]
-
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
 _COLD = 0.5
 # The chance that a task is like none before. It only says how much evidence it takes: a hundred
 # to one.
 _STRANGE = 0.01
-
-
-def _normal(posterior: Posterior, weights: Floats) -> _Normal:
-    """The moments of the next task under weights of λ and ρ, and the noise variance."""
-    noise = (weights * posterior.noise_variance).sum((-2, -1))
-    return (*posterior.moments(weights), noise)
-
-
-def _even(one: _Normal, two: _Normal) -> _Normal:
-    """The moments of the two, mixed half and half."""
-    gap = (one[0] - two[0]) / 2.0
-    between = gap[..., :, None] * gap[..., None, :]
-    return (one[0] + two[0]) / 2.0, (one[1] + two[1]) / 2.0 + between, (one[2] + two[2]) / 2.0
-
-
-def _stranger(bias: Floats, covariance: Floats, noise: Floats) -> _Normal:
-    """A task of the size that tasks have, of which nothing else is known, not even its sign.
-
-    E wwᵀ of the prior's own tasks, half of it spread over all directions: it may lie along the mean
-    task, or anywhere.
-    """
-    moment = covariance + bias[..., :, None] * bias[..., None, :]
-    dimension = bias.shape[-1]
-    size = np.trace(moment, axis1=-2, axis2=-1) / dimension
-    even = size[..., None, None] * np.eye(dimension)
-    return np.zeros_like(bias), even + moment, noise
-
-
-def _where(known: NDArray[np.bool_], yes: _Normal, no: _Normal) -> _Normal:
-    """One or the other, (…)."""
-    return (
-        np.where(known[..., None], yes[0], no[0]),
-        np.where(known[..., None, None], yes[1], no[1]),
-        np.where(known, yes[2], no[2]),
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +42,10 @@ class Hierarchical:
 
     The next task starts from N(h, Σ₀ + S̄), the posterior of its parameter, and takes the noise
     scale along. λ = s²/τ² and ρ = s²/κ² are averaged over their posterior on a grid rather than
-    set to their most likely values, so that few tasks do not make it overconfident. The bias
-    stands still within a task: refreshing it with the task's own rewards gives the same estimates.
+    set to their most likely values, so that few tasks do not make it overconfident. For given λ and
+    ρ the bias may stand still within a task: refreshing it with the task's own rewards gives the
+    same estimates. Whether tasks are alike, and whether this one is, the task's own rewards help to
+    decide (`Mixture`).
 
     `covariance` is "isotropic", Σ₀ = τ²I, with a memory of constant size; or "full", for tasks that
     differ along few directions, fitted to the latest 64 tasks once there are five. With
@@ -115,52 +81,39 @@ class Hierarchical:
     def prior(self, memory: Memory) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward.
 
-        With it come the two halves of the posterior of λ, tasks more and less alike, and a
+        With it come the two halves of the posterior of λ, tasks less and more alike, and a
         stranger, so that a task's own rewards can decide between them.
         """
         posterior, weights = self._posterior(memory)
         if self.covariance == "full":
             kappa = self._components(memory, posterior, weights).mean
-            whole = Window.of(memory).refine(*_normal(posterior, weights), kappa)
-            parts = [whole]
+            isotropic = posterior.next_task(weights)
+            parts = [Window.of(memory).refine(isotropic, kappa)]
+            whole = parts[0]
         else:
-            one, two = _quadrature.halves(weights)
-            parts = [_normal(posterior, one), _normal(posterior, two)]
-            whole = _even(*parts)
-        known = whole[2] > 0.0
-        blank = self._blank(memory)
-        parts = [_where(known, part, blank) for part in (*parts, _stranger(*whole), whole)]
-        return self._in_units(memory, parts, known)
-
-    def _in_units(self, memory: Memory, parts: list[_Normal], known: NDArray[np.bool_]) -> Prior:
-        """The prior, the last of the parts, with the others as its mixture."""
+            parts = [posterior.next_task(half) for half in _quadrature.halves(weights)]
+            whole = parts[0].mixed(parts[1])
+        known, blank = whole.noise > 0.0, self._blank(memory)
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
-        own = self._units(memory["unit"], parts[0][0].shape[-1])
-        turned = own[..., :, None] * own[..., None, :]
-        *opinions, (bias, covariance, noise) = parts
-        share = (1.0 - _STRANGE) / (len(opinions) - 1)
-        chances = np.array([share] * (len(opinions) - 1) + [_STRANGE])
-        mixture = Mixture(
-            bias=np.stack([own * part[0] for part in opinions], -2),
-            covariance=np.stack([turned * part[1] for part in opinions], -3),
-            noise_scale=np.sqrt(np.stack([part[2] for part in opinions], -1)),
-            weights=np.array(np.broadcast_to(chances, (*noise.shape, len(opinions)))),
+        own = self._units(memory["unit"], blank.mean.shape[-1])
+        *opinions, start = (
+            part.where(known, blank).times(own) for part in (*parts, whole.stranger(), whole)
         )
-        precision = noise[..., None, None] * np.linalg.inv(turned * covariance)
+        precision = start.noise[..., None, None] * np.linalg.inv(start.covariance)
         return Prior(
-            own * bias,
+            start.mean,
             (precision + precision.mT) / 2.0,
-            noise_scale=np.sqrt(noise),
+            noise_scale=np.sqrt(start.noise),
             noise_rounds=np.where(known, memory["count"], 0.0),
-            mixture=mixture,
+            mixture=_mixture(opinions),
         )
 
-    def _blank(self, memory: Memory) -> _Normal:
+    def _blank(self, memory: Memory) -> Normal:
         """What is believed before any reward."""
         unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
         dimension = memory["ridges"].shape[-1]
         covariance = np.eye(dimension) / (_COLD * unit)[..., None, None]
-        return np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape)
+        return Normal(np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape))
 
     def follow(self, memory: Memory) -> None:
         """It stands still: freezing it for the task equals refreshing it every round."""
@@ -212,3 +165,16 @@ class Hierarchical:
             count=task.count,
             energy=task.energy,
         )
+
+
+def _mixture(parts: Sequence[Normal]) -> Mixture:
+    """Equal chances to the parts, but for the stranger, the last."""
+    bias = np.stack([part.mean for part in parts], -2)
+    chances = np.full(len(parts), (1.0 - _STRANGE) / (len(parts) - 1))
+    chances[-1] = _STRANGE
+    return Mixture(
+        bias=bias,
+        covariance=np.stack([part.covariance for part in parts], -3),
+        noise_scale=np.sqrt(np.stack([part.noise for part in parts], -1)),
+        weights=np.array(np.broadcast_to(chances, bias.shape[:-1])),
+    )
