@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         MetaBandit,
         evaluate_logged,
     )
+    from headstart.mixture import Mixture
     from headstart.ridge import Prior, RidgeEstimate
     from headstart.simulation import evaluate, simulate
     from headstart.statistics import TaskStatistics
@@ -32,6 +33,7 @@ __all__ = [
     "Learner",
     "LoggedDecisions",
     "MetaBandit",
+    "Mixture",
     "Optimal",
     "Prior",
     "RidgeEstimate",
@@ -54,6 +56,7 @@ _HOME = {
     "Learner": "learning",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
+    "Mixture": "mixture",
     "Optimal": "learning",
     "Prior": "ridge",
     "RidgeEstimate": "ridge",
