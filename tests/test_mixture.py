@@ -31,7 +31,7 @@ def _covariances(rng: np.random.Generator, shape: tuple[int, ...], d: int) -> Fl
 
 
 def _prior(rng: np.random.Generator, lead: tuple[int, ...] = (), d: int = 3) -> Prior:
-    """A prior with a mixture of three: narrow ones, wide ones, some of both."""
+    """A prior with a mixture of three: narrow ones, wide ones, some of both. It begins at 0."""
     covariance = _covariances(rng, (*lead, 3), d)
     covariance[..., 1, :, :] *= 10 ** rng.uniform(-1.0, 1.0, (*lead, 1, 1))
     mixture = Mixture(
@@ -43,7 +43,7 @@ def _prior(rng: np.random.Generator, lead: tuple[int, ...] = (), d: int = 3) -> 
     scale = mixture.noise_scale[..., 0]
     precision = scale[..., None, None] ** 2 * np.linalg.inv(covariance[..., 0, :, :])
     return Prior(
-        mixture.bias[..., 0, :],
+        np.zeros((*lead, d)),
         (precision + precision.mT) / 2.0,
         noise_scale=scale,
         noise_rounds=np.full(lead, 7.0),
@@ -99,8 +99,9 @@ def test_parts_are_blended_and_a_stranger_is_not() -> None:
 
 def test_two_standard_deviations_are_startling() -> None:
     # A chi-square of 8 degrees has mean 8 and standard deviation 4.
-    assert not kernels.startling(4.0 * 15.9, 2.0, 8.0)
-    assert kernels.startling(4.0 * 16.1, 2.0, 8.0)
+    assert not kernels.startling(4.0 * 15.9, 2.0, 1.0, 8.0)
+    assert kernels.startling(4.0 * 16.1, 2.0, 1.0, 8.0)
+    assert not kernels.startling(4.0 * 16.1, 2.0, 0.0, 8.0)
 
 
 def _slowly(prior: Prior, x: Floats, y: Floats) -> Prior:

@@ -230,6 +230,7 @@ class RunningEstimate:
             *self._parts,
         )
         if changed:
+            self._pulled = self._pulled or bool(self._bias.any())
             mended = np.linalg.eigvalsh(self._regularization[self._wary])
             self._strength[self._wary] = mended[:, -1]
             self._learn_noise()

@@ -18,12 +18,13 @@ def is_power_of_two(count: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def startling(surprise: float, scale: float, count: float) -> bool:
+def startling(surprise: float, scale: float, rounds: float, count: float) -> bool:
     """Whether the surprise of T rewards is two standard deviations above what the prior expects.
 
-    Over the noise variance it is a chi-square with T degrees of freedom.
+    Over the noise variance it is a chi-square with T degrees of freedom. Who has never seen the
+    noise, n = 0, is not startled.
     """
-    return surprise > scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
+    return rounds > 0.0 and surprise > scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
 
 
 @njit(cache=True, nogil=True)
@@ -151,7 +152,7 @@ def reconsider(
     """
     changed = False
     for i in range(gram.shape[0]):
-        wary[i] = wary[i] or startling(surprise[i], scale[i], counts[i])
+        wary[i] = wary[i] or startling(surprise[i], scale[i], rounds[i], counts[i])
         if not wary[i]:
             continue
         changed = True

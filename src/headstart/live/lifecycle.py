@@ -131,13 +131,20 @@ class Lifecycle:
         They are about the prior of today, with all that has been learned since the task began.
         """
         if self.store.doubtful(slot):
-            prior = self.prior().reconsidered(self.store.estimate(slot).statistics)
-            self.store.restart(slot, prior)
-            self.views.drop(slot)
+            self._reconsider(slot)
         else:
             self.store.anchor(slot)
             if self.ending.discount < 1.0:
                 self.store.restate_noise(slot)
+
+    def _reconsider(self, slot: int) -> None:
+        try:
+            prior = self.prior().reconsidered(self.store.estimate(slot).statistics)
+        except np.linalg.LinAlgError:
+            # No digits left to weigh the parts with: it stays where it is.
+            return
+        self.store.restart(slot, prior)
+        self.views.drop(slot)
 
     def finish(self, name: Name) -> None:
         """The task joins the memory; one without any reward leaves no trace there."""

@@ -184,7 +184,7 @@ def doubtful(row: Floats, at: int) -> bool:
     if row[at + WARY] == NEVER or not is_power_of_two(int(row[at + REWARDS])):
         return False
     return row[at + WARY] == ALWAYS or startling(
-        row[at + SURPRISE], row[at + NOISE_SCALE], row[at + COUNT]
+        row[at + SURPRISE], row[at + NOISE_SCALE], row[at + NOISE_ROUNDS], row[at + COUNT]
     )
 
 

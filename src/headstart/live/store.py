@@ -147,15 +147,22 @@ class Store:
         return bool(rows.doubtful(self.state[slot], self._at))
 
     def restart(self, slot: int, prior: Prior) -> None:
-        """Hold a task at another prior, wary from now on; what it has learned stays."""
-        d = self.dimension
+        """Hold a task at another prior, wary from now on; what it has learned stays.
+
+        Where V + Λ cannot be factorised, the task stays as it is.
+        """
+        d, before = self.dimension, self.state[slot].copy()
         square = self.state[slot, d * d : 2 * d * d].reshape(d, d)
         above = np.triu_indices(d, 1)
         square[above] = prior.regularization[above]
         _hold_at(self.state[slot, 2 * d * d : self._at].reshape(4, d), prior)
         _note(self.state[slot, self._at :], prior)
         self.set_scalar(slot, rows.WARY, rows.ALWAYS)
-        self.anchor(slot)
+        try:
+            rows.anchor(self.state[slot], d)
+        except np.linalg.LinAlgError:
+            self.state[slot] = before
+            return
         self.restate_noise(slot)
 
     def name(self, slot: int) -> Name:

@@ -133,7 +133,10 @@ def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
             continue
         now = replace(start, bias=bias, regularization=regularization, noise_scale=scale)
         startled = np.vectorize(kernels.startling)(
-            RidgeEstimate(so_far, now).surprise[..., t], scale[..., t], so_far.count[..., t]
+            RidgeEstimate(so_far, now).surprise[..., t],
+            scale[..., t],
+            start.noise_rounds[..., t],
+            so_far.count[..., t],
         )
         wary |= startled
         for kept, fresh in (
