@@ -1,6 +1,7 @@
 """Second thoughts: a task's own rewards decide between the parts of its prior."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +40,7 @@ def _prior(rng: np.random.Generator, lead: tuple[int, ...] = (), d: int = 3) -> 
         covariance=covariance,
         noise_scale=rng.uniform(0.5, 2.0, (*lead, 3)),
         weights=np.array(np.broadcast_to([0.5, 0.4, 0.1], (*lead, 3))),
+        wide=np.asarray(rng.random(lead) < 0.5),
     )
     scale = mixture.noise_scale[..., 0]
     precision = scale[..., None, None] ** 2 * np.linalg.inv(covariance[..., 0, :, :])
@@ -86,7 +88,7 @@ def test_parts_are_blended_and_a_stranger_is_not() -> None:
     bias, regularization = np.empty(1), np.empty((1, 1))
     parts = (biases, covariances, scales)
     scale, base = kernels.blend(*parts, np.array([0.3, 0.3, 0.4]), bias, regularization)
-    # Half and half of the first two: mean 2, variance 1.5 between and within 1, noise (1 + 4)/2.
+    # Half and half of the first two: mean 2, variance 1.5 within and 1 between, noise (1 + 4)/2.
     np.testing.assert_allclose(bias, 2.0)
     assert scale == pytest.approx(np.sqrt(2.5))
     np.testing.assert_allclose(regularization, 2.5 / (1.5 + 1.0))
@@ -129,13 +131,14 @@ def test_the_running_estimate_is_that_of_the_prior_reconsidered(
     prior = _prior(rng, lead)
     x, y = rng.standard_normal((*lead, rounds, 3)), size * rng.standard_normal((*lead, rounds))
     running = RunningEstimate(prior)
-    outlook = running.face(1)
     for t in range(rounds):
         running.observe(np.ascontiguousarray(x[..., t, :]), np.ascontiguousarray(y[..., t]))
-    outlook = running.face(1)
+    arms = rng.standard_normal((*lead, 2, 3))
+    outlook = running.face(2)
+    running.read(arms.reshape(-1, 2, 3))
     assert prior.mixture is not None
     for i in np.ndindex(lead):
-        mixture = Mixture(*(part[i] for part in vars_of(prior.mixture)))
+        mixture = Mixture(**{name: part[i] for name, part in vars(prior.mixture).items()})
         own = Prior(
             prior.bias[i],
             prior.regularization[i],
@@ -150,29 +153,32 @@ def test_the_running_estimate_is_that_of_the_prior_reconsidered(
         np.testing.assert_allclose(running.log_determinant[i], fresh.log_determinant, rtol=1e-7)
         np.testing.assert_allclose(running.noise_scale[i], fresh.noise_scale, rtol=1e-7)
         np.testing.assert_allclose(outlook.bias[i], slow.bias, rtol=1e-9, atol=1e-12)
+        expected = fresh.read(arms[i])
+        np.testing.assert_allclose(
+            outlook.predictions[i], expected.predictions, rtol=1e-6, atol=1e-8
+        )
+        np.testing.assert_allclose(outlook.widths[i], expected.widths, rtol=1e-6)
         np.testing.assert_allclose(outlook.strength[i], slow.strength, rtol=1e-7)
         assert outlook.count[i] == rounds
 
 
-def vars_of(mixture: Mixture) -> tuple[Floats, Floats, Floats, Floats]:
-    """Its arrays."""
-    return mixture.bias, mixture.covariance, mixture.noise_scale, mixture.weights
-
-
 def test_a_task_as_expected_leaves_its_prior_alone() -> None:
     rng = np.random.default_rng(1)
-    prior = _prior(rng)
+    lead = (400,)
+    prior = _prior(rng, lead)
     assert prior.mixture is not None
-    covariance = np.repeat(prior.mixture.covariance[:1], 3, axis=0)
-    prior = replace(prior, mixture=replace(prior.mixture, covariance=covariance))
-    assert prior.mixture is not None
-    assert not prior.mixture.wide
+    prior = replace(prior, mixture=replace(prior.mixture, wide=np.zeros(lead, dtype=np.bool_)))
+    root = np.linalg.cholesky(np.linalg.inv(prior.regularization))
+    w = prior.noise_scale[:, None] * (root @ rng.standard_normal((*lead, 3, 1)))[..., 0]
     running = RunningEstimate(prior)
     outlook = running.face(1)
-    for _ in range(20):
-        x = rng.standard_normal(3)
-        running.observe(x, np.asarray(x @ running.parameter))
-    np.testing.assert_array_equal(outlook.bias, prior.bias)
+    for _ in range(31):
+        x = rng.standard_normal((*lead, 3))
+        running.observe(x, (x * w).sum(-1) + prior.noise_scale * rng.standard_normal(lead))
+    moved = (outlook.bias != prior.bias).any(-1).mean()
+    # Five looks, each startled with a chance of about 5 %, and not independent of one another:
+    # between one and five of them, with three standard errors of √(0.2 · 0.8/400) on either side.
+    assert 0.05 - 0.03 < moved < 0.25 + 0.06
 
 
 def _opposed(rng: np.random.Generator, size: int) -> list[hs.Task]:
@@ -238,10 +244,11 @@ def test_a_trajectory_has_the_second_thoughts_of_the_task() -> None:
         ({"covariance": np.zeros((3, 3, 2))}, r"covariance must have shape"),
         ({"covariance": -np.tile(np.eye(3), (3, 1, 1))}, "positive definite"),
         ({"weights": np.array([0.5, 0.5, 0.0])}, "weights must be above 0, got 0.0"),
+        ({"wide": np.ones(())}, "wide must be booleans"),
         ({"noise_scale": np.array([1.0, np.nan, 1.0])}, "noise_scale"),
     ],
 )
-def test_bad_mixtures_are_refused(changes: dict[str, Floats], message: str) -> None:
+def test_bad_mixtures_are_refused(changes: dict[str, Any], message: str) -> None:
     mixture = _prior(np.random.default_rng(6)).mixture
     assert mixture is not None
     with pytest.raises(ValueError, match=message):
@@ -256,6 +263,33 @@ def test_a_mixture_needs_a_prior_that_fits() -> None:
         replace(prior, noise_rounds=np.array(np.inf))
     with pytest.raises(ValueError, match="the mixture's bias must have shape"):
         Prior(np.zeros(2), np.eye(2), noise_rounds=np.ones(()), mixture=prior.mixture)
+
+
+class Moving(hs.priors.Average):
+    """A prior whose bias moves, with a mixture: nobody could say what it means."""
+
+    def prior(self, memory: Memory) -> Prior:
+        return hs.priors.Hierarchical().prior(hs.priors.Hierarchical().empty(3, (1,)))
+
+
+def test_a_bias_that_moves_excludes_a_mixture() -> None:
+    environment = hs.environments.Synthetic(dimension=3, n_arms=2)
+    learner = hs.Learner("it", hs.policies.Credible(), Moving())
+    with pytest.raises(ValueError, match="must not have a mixture"):
+        hs.simulate(environment, [learner], n_tasks=1, horizon=2)
+    with pytest.raises(ValueError, match="must not have a mixture"):
+        _ = hs.MetaBandit(dimension=3, prior=Moving()).prior
+
+
+def test_without_noise_known_beforehand_the_better_fit_wins() -> None:
+    prior = _prior(np.random.default_rng(8))
+    assert prior.mixture is not None
+    x = np.random.default_rng(9).standard_normal((8, 3))
+    for part in range(2):
+        data = TaskStatistics.from_data(x, x @ prior.mixture.bias[part])
+        blind = replace(prior, noise_rounds=np.zeros(()))
+        found = blind.reconsidered(data)
+        np.testing.assert_allclose(found.bias, prior.mixture.bias[part], atol=1e-9)
 
 
 def test_a_prior_without_a_mixture_has_no_second_thoughts() -> None:

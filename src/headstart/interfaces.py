@@ -86,7 +86,7 @@ class Standing(Protocol):
 
     @property
     def count(self) -> Floats:
-        """How many rewards came so far, (…)."""
+        """How many rewards count so far, (…): live, their weights, as far as not forgotten."""
         ...
 
 
@@ -125,6 +125,6 @@ class PriorEstimator(Protocol):
     def follow(self, memory: Memory) -> Follower | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, kept current.
 
-        None where it stands still.
+        None where it stands still. It must, where the prior has a mixture.
         """
         ...

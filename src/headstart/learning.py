@@ -51,8 +51,10 @@ def play(task: Task, learner: Learner | Optimal, memory: Memory, uniforms: Float
     """Algorithm 1, BIAS-OFUL: play one task from what the memory of earlier ones suggests."""
     if isinstance(learner, Optimal):
         return _play_optimally(task, uniforms)
-    estimate = RunningEstimate(learner.prior.prior(memory))
-    follower = learner.prior.follow(memory)
+    start, follower = learner.prior.prior(memory), learner.prior.follow(memory)
+    if start.mixture is not None and follower is not None:
+        raise ValueError("a prior must not have a mixture where its bias moves within the task")
+    estimate = RunningEstimate(start)
     rounds = _Rounds(task, uniforms)
     outlook = estimate.face(task.n_arms)
     luck = np.moveaxis(uniforms[..., :-1], -2, 0)

@@ -1,7 +1,6 @@
 """A prior in parts: several opinions about the next task, for its own rewards to decide between."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +9,6 @@ from headstart import checks
 
 Floats = NDArray[np.float64]
 
-# Parts whose mean variances differ by more than this are worth telling apart in every task; else
-# only in a task that startles.
-_WIDE = 2.0
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
@@ -21,13 +16,15 @@ class Mixture:
 
     Shapes: bias (…, C, d), covariance (…, C, d, d), noise_scale (…, C), weights (…, C). The last
     part is for a task like none before. It comes in whole, once it is more likely than not, and
-    until then not at all; the others are blended.
+    until then not at all; the others are blended. Where they are `wide` apart, (…), every task has
+    second thoughts; elsewhere only one that startles.
     """
 
     bias: Floats
     covariance: Floats
     noise_scale: Floats
     weights: Floats
+    wide: NDArray[np.bool_]
 
     def __post_init__(self) -> None:
         bias = checks.floats("the mixture's bias", self.bias)
@@ -44,12 +41,11 @@ class Mixture:
             checks.shape(f"the mixture's {name}", value, bias.shape[:-1], "(…, C)")
             if not (value > 0).all():
                 raise ValueError(f"the mixture's {name} must be above 0, got {value.min()}")
-
-    @cached_property
-    def wide(self) -> NDArray[np.bool_]:
-        """Where the parts, but for the stranger, are worth telling apart in every task, (…)."""
-        size = np.trace(self.covariance, axis1=-2, axis2=-1)[..., :-1]
-        return np.asarray(size.max(-1) > _WIDE * size.min(-1))
+        if self.wide.dtype != np.bool_ or self.wide.shape != bias.shape[:-2]:
+            raise ValueError(
+                f"the mixture's wide must be booleans of shape (…) = {bias.shape[:-2]}, "
+                f"got {self.wide.dtype} of shape {self.wide.shape}"
+            )
 
     def flat(self, size: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Biases, covariances, noise scales and weights with one leading axis, for kernels."""

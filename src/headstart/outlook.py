@@ -21,7 +21,7 @@ class Outlook:
     strength: Floats  # (…), the largest eigenvalue of Λ
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
     noise_scale: Floats  # (…), s: what the prior says of it, and the rewards since
-    count: Floats  # (…), T: how many rewards came so far
+    count: Floats  # (…), T: how many rewards count so far
 
 
 def confidence_radius(

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from tests.live.state import fingerprint
 
 import headstart as hs
+from headstart.interfaces import Memory
+from headstart.ridge import Prior
 from headstart.running import RunningEstimate
 from headstart.statistics import TaskStatistics
 
@@ -89,7 +91,71 @@ def test_a_catalogue_sees_the_task_after_its_second_thoughts() -> None:
         bandit.observe("new", x[t], float(y[t]))
 
 
-def test_a_live_default_never_gives_an_arm_up() -> None:
+def test_a_refusal_right_after_second_thoughts() -> None:
+    bandit = _taught()
+    x, y = _opposed(2)
+    ids = [bandit.decide("new", row[None]).id for row in x]
+    free = len(bandit._store.pending.free)
+    # The first reward makes the task look at its prior; the second is too heavy to be learned.
+    with pytest.raises(ValueError, match="the 1 before it were learned"):
+        bandit.reward_many(ids, [100.0 * float(y[0]), 1.0], [1.0, 1e30])
+    assert bandit.task("new").rounds == 1
+    assert bandit.task("new").waiting == 1
+    assert len(bandit._store.pending.free) == free + 1
+
+
+def test_a_prior_without_second_thoughts_takes_over(tmp_path: Path) -> None:
+    bandit = _taught()
+    x, y = _opposed(8)
+    bandit.observe("new", x[0], float(y[0]))
+    bandit.save(tmp_path / "bandit.npz")
+    held = bandit.task("new").estimate.prior
+    for prior in (Plain(), Plain(bias=7.0)):
+        loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", prior=prior)
+        for t in range(1, 8):
+            loaded.observe("new", x[t], float(y[t]))
+        np.testing.assert_array_equal(loaded.task("new").estimate.prior.bias, held.bias)
+
+
+class Plain(hs.priors.Hierarchical):
+    """The same memory, and a prior that is sure of itself."""
+
+    def __init__(self, bias: float = 0.0) -> None:
+        super().__init__()
+        object.__setattr__(self, "_bias", bias)
+
+    def prior(self, memory: Memory) -> Prior:
+        return Prior(np.full(D, self._bias), np.array(1.0))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("discount", "noticed"), [(0.5, False), (0.9, True)])
+def test_forgetting_and_second_thoughts(discount: float, noticed: bool) -> None:
+    bandit = hs.MetaBandit(dimension=D, seed=1, discount=discount)
+    for user in range(10):
+        rng = np.random.default_rng((5, user))
+        for x in rng.standard_normal((30, D)):
+            bandit.observe(user, x, float(x.sum() + rng.standard_normal()))
+        bandit.finish(user)
+    x, y = _opposed(16)
+    for t in range(16):
+        bandit.observe("new", x[t], float(y[t]))
+        view = bandit.task("new")
+        # All that is kept follows from the statistics, forgotten as far as they are.
+        store, slot = bandit._store, bandit._store.slots["new"]
+        np.testing.assert_allclose(store.vector(slot, 0), view.estimate.parameter, rtol=1e-9)
+        np.testing.assert_allclose(view.noise_scale, view.estimate.noise_scale, rtol=1e-9)
+    # Two rewards in memory are no evidence of anything, ten are.
+    assert (view.estimate.prior.bias == 0.0).all() == noticed
+
+
+def test_weights_of_any_size_leave_the_scores_finite() -> None:
+    bandit = hs.MetaBandit(dimension=2, seed=0)
+    bandit.observe("one", [1.0, 0.0], 1.0, weight=1e11)
+    bandit.observe("one", [1.0, 0.0], 1.0, weight=1e21)
+    assert np.isfinite(bandit.decide("one", np.eye(2)).scores).all()
+
+
+def test_a_live_default_explores_the_more_the_longer_the_task() -> None:
     bandit = hs.MetaBandit(dimension=1, seed=0)
     radii = []
     for _ in range(3):

@@ -199,3 +199,18 @@ def test_prior_carries_the_noise() -> None:
     prior: Prior = Hierarchical().prior(_learn(Hierarchical(), tasks))
     assert prior.noise_scale == pytest.approx(0.5, rel=0.1)
     assert prior.noise_rounds == 600.0
+
+
+@pytest.mark.parametrize("factor", [2.0**-10, 2.0**10])
+def test_second_thoughts_do_not_depend_on_the_features_unit(factor: float) -> None:
+    estimator = Hierarchical(intercept=True)
+    for seed in range(20):
+        data = draw(np.random.default_rng((6, seed)), (6, 6), 3)
+        found = []
+        for scale in (1.0, factor):
+            units = np.array([scale, scale, 1.0])
+            tasks = [(np.column_stack([x[:, :2], np.ones(len(x))]) * units, y) for x, y in data]
+            mixture = estimator.prior(_learn(estimator, statistics(tasks))).mixture
+            assert mixture is not None
+            found.append(bool(mixture.wide))
+        assert found[0] == found[1]

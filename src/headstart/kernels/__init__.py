@@ -6,7 +6,7 @@ any way. All kernels release the GIL, so that threads can work on separate chunk
 """
 
 from headstart.kernels.anchoring import anchor, factorise, settle
-from headstart.kernels.mixing import blend, is_power_of_two, misfit, reconsider, startling, weigh
+from headstart.kernels.mixing import blend, is_power_of_two, reconsider, startling, weigh
 from headstart.kernels.noise import noise_after, noises_after, surprise, surprise_of
 from headstart.kernels.rank_one import DRIFT_LIMIT, glance, observe, project, read, step, wear
 from headstart.kernels.rounds import TIE_TOLERANCE, choose, pick, regrets, win_probabilities
@@ -20,7 +20,6 @@ __all__ = [
     "factorise",
     "glance",
     "is_power_of_two",
-    "misfit",
     "noise_after",
     "noises_after",
     "observe",

@@ -71,8 +71,11 @@ def weigh(
         surprise = misfit(parameter, gram, moment, energy, biases[c], regularization)
         before = rounds * scales[c] * scales[c]
         logs[c] = math.log(weights[c]) - (total - base) / 2.0
+        # Never below its rounding error: without any noise, n = 0, it may come out as nothing.
+        after = before + max(surprise, 1e-13 * energy)
+        if after > 0.0:
+            logs[c] -= count / 2.0 * math.log(after)
         if before > 0.0:
-            logs[c] -= count / 2.0 * math.log(before + surprise)
             logs[c] -= rounds / 2.0 * math.log1p(surprise / before)
     found: Floats = np.exp(logs - logs.max())
     found /= found.sum()

@@ -222,7 +222,7 @@ class MetaBandit:
     def reward_many(
         self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
     ) -> None:
-        """Pay n decisions at once, in their order; if one of them cannot be paid, none is."""
+        """Pay n decisions at once, in their order; if one of them is not open, none is paid."""
         with self._lock:
             self._tasks.sweep()
             many.reward(self._tasks, decision_ids, values, weights)

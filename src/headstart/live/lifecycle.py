@@ -55,8 +55,10 @@ class Lifecycle:
     def prior(self) -> Prior:
         """What the next task starts from."""
         if self._prior is None:
-            self._prior = self.estimator.prior(self.memory)
-            self._first_row = first_row(self._prior)
+            prior = self.estimator.prior(self.memory)
+            if prior.mixture is not None and self.follows:
+                raise ValueError("a prior must not have a mixture where its bias moves in a task")
+            self._prior, self._first_row = prior, first_row(prior)
         return self._prior
 
     def slot(self, name: Name) -> int:
@@ -126,24 +128,27 @@ class Lifecycle:
             self.finish(self.store.name(slot))
 
     def refresh(self, slot: int) -> None:
-        """Factorise a task afresh, from second thoughts about its prior if it has reason to.
+        """Factorise a task afresh, and have second thoughts about its prior if it has reason to.
 
-        They are about the prior of today, with all that has been learned since the task began.
+        They are about the prior of now, with all that has been learned since the task began.
         """
+        self.store.anchor(slot)
+        if self.ending.discount < 1.0:
+            self.store.restate_noise(slot)
         if self.store.doubtful(slot):
             self._reconsider(slot)
-        else:
-            self.store.anchor(slot)
-            if self.ending.discount < 1.0:
-                self.store.restate_noise(slot)
 
     def _reconsider(self, slot: int) -> None:
+        start = self.prior()
+        if start.mixture is None:
+            self.store.set_scalar(slot, rows.WARY, rows.NEVER)
+            return
         try:
-            prior = self.prior().reconsidered(self.store.estimate(slot).statistics)
+            prior = start.reconsidered(self.store.estimate(slot).statistics)
+            self.store.restart(slot, prior)
         except np.linalg.LinAlgError:
             # No digits left to weigh the parts with: it stays where it is.
             return
-        self.store.restart(slot, prior)
         self.views.drop(slot)
 
     def finish(self, name: Name) -> None:

@@ -103,7 +103,7 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
     learned = 0
     while learned < len(ids):
         rest = slice(learned, None)
-        learned += steps.reward_many(
+        more = steps.reward_many(
             store.state,
             pending.kept,
             pending.links,
@@ -114,11 +114,12 @@ def reward(tasks: Lifecycle, decisions: ArrayLike, values: ArrayLike, weights: A
             weighed[rest],
             answers[rest],
         )
-        if learned and answers[learned - 1] == rows.DUE:
+        pending.free.extend(places[learned : learned + more].tolist())
+        learned += more
+        if more and answers[learned - 1] == rows.DUE:
             tasks.refresh(int(slots[learned - 1]))
-        elif learned < len(ids):
+        else:
             break
-    pending.free.extend(places[:learned].tolist())
     if learned < len(ids):
         message = f"{careful.refusal(rows.REFUSED, int(ids[learned]), float(paid[learned]))}"
         raise ValueError(f"{message}; the {learned} before it were learned")

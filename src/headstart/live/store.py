@@ -149,7 +149,7 @@ class Store:
     def restart(self, slot: int, prior: Prior) -> None:
         """Hold a task at another prior, wary from now on; what it has learned stays.
 
-        Where V + Λ cannot be factorised, the task stays as it is.
+        Raises LinAlgError where V + Λ cannot be factorised, and leaves the task as it is.
         """
         d, before = self.dimension, self.state[slot].copy()
         square = self.state[slot, d * d : 2 * d * d].reshape(d, d)
@@ -162,7 +162,7 @@ class Store:
             rows.anchor(self.state[slot], d)
         except np.linalg.LinAlgError:
             self.state[slot] = before
-            return
+            raise
         self.restate_noise(slot)
 
     def name(self, slot: int) -> Name:

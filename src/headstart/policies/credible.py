@@ -19,9 +19,9 @@ class Credible:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean (Bayes-UCB).
 
     With z = None it is Bayes-UCB's own quantile, 1 − 1/(t + 1) in round t, which grows without
-    bound, so that no arm is given up for good. Where rewards are as the model says that costs a
-    little; where they are 0/1 and arms hardly vary, any fixed z can settle on a wrong arm
-    (docs/hierarchical.md).
+    bound unless the task forgets, so that no arm is given up for good. Where rewards are as the
+    model says that costs a little; where they are 0/1 and arms hardly vary, any fixed z can settle
+    on a wrong arm (docs/hierarchical.md).
 
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(radius_of="mixture")` has one.
@@ -42,7 +42,7 @@ class Credible:
 
     def radius(self, standing: Standing) -> Floats:
         """z·s, of shape (…)."""
-        z = ndtri(1.0 - 1.0 / (standing.count + 2.0)) if self.z is None else self.z
+        z = -ndtri(1.0 / (standing.count + 2.0)) if self.z is None else self.z
         return np.asarray(z * noise_scale(standing, self.noise_scale))
 
     def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:

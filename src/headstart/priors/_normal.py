@@ -16,6 +16,12 @@ class Normal:
     covariance: Floats
     noise: Floats
 
+    @property
+    def size(self) -> Floats:
+        """The mean variance of a coordinate, (…)."""
+        trace = np.trace(self.covariance, axis1=-2, axis2=-1)
+        return np.asarray(trace / self.mean.shape[-1])
+
     def mixed(self, other: "Normal") -> "Normal":
         """The moments of the two, half and half."""
         gap = (self.mean - other.mean) / 2.0

@@ -25,6 +25,8 @@ _COLD = 0.5
 # The chance that a task is like none before. It only says how much evidence it takes: a hundred
 # to one.
 _STRANGE = 0.01
+# Halves whose variances differ by more than this factor are worth telling apart in every task.
+_WIDE = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +87,17 @@ class Hierarchical:
         stranger, so that a task's own rewards can decide between them.
         """
         posterior, weights = self._posterior(memory)
+        one, two = (posterior.next_task(half) for half in _quadrature.halves(weights))
+        whole = one.mixed(two)
         if self.covariance == "full":
-            kappa = self._components(memory, posterior, weights).mean
-            isotropic = posterior.next_task(weights)
-            parts = [Window.of(memory).refine(isotropic, kappa)]
-            whole = parts[0]
-        else:
-            parts = [posterior.next_task(half) for half in _quadrature.halves(weights)]
-            whole = parts[0].mixed(parts[1])
+            window, kappa = Window.of(memory), self._components(memory, posterior, weights).mean
+            whole = window.refine(whole, kappa)
+            one, two = (whole.where(window.fitted, half) for half in (one, two))
         known, blank = whole.noise > 0.0, self._blank(memory)
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
         own = self._units(memory["unit"], blank.mean.shape[-1])
-        *opinions, start = (
-            part.where(known, blank).times(own) for part in (*parts, whole.stranger(), whole)
+        *parts, start = (
+            part.where(known, blank).times(own) for part in (one, two, whole.stranger(), whole)
         )
         precision = start.noise[..., None, None] * np.linalg.inv(start.covariance)
         return Prior(
@@ -105,7 +105,7 @@ class Hierarchical:
             (precision + precision.mT) / 2.0,
             noise_scale=np.sqrt(start.noise),
             noise_rounds=np.where(known, memory["count"], 0.0),
-            mixture=_mixture(opinions),
+            mixture=_mixture(parts, wide=known & (one.size > _WIDE * two.size)),
         )
 
     def _blank(self, memory: Memory) -> Normal:
@@ -116,7 +116,7 @@ class Hierarchical:
         return Normal(np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape))
 
     def follow(self, memory: Memory) -> None:
-        """It stands still: freezing it for the task equals refreshing it every round."""
+        """No: for given λ and ρ, freezing it for the task equals refreshing it every round."""
         return
 
     def components(self, memory: Memory) -> Components:
@@ -167,14 +167,14 @@ class Hierarchical:
         )
 
 
-def _mixture(parts: Sequence[Normal]) -> Mixture:
-    """Equal chances to the parts, but for the stranger, the last."""
+def _mixture(parts: Sequence[Normal], wide: NDArray[np.bool_]) -> Mixture:
+    """Equal chances to the halves, and a small one to the stranger."""
     bias = np.stack([part.mean for part in parts], -2)
-    chances = np.full(len(parts), (1.0 - _STRANGE) / (len(parts) - 1))
-    chances[-1] = _STRANGE
+    chances = np.array([(1.0 - _STRANGE) / 2.0, (1.0 - _STRANGE) / 2.0, _STRANGE])
     return Mixture(
         bias=bias,
         covariance=np.stack([part.covariance for part in parts], -3),
         noise_scale=np.sqrt(np.stack([part.noise for part in parts], -1)),
         weights=np.array(np.broadcast_to(chances, bias.shape[:-1])),
+        wide=wide,
     )

@@ -47,7 +47,7 @@ class KnownVariances:
         return Prior(mean, (precision + precision.mT) / 2.0, noise_scale=scale)
 
     def follow(self, memory: Memory) -> None:
-        """It stands still, as that of `Hierarchical` does."""
+        """It stands still: freezing it for the task equals refreshing it every round."""
         return
 
     def mean_posterior(self, memory: Memory) -> tuple[Floats, Floats]:

@@ -127,18 +127,19 @@ def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
     bias, regularization = start.bias.copy(), start.regularization.copy()
     scale = start.noise_scale.copy()
     reconsidered = start.reconsidered(so_far)
-    wary = start.mixture.wide[..., 0].copy()
+    wary, startling = start.mixture.wide[..., 0].copy(), np.vectorize(kernels.startling, [bool])
     for t in range(1, so_far.lead[-1]):
         if not kernels.is_power_of_two(t):
             continue
-        now = replace(start, bias=bias, regularization=regularization, noise_scale=scale)
-        startled = np.vectorize(kernels.startling)(
-            RidgeEstimate(so_far, now).surprise[..., t],
-            scale[..., t],
-            start.noise_rounds[..., t],
-            so_far.count[..., t],
+        now = Prior(bias[..., t, :], regularization[..., t, :, :])
+        seen = TaskStatistics(
+            gram=so_far.gram[..., t, :, :],
+            moment=so_far.moment[..., t, :],
+            count=so_far.count[..., t],
+            energy=so_far.energy[..., t],
         )
-        wary |= startled
+        surprise = RidgeEstimate(seen, now).surprise
+        wary |= startling(surprise, scale[..., t], start.noise_rounds[..., t], seen.count)
         for kept, fresh in (
             (bias, reconsidered.bias),
             (regularization, reconsidered.regularization),
