@@ -41,11 +41,13 @@ class Mixture:
             checks.shape(f"the mixture's {name}", value, bias.shape[:-1], "(…, C)")
             if not (value > 0).all():
                 raise ValueError(f"the mixture's {name} must be above 0, got {value.min()}")
-        if self.wide.dtype != np.bool_ or self.wide.shape != bias.shape[:-2]:
+        wide = np.asarray(self.wide)
+        if wide.dtype != np.bool_ or wide.shape != bias.shape[:-2]:
             raise ValueError(
                 f"the mixture's wide must be booleans of shape (…) = {bias.shape[:-2]}, "
-                f"got {self.wide.dtype} of shape {self.wide.shape}"
+                f"got {wide.dtype} of shape {wide.shape}"
             )
+        object.__setattr__(self, "wide", wide)
 
     def flat(self, size: int) -> tuple[Floats, Floats, Floats, Floats]:
         """Biases, covariances, noise scales and weights with one leading axis, for kernels."""

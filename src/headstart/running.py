@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import kernels
-from headstart.mixture import Mixture
 from headstart.outlook import Outlook
 from headstart.ridge import Prior, RidgeEstimate
 from headstart.statistics import TaskStatistics
@@ -191,7 +190,7 @@ class RunningEstimate:
         if stale:
             self._anchor()
         if self._prior.mixture is not None and kernels.is_power_of_two(self._observed):
-            stale |= self._reconsider(self._prior.mixture)
+            stale |= self._reconsider()
         if stale and then is not None:
             self.read(then)
 
@@ -207,7 +206,7 @@ class RunningEstimate:
         only = np.zeros(self._size, dtype=np.int64)
         self.observe_choice(arms, only, rewards.reshape(self._size))
 
-    def _reconsider(self, mixture: Mixture) -> bool:
+    def _reconsider(self) -> bool:
         """Second thoughts about the prior (`Prior.reconsidered`); whether anybody had any."""
         self._settle()
         changed = kernels.reconsider(

@@ -24,8 +24,8 @@ class Catalogue:
 
     A task that decides among them keeps a prediction and a squared width for every item, 16 K
     bytes, and brings them forward by O(K·d) a reward in place of the O(K·d²) of reading all items.
-    Items come, go and change at any time. An index policy is needed for it, a prior that stands
-    still within a task, and no discount; else every decision reads all items.
+    Items come, go and change at any time. An index policy is needed for it, a bias that does not
+    move with every reward, and no discount; else every decision reads all items.
     """
 
     def __init__(self, arms: Arms, *, dimension: int | None = None) -> None:
