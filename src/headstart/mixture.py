@@ -1,11 +1,13 @@
 """A prior in parts: several opinions about the next task, for its own rewards to decide between."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart import checks
+from headstart import checks, kernels
+from headstart.statistics import TaskStatistics
 
 Floats = NDArray[np.float64]
 
@@ -57,4 +59,27 @@ class Mixture:
             np.ascontiguousarray(self.covariance).reshape(size, n_parts, dimension, dimension),
             np.ascontiguousarray(self.noise_scale).reshape(size, n_parts),
             np.ascontiguousarray(self.weights).reshape(size, n_parts),
+        )
+
+    def after(
+        self, statistics: TaskStatistics, noise_rounds: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """The h, Λ and s that a task's statistics speak for; s counts so many rounds, (…)."""
+        lead, dimension = self.bias.shape[:-2], self.bias.shape[-1]
+        size = math.prod(lead)
+        biases, covariances, scales, weights = self.flat(size)
+        grams = statistics.gram.reshape(size, dimension, dimension)
+        moments = statistics.moment.reshape(size, dimension)
+        energies, counts = statistics.energy.reshape(size), statistics.count.reshape(size)
+        rounds = noise_rounds.reshape(size)
+        bias, regularization, scale = np.empty_like(moments), np.empty_like(grams), np.empty(size)
+        for i in range(size):
+            data = (grams[i], moments[i], float(energies[i]), float(counts[i]), float(rounds[i]))
+            parts = (biases[i], covariances[i], scales[i])
+            chances = kernels.weigh(*data, *parts, weights[i])
+            scale[i], _ = kernels.blend(*parts, chances, bias[i], regularization[i])
+        return (
+            bias.reshape(*lead, dimension),
+            regularization.reshape(*lead, dimension, dimension),
+            scale.reshape(lead),
         )

@@ -3,7 +3,6 @@
 Every array may carry leading axes `…`; what lies along them is independent.
 """
 
-import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -139,27 +138,10 @@ class Prior:
 
         The prior itself where there is no mixture.
         """
-        mixture = self.mixture
-        if mixture is None:
+        if self.mixture is None:
             return self
-        size, dimension = math.prod(self.lead), self.dimension
-        biases, covariances, scales, weights = mixture.flat(size)
-        grams = statistics.gram.reshape(size, dimension, dimension)
-        moments = statistics.moment.reshape(size, dimension)
-        energies, counts = statistics.energy.reshape(size), statistics.count.reshape(size)
-        rounds = self.noise_rounds.reshape(size)
-        bias, regularization, scale = np.empty_like(moments), np.empty_like(grams), np.empty(size)
-        for i in range(size):
-            data = (grams[i], moments[i], float(energies[i]), float(counts[i]), float(rounds[i]))
-            parts = (biases[i], covariances[i], scales[i])
-            after = kernels.weigh(*data, *parts, weights[i])
-            scale[i], _ = kernels.blend(*parts, after, bias[i], regularization[i])
-        return replace(
-            self,
-            bias=bias.reshape(self.bias.shape),
-            regularization=regularization.reshape(self.regularization.shape),
-            noise_scale=scale.reshape(self.lead),
-        )
+        bias, regularization, scale = self.mixture.after(statistics, self.noise_rounds)
+        return replace(self, bias=bias, regularization=regularization, noise_scale=scale)
 
     def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
         """The noise scale after T rounds, (…): `kernels.noise_after`."""
