@@ -156,7 +156,7 @@ def targets(results: Sequence[Result]) -> Iterator[str]:
 
     def missing(among: Sequence[Result], column: str | None, limit: float) -> list[str]:
         found = [(r, r.ratio(who.OURS, column or r.best)[0]) for r in among]
-        return [f"{_title(r)} {ratio:.2f}" for r, ratio in found if ratio > limit]
+        return [f"{_title(r)} {ratio:.3f}" for r, ratio in found if ratio > limit]
 
     yield line("Ours / best tuned at most 1.05 on linear rows", missing(linear, None, 1.05))
     below = sum(against_best(r) < 1.0 for r in linear)
