@@ -71,7 +71,7 @@ def test_weights_are_those_of_the_dense_likelihood(seed: int, rounds: int) -> No
     assert mixture is not None
     x, y = rng.standard_normal((rounds, 3)), 3.0 * rng.standard_normal(rounds)
     data = TaskStatistics.from_data(x, y)
-    biases, covariances, scales, weights = (part[0] for part in mixture.flat(1))
+    biases, covariances, scales, weights = (part[0] for part in mixture.flat())
     found = kernels.weigh(
         data.gram, data.moment, float(data.energy), float(rounds), 7.0,
         biases, covariances, scales, weights,

@@ -51,9 +51,9 @@ class Mixture:
             )
         object.__setattr__(self, "wide", wide)
 
-    def flat(self, size: int) -> tuple[Floats, Floats, Floats, Floats]:
+    def flat(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Biases, covariances, noise scales and weights with one leading axis, for kernels."""
-        n_parts, dimension = self.bias.shape[-2:]
+        size, (n_parts, dimension) = math.prod(self.bias.shape[:-2]), self.bias.shape[-2:]
         return (
             np.ascontiguousarray(self.bias).reshape(size, n_parts, dimension),
             np.ascontiguousarray(self.covariance).reshape(size, n_parts, dimension, dimension),
@@ -66,8 +66,8 @@ class Mixture:
     ) -> tuple[Floats, Floats, Floats]:
         """The h, Λ and s that a task's statistics speak for; s counts so many rounds, (…)."""
         lead, dimension = self.bias.shape[:-2], self.bias.shape[-1]
-        size = math.prod(lead)
-        biases, covariances, scales, weights = self.flat(size)
+        biases, covariances, scales, weights = self.flat()
+        size = len(biases)
         grams = statistics.gram.reshape(size, dimension, dimension)
         moments = statistics.moment.reshape(size, dimension)
         energies, counts = statistics.energy.reshape(size), statistics.count.reshape(size)

@@ -64,7 +64,7 @@ class RunningEstimate:
         self._learn_noise()
         if prior.mixture is not None:
             self._wary = np.array(prior.mixture.wide).reshape(self._size)
-            self._parts = prior.mixture.flat(self._size)
+            self._parts = prior.mixture.flat()
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
