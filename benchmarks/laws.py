@@ -4,13 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart.arrays import Floats
+from headstart.core.task import Task
 from headstart.environments import Synthetic
-from headstart.environments.synthetic import SettledSynthetic
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.environments.synthetic import PreparedSynthetic
 
 # Deviations from the mean task, (R, d), given the task's number from 0, what is drawn once a
 # replication, (R, d, d), and luck.
@@ -21,7 +19,7 @@ Draw = Callable[[int, Floats, np.random.Generator], Floats]
 class Law:
     """Synthetic arms and linear rewards, with tasks w = mean + whatever `draw` says.
 
-    The law may change from task to task, so a settled one counts the tasks it has handed out.
+    The law may change from task to task, so a prepared one counts the tasks it has handed out.
     """
 
     draw: Draw
@@ -32,21 +30,21 @@ class Law:
         """The number of features, d."""
         return self.arms.dimension
 
-    def settle(self, replications: int, rng: np.random.Generator) -> "SettledLaw":
+    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedLaw":
         """Draw the arms' bases, and an orthonormal basis for the tasks to use as they like."""
-        bases = self.arms.settle(replications, rng)
+        bases = self.arms.prepare(replications, rng)
         square = rng.standard_normal((replications, self.dimension, self.dimension))
-        return SettledLaw(self, bases, np.linalg.qr(square).Q)
+        return PreparedLaw(self, bases, np.linalg.qr(square).Q)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One first task."""
-        return self.settle(replications, rng).sample(horizon, replications, rng)
+        return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
-class SettledLaw:
+class PreparedLaw:
     """A law whose bases are drawn."""
 
-    def __init__(self, law: Law, bases: SettledSynthetic, turned: Floats) -> None:
+    def __init__(self, law: Law, bases: PreparedSynthetic, turned: Floats) -> None:
         self._law, self._bases, self._turned = law, bases, turned
         self._handed_out = 0
 

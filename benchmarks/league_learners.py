@@ -4,26 +4,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Task
 from headstart.interfaces import Environment, Memory, Policy
-from headstart.learning import Learner
-from headstart.policies import OFUL, Credible, Thompson
+from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.priors import (
     Average,
+    Corollary2,
     Fixed,
-    FromVariance,
     Hierarchical,
     KnownVariances,
-    OneModel,
     Pooled,
+    SingleModel,
 )
-from headstart.ridge import Prior
-from headstart.statistics import TaskStatistics
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.simulation.learner import Learner
 
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
@@ -59,7 +57,7 @@ def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]
                 f"{ITL}|λ={ridge:g}, β×{scale:g}", policy, Fixed.zero(regularization=ridge * unit)
             )
         for ridge in POOLED_LAMBDAS:
-            one = OneModel(regularization=ridge * unit)
+            one = SingleModel(regularization=ridge * unit)
             yield Learner(f"{POOLED}|λ={ridge:g}, β×{scale:g}", policy, one)
         for ridge in META_LAMBDAS:
             for own in ESTIMATION_LAMBDAS:
@@ -71,11 +69,11 @@ def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]
 
 def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
     """Ours, told nothing, and the paper's own rule for λ."""
-    yield Learner(OURS, Credible(), Hierarchical())
+    yield Learner(OURS, BayesUCB(), Hierarchical())
     yield Learner(SAMPLED, Thompson(), Hierarchical())
-    yield Learner(GROWING, Credible(z=None), Hierarchical())
+    yield Learner(GROWING, BayesUCB(z="growing"), Hierarchical())
     policy: Policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon)
-    yield Learner(PAPER, policy, FromVariance(estimation_regularization=unit))
+    yield Learner(PAPER, policy, Corollary2(estimation_regularization=unit))
 
 
 def told(truth: Told) -> Iterator[Learner]:
@@ -83,11 +81,11 @@ def told(truth: Told) -> Iterator[Learner]:
     known = KnownVariances(
         noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.about
     )
-    yield Learner(TOLD, Credible(), known)
+    yield Learner(TOLD, BayesUCB(), known)
     yield Learner(ADA, Thompson(), known)
     yield Learner(META, Thompson(), MetaThompson(known=known))
     oracle = Fixed(bias=truth.mean, regularization=truth.noise / truth.task)
-    yield Learner(ORACLE, Credible(noise_scale=np.sqrt(truth.noise)), oracle)
+    yield Learner(ORACLE, BayesUCB(noise_scale=np.sqrt(truth.noise)), oracle)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +121,7 @@ class MetaThompson:
         scale = np.asarray(np.sqrt(self.known.noise_variance))
         return Prior(drawn, np.asarray(ratio), noise_scale=scale)
 
-    def follow(self, memory: Memory) -> None:
+    def running_bias(self, memory: Memory) -> None:
         """It stands still."""
         return
 
@@ -151,7 +149,7 @@ class WithConstant:
 class WorldWithConstant(WithConstant):
     """The same for an environment in which something is drawn once a replication."""
 
-    def settle(self, replications: int, rng: np.random.Generator) -> WithConstant:
+    def prepare(self, replications: int, rng: np.random.Generator) -> WithConstant:
         """Draw it."""
-        assert hasattr(self.plain, "settle")
-        return WithConstant(self.plain.settle(replications, rng))
+        assert hasattr(self.plain, "prepare")
+        return WithConstant(self.plain.prepare(replications, rng))

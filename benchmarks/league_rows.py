@@ -9,7 +9,7 @@ from benchmarks import laws
 from benchmarks.league_learners import Told
 
 from headstart.environments import Clusters, LastFM, MovieLens, Synthetic
-from headstart.environments.ratings import Ratings
+from headstart.environments.ratings.ratings import Ratings
 from headstart.interfaces import Environment
 
 

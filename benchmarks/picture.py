@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
-from headstart.experiments import plots
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import PriorEstimator
+from headstart.plotting import style as plots
 from headstart.priors import Average, Hierarchical, Pooled
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 SEED = 4
 MEAN, SPREAD, NOISE = 1.0, 0.4, 0.3

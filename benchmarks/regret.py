@@ -16,17 +16,15 @@ import numpy as np
 from benchmarks import league_learners as who
 from benchmarks.league_rows import Row, rows
 from matplotlib.colors import LogNorm
-from numpy.typing import NDArray
 
 from headstart import evaluate
-from headstart.experiments import plots
+from headstart.arrays import Floats
 from headstart.interfaces import Environment
-from headstart.learning import Learner
-from headstart.policies import Credible
+from headstart.plotting import style as plots
+from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.simulation import cores
-
-Floats = NDArray[np.float64]
+from headstart.simulation.learner import Learner
 
 HERE = Path(__file__).parent
 # Everything was developed on seeds below 1,000, and the table of an earlier version, before tasks
@@ -78,11 +76,11 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
     if row.truth is not None:
         learners += who.told(row.truth)
     if row.full:
-        learners.append(Learner(who.FULL, Credible(), Hierarchical(covariance="full")))
+        learners.append(Learner(who.FULL, BayesUCB(), Hierarchical(covariance="full")))
     regret = _evaluate(row, row.environment, learners, replications, seed)
     if row.intercept:
         augmented = who.WorldWithConstant(row.environment)
-        ours = [Learner(who.OFFSET, Credible(), Hierarchical(intercept=True))]
+        ours = [Learner(who.OFFSET, BayesUCB(), Hierarchical(intercept=True))]
         for size, found in _evaluate(row, augmented, ours, replications, seed).items():
             regret[size] |= found
     played = []

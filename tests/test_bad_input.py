@@ -10,13 +10,14 @@ import pytest
 
 import headstart as hs
 from headstart import checks
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Task
 from headstart.environments import Synthetic
-from headstart.experiments.learners import paper_learners
-from headstart.policies import OFUL, Split, Thompson
+from headstart.paper.learners import paper_learners
+from headstart.policies import OFUL, NormBound, Thompson
 from headstart.priors import Average, Fixed, Pooled
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-from headstart.task import Task
 
 NAN, INF = float("nan"), float("inf")
 SKEW = np.array([[1.0, 0.25], [0.5, 1.0]])
@@ -41,7 +42,7 @@ def _statistics(**changed: Any) -> TaskStatistics:
         "gram": np.eye(2),
         "moment": np.ones(2),
         "count": np.array(2.0),
-        "energy": np.array(3.0),
+        "sum_of_squares": np.array(3.0),
     }
     return TaskStatistics(**{**good, **changed})
 
@@ -74,9 +75,9 @@ def _evaluate(**changed: Any) -> object:
 
 
 @pytest.mark.parametrize("bad", [NAN, INF, -INF])
-@pytest.mark.parametrize("name", ["gram", "moment", "count", "energy"])
+@pytest.mark.parametrize("name", ["gram", "moment", "count", "sum_of_squares"])
 def test_statistics_must_be_finite(name: str, bad: float) -> None:
-    good = {"gram": np.eye(2), "moment": np.ones(2), "count": 2.0, "energy": 3.0}
+    good = {"gram": np.eye(2), "moment": np.ones(2), "count": 2.0, "sum_of_squares": 3.0}
     _raises(lambda: _statistics(**{name: _with(good[name], bad)}), name, "finite", str(bad))
 
 
@@ -96,7 +97,9 @@ def test_statistics_must_fit_each_other() -> None:
     _raises(lambda: _statistics(count=np.ones(4)), "count", "()", "(4,)")
     _raises(lambda: _statistics(moment=np.array(1.0)), "moment", "(…, d)", "single number")
     _raises(lambda: _statistics(count=np.array(-1.0)), "count", "at least 0", "-1")
-    _raises(lambda: _statistics(energy=np.array(-0.5)), "energy", "at least 0", "-0.5")
+    _raises(
+        lambda: _statistics(sum_of_squares=np.array(-0.5)), "sum_of_squares", "at least 0", "-0.5"
+    )
     _raises(lambda: TaskStatistics.zeros(0), "dimension", "at least 1", "0")
     _raises(
         lambda: TaskStatistics.from_data(np.ones((3, 2)), np.ones(4)), "rewards", "(3,)", "(4,)"
@@ -202,7 +205,7 @@ NUMBERS: list[tuple[Callable[..., object], str, list[Any]]] = [
     (OFUL, "failure_probability", [0.0, 1.0, 1.5, -0.1, NAN, None]),
     (OFUL, "bias_error", [-1.0, NAN, INF, "split"]),
     (OFUL, "scale", [-1.0, NAN, INF, True]),
-    (Split, "parameter_bound", [-1.0, NAN, INF]),
+    (NormBound, "parameter_bound", [-1.0, NAN, INF]),
     (Thompson, "noise_scale", [-1.0, NAN, INF]),
     (Thompson, "scale", [-1.0, NAN, INF]),
     (Synthetic, "dimension", [0, -1, 2.5, "20", True]),
@@ -240,8 +243,8 @@ def test_sampling() -> None:
     rng = np.random.default_rng(0)
     _raises(lambda: Synthetic().sample(0, 2, rng), "horizon", "at least 1", "0")
     _raises(lambda: Synthetic().sample(2, 0, rng), "replications", "at least 1", "0")
-    settled = Synthetic().settle(3, rng)
-    _raises(lambda: settled.sample(2, 4, rng), "replications", "3", "4")
+    prepared = Synthetic().prepare(3, rng)
+    _raises(lambda: prepared.sample(2, 4, rng), "replications", "3", "4")
 
 
 @pytest.mark.parametrize("name", ["n_tasks", "horizon", "replications", "workers"])

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headstart import environments, policies, priors, theory
-    from headstart.learning import Learner, Optimal
+    from headstart.core.mixture import Mixture
+    from headstart.core.prior import Prior
+    from headstart.core.ridge import RidgeEstimate
+    from headstart.core.statistics import TaskStatistics
+    from headstart.core.task import Episode, Task
     from headstart.live import (
         Catalogue,
         Decision,
@@ -17,11 +21,7 @@ if TYPE_CHECKING:
         MetaBandit,
         evaluate_logged,
     )
-    from headstart.mixture import Mixture
-    from headstart.ridge import Prior, RidgeEstimate
-    from headstart.simulation import evaluate, simulate
-    from headstart.statistics import TaskStatistics
-    from headstart.task import Episode, Task
+    from headstart.simulation import Learner, Optimal, evaluate, simulate
 
 __version__ = "0.1.0"
 
@@ -52,16 +52,16 @@ _HOME = {
     "Catalogue": "live",
     "Decision": "live",
     "Decisions": "live",
-    "Episode": "task",
-    "Learner": "learning",
+    "Episode": "core.task",
+    "Learner": "simulation",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
-    "Mixture": "mixture",
-    "Optimal": "learning",
-    "Prior": "ridge",
-    "RidgeEstimate": "ridge",
-    "Task": "task",
-    "TaskStatistics": "statistics",
+    "Mixture": "core.mixture",
+    "Optimal": "simulation",
+    "Prior": "core.prior",
+    "RidgeEstimate": "core.ridge",
+    "Task": "core.task",
+    "TaskStatistics": "core.statistics",
     "evaluate": "simulation",
     "evaluate_logged": "live",
     "simulate": "simulation",

@@ -5,9 +5,9 @@ from numbers import Integral, Real
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
 
 
 def floats(name: str, value: ArrayLike, order: Literal["C", "A"] = "C") -> Floats:

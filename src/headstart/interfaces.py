@@ -4,14 +4,12 @@ from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.outlook import Outlook
-from headstart.ridge import Prior
-from headstart.statistics import TaskStatistics
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Task
 
 # What a prior estimator keeps of completed tasks: named arrays with leading axes, of a size that
 # does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
@@ -32,19 +30,19 @@ class Environment(Protocol):
 
 
 @runtime_checkable
-class World(Environment, Protocol):
+class PreparableEnvironment(Environment, Protocol):
     """An environment in which something is drawn once a replication and shared by its tasks."""
 
-    def settle(self, replications: int, rng: np.random.Generator) -> Environment:
+    def prepare(self, replications: int, rng: np.random.Generator) -> Environment:
         """Draw it, and return the environment of these replications."""
         ...
 
 
 @runtime_checkable
-class Stream(Environment, Protocol):
+class TaskStream(Environment, Protocol):
     """An environment that hands out a stock of tasks, each `sample` the next one, none twice."""
 
-    def rewind(self) -> "Stream":
+    def rewind(self) -> "TaskStream":
         """The same tasks from the first on; this stream stays where it is."""
         ...
 
@@ -56,13 +54,13 @@ class Policy(Protocol):
         """How many uniform numbers a round takes; 0 for a deterministic policy."""
         ...
 
-    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+    def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """A score for every arm, (…, K), from uniforms (…, n) in [0, 1); the largest is played."""
         ...
 
 
-class Standing(Protocol):
-    """What an estimate says whatever the arms: an `Outlook` has it, and a single task's numbers."""
+class EstimateSummary(Protocol):
+    """What an estimate says that does not depend on the arms."""
 
     @property
     def log_determinant(self) -> Floats:
@@ -75,7 +73,7 @@ class Standing(Protocol):
         ...
 
     @property
-    def strength(self) -> Floats:
+    def largest_eigenvalue(self) -> Floats:
         """The largest eigenvalue of Λ, (…)."""
         ...
 
@@ -91,15 +89,15 @@ class Standing(Protocol):
 
 
 @runtime_checkable
-class Index(Policy, Protocol):
+class IndexPolicy(Policy, Protocol):
     """A policy whose score is xᵀŵ + radius·‖x‖: what live use can do in one compiled step."""
 
-    def radius(self, standing: Standing) -> Floats:
+    def radius(self, summary: EstimateSummary) -> Floats:
         """How many widths are added, (…)."""
         ...
 
 
-class Follower(Protocol):
+class RunningBias(Protocol):
     """The bias of a running task, when the task's own rewards move it."""
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
@@ -122,7 +120,7 @@ class PriorEstimator(Protocol):
         """What the next task starts from."""
         ...
 
-    def follow(self, memory: Memory) -> Follower | None:
+    def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, kept current.
 
         None where it stands still. It must, where the prior has a mixture.

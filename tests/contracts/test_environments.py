@@ -10,7 +10,7 @@ from tests.rated import random_table
 
 import headstart as hs
 from headstart import environments
-from headstart.interfaces import Environment, Stream, World
+from headstart.interfaces import Environment, PreparableEnvironment, TaskStream
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Synthetic": [
@@ -35,8 +35,8 @@ every_environment = pytest.mark.parametrize(
 
 
 def _settled(environment: Environment, replications: int, seed: int) -> Environment:
-    if isinstance(environment, World):
-        return environment.settle(replications, np.random.default_rng((seed, 0)))
+    if isinstance(environment, PreparableEnvironment):
+        return environment.prepare(replications, np.random.default_rng((seed, 0)))
     return environment
 
 
@@ -51,9 +51,9 @@ def test_environments_are_found() -> None:
 
 @every_environment
 def test_tasks_have_the_right_shapes(environment: Environment) -> None:
-    for settled in (environment, _settled(environment, 3, 0)):
-        assert settled.dimension == environment.dimension
-        task = settled.sample(6, 3, np.random.default_rng(0))
+    for prepared in (environment, _settled(environment, 3, 0)):
+        assert prepared.dimension == environment.dimension
+        task = prepared.sample(6, 3, np.random.default_rng(0))
         assert task.lead == (3,)
         assert task.horizon == 6
         assert task.dimension == environment.dimension
@@ -75,12 +75,12 @@ def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
 def test_sampling_leaves_no_trace(environment: Environment) -> None:
     # A task follows from the generator alone, and not from the tasks drawn before.
     # Only a stream's next task depends on how many went before.
-    settled = _settled(environment, 3, 0)
-    first = settled.sample(6, 3, np.random.default_rng(1))
-    settled.sample(6, 3, np.random.default_rng(2))
-    if isinstance(settled, Stream):
-        settled = settled.rewind()
-    again = settled.sample(6, 3, np.random.default_rng(1))
+    prepared = _settled(environment, 3, 0)
+    first = prepared.sample(6, 3, np.random.default_rng(1))
+    prepared.sample(6, 3, np.random.default_rng(2))
+    if isinstance(prepared, TaskStream):
+        prepared = prepared.rewind()
+    again = prepared.sample(6, 3, np.random.default_rng(1))
     np.testing.assert_array_equal(first.arms, again.arms)
     np.testing.assert_array_equal(first.rewards, again.rewards)
 

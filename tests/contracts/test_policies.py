@@ -5,25 +5,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.contracts.finding import filling, instances
 
 from headstart import policies
-from headstart.interfaces import Index, Policy
-from headstart.learning import Learner, begin, draw_uniforms, play
-from headstart.outlook import Outlook
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Task
+from headstart.interfaces import IndexPolicy, Policy
 from headstart.priors import Average
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.simulation.learner import Learner, begin, draw_uniforms, play
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "OFUL": [
         {"noise_scale": 0.0},
         {"bias_error": 2.0, "scale": 0.5},
-        {"bias_error": policies.Split(parameter_bound=3.0), "failure_probability": 0.01},
+        {"bias_error": policies.NormBound(parameter_bound=3.0), "failure_probability": 0.01},
     ],
     "Thompson": [{"scale": 0.0}, {"noise_scale": 0.3, "scale": 2.0}],
 }
@@ -46,13 +45,13 @@ def _estimate(
     return RidgeEstimate(statistics, Prior(rng.standard_normal((*lead, d)), regularization))
 
 
-def _scores(policy: Policy, outlook: Outlook, uniforms: Floats) -> Floats:
+def _scores(policy: Policy, estimates: ArmEstimates, uniforms: Floats) -> Floats:
     # A policy may write into nothing that it is shown.
-    before = {name: np.array(value) for name, value in vars(outlook).items()}
+    before = {name: np.array(value) for name, value in vars(estimates).items()}
     given = uniforms.copy()
-    scores = policy.scores(outlook, uniforms)
+    scores = policy.scores(estimates, uniforms)
     for name, value in before.items():
-        np.testing.assert_array_equal(getattr(outlook, name), value, err_msg=name)
+        np.testing.assert_array_equal(getattr(estimates, name), value, err_msg=name)
     np.testing.assert_array_equal(uniforms, given)
     return np.array(scores)
 
@@ -64,8 +63,8 @@ def _uniforms(policy: Policy, rng: np.random.Generator, shape: tuple[int, ...], 
 def test_policies_are_found() -> None:
     names = {kind.__name__ for kind in filling(policies, Policy)}
     assert {"OFUL", "Thompson", "Greedy", "Uniform"} <= names
-    # `Split` is public there and no policy: it is told apart by what it can do.
-    assert "Split" not in names
+    # `NormBound` is public there and no policy: it is told apart by what it can do.
+    assert "NormBound" not in names
 
 
 @every_policy
@@ -78,8 +77,8 @@ def test_scores_are_finite_for_every_arm(
     rng = np.random.default_rng(0)
     arms = rng.standard_normal((*lead, n_arms, dimension))
     arms[..., 0, :] = 0.0
-    outlook = _estimate(rng, lead, dimension, matrix=matrix).read(arms)
-    scores = _scores(policy, outlook, _uniforms(policy, rng, (*lead, n_arms), dimension))
+    estimates = _estimate(rng, lead, dimension, matrix=matrix).read(arms)
+    scores = _scores(policy, estimates, _uniforms(policy, rng, (*lead, n_arms), dimension))
     assert scores.shape == (*lead, n_arms)
     assert np.isfinite(scores).all()
 
@@ -87,20 +86,20 @@ def test_scores_are_finite_for_every_arm(
 @every_policy
 def test_extreme_uniforms_keep_scores_finite(policy: Policy) -> None:
     rng = np.random.default_rng(1)
-    outlook = _estimate(rng, (2,), 4).read(rng.standard_normal((2, 3, 4)))
+    estimates = _estimate(rng, (2,), 4).read(rng.standard_normal((2, 3, 4)))
     for extreme in (0.0, np.nextafter(1.0, 0.0)):
         uniforms = np.full((2, policy.n_uniforms(3, 4)), extreme)
-        assert np.isfinite(_scores(policy, outlook, uniforms)).all()
+        assert np.isfinite(_scores(policy, estimates, uniforms)).all()
 
 
 @every_policy
 def test_scores_before_any_data_are_finite(policy: Policy) -> None:
     rng = np.random.default_rng(2)
-    for strength in (1e-6, 1.0, 1e6):
-        prior = Prior.zero(4, regularization=strength)
-        outlook = RidgeEstimate(TaskStatistics.zeros(4), prior).read(rng.standard_normal((3, 4)))
+    for largest_eigenvalue in (1e-6, 1.0, 1e6):
+        prior = Prior.zero(4, regularization=largest_eigenvalue)
+        estimates = RidgeEstimate(TaskStatistics.zeros(4), prior).read(rng.standard_normal((3, 4)))
         uniforms = _uniforms(policy, rng, (3,), 4)
-        assert np.isfinite(_scores(policy, outlook, uniforms)).all()
+        assert np.isfinite(_scores(policy, estimates, uniforms)).all()
 
 
 @every_policy
@@ -111,10 +110,12 @@ def test_leading_axes_are_independent(policy: Policy, matrix: bool) -> None:
     whole = _estimate(rng, lead, dimension, matrix=matrix)
     arms = rng.standard_normal((*lead, n_arms, dimension))
     uniforms = _uniforms(policy, rng, (*lead, n_arms), dimension)
-    outlook = whole.read(arms)
-    scores = _scores(policy, outlook, uniforms)
+    estimates = whole.read(arms)
+    scores = _scores(policy, estimates, uniforms)
     for i in np.ndindex(lead):
-        part = Outlook(**{name: np.asarray(value[i]) for name, value in vars(outlook).items()})
+        part = ArmEstimates(
+            **{name: np.asarray(value[i]) for name, value in vars(estimates).items()}
+        )
         np.testing.assert_allclose(
             scores[i], _scores(policy, part, uniforms[i]), rtol=1e-12, atol=1e-12
         )
@@ -123,10 +124,10 @@ def test_leading_axes_are_independent(policy: Policy, matrix: bool) -> None:
 @every_policy
 def test_the_same_luck_gives_the_same_scores(policy: Policy) -> None:
     rng = np.random.default_rng(4)
-    outlook = _estimate(rng, (3,), 5).read(rng.standard_normal((3, 4, 5)))
+    estimates = _estimate(rng, (3,), 5).read(rng.standard_normal((3, 4, 5)))
     uniforms = _uniforms(policy, rng, (3, 4), 5)
     np.testing.assert_array_equal(
-        _scores(policy, outlook, uniforms), _scores(policy, outlook, uniforms.copy())
+        _scores(policy, estimates, uniforms), _scores(policy, estimates, uniforms.copy())
     )
 
 
@@ -166,18 +167,20 @@ def test_choices_are_in_range(policy: Policy, n_arms: int) -> None:
 def test_an_index_is_prediction_plus_radius_times_width(
     policy: Policy, lead: tuple[int, ...]
 ) -> None:
-    if not isinstance(policy, Index):
+    if not isinstance(policy, IndexPolicy):
         return
     rng = np.random.default_rng(11)
-    outlook = _estimate(rng, lead, 3, matrix=True).read(rng.standard_normal((*lead, 4, 3)))
-    radius = np.broadcast_to(policy.radius(outlook), lead)
-    expected = outlook.predictions + radius[..., None] * outlook.widths
-    np.testing.assert_allclose(_scores(policy, outlook, np.empty((*lead, 0))), expected, rtol=1e-12)
+    estimates = _estimate(rng, lead, 3, matrix=True).read(rng.standard_normal((*lead, 4, 3)))
+    radius = np.broadcast_to(policy.radius(estimates), lead)
+    expected = estimates.predictions + radius[..., None] * estimates.widths
+    np.testing.assert_allclose(
+        _scores(policy, estimates, np.empty((*lead, 0))), expected, rtol=1e-12
+    )
 
 
 def test_index_policies_are_found() -> None:
-    assert {type(p).__name__ for p in POLICIES.values() if isinstance(p, Index)} >= {
+    assert {type(p).__name__ for p in POLICIES.values() if isinstance(p, IndexPolicy)} >= {
         "OFUL",
-        "Credible",
+        "BayesUCB",
         "Greedy",
     }

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.contracts.finding import filling, instances
 
 from headstart import priors
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.ridge import Prior
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 DIMENSION, HORIZON = 4, 9
 _ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
@@ -91,7 +89,7 @@ def test_prior_is_finite(
     prior = estimator.prior(_learn(estimator, _data(n_tasks, lead, horizon), lead))
     assert prior.bias.shape == (*lead, DIMENSION)
     assert np.isfinite(prior.bias).all()
-    assert (prior.strength > 0).all()
+    assert (prior.largest_eigenvalue > 0).all()
     assert np.isfinite(prior.regularization).all()
 
 
@@ -173,7 +171,7 @@ def test_follower_keeps_the_bias_current(
     *finished, (x, y) = _data(n_tasks + 1, lead, horizon=2 * HORIZON, seed=2)
     memory = _learn(estimator, finished, lead)
     before = {name: np.array(array) for name, array in memory.items()}
-    follower = estimator.follow(memory)
+    follower = estimator.running_bias(memory)
     if follower is None:
         return
     for t in range(2 * HORIZON):
@@ -183,4 +181,6 @@ def test_follower_keeps_the_bias_current(
         # Conditions up to 1e4 at the smallest regularization in use, 0.01: twelve digits hold.
         np.testing.assert_allclose(bias, expected, rtol=1e-9, atol=1e-9)
     for name, array in before.items():
-        np.testing.assert_array_equal(memory[name], array, err_msg="follow changed the memory")
+        np.testing.assert_array_equal(
+            memory[name], array, err_msg="running_bias changed the memory"
+        )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.rated import place, random_rows, tiny, written
 
-from headstart.datasets import places
-from headstart.datasets.places import DataMissing
+from headstart.datasets import locations as places
+from headstart.datasets.locations import DataMissing
 from headstart.datasets.published import LASTFM, MOVIELENS, PUBLISHED, Published, load, read
 
 ROWS = random_rows(seed=5)

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.integrate import quad
 from scipy.stats import norm
 
 from headstart import kernels
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
 
 
 def _chances(utilities: list[float]) -> list[float]:

@@ -61,33 +61,33 @@ def test_noiseless_winner_is_the_best_arm() -> None:
 
 def test_arms_are_unit_vectors_around_an_orthonormal_basis() -> None:
     law = Synthetic(dimension=6, n_arms=8, spread=0.5)
-    settled = law.settle(30, np.random.default_rng(4))
-    products = settled.bases[:, :6] @ settled.bases[:, :6].mT
+    prepared = law.prepare(30, np.random.default_rng(4))
+    products = prepared.bases[:, :6] @ prepared.bases[:, :6].mT
     np.testing.assert_allclose(products, np.broadcast_to(np.eye(6), products.shape), atol=1e-12)
     # More arms than dimensions: the basis is gone through again.
-    np.testing.assert_array_equal(settled.bases[:, 6:], settled.bases[:, :2])
-    task = settled.sample(40, 30, np.random.default_rng(5))
+    np.testing.assert_array_equal(prepared.bases[:, 6:], prepared.bases[:, :2])
+    task = prepared.sample(40, 30, np.random.default_rng(5))
     np.testing.assert_allclose(np.linalg.norm(task.arms, axis=-1), 1, rtol=1e-12)
     # E[(q + g)/‖q + g‖] points along q: the mean of 40 arms lies within 0.5/√40 · 5 of a multiple.
     middle = task.arms.mean(1)
-    along = (middle * settled.bases).sum(-1, keepdims=True)
+    along = (middle * prepared.bases).sum(-1, keepdims=True)
     assert (along > 0.7).all()
-    assert (np.linalg.norm(middle - along * settled.bases, axis=-1) < 0.4).all()
+    assert (np.linalg.norm(middle - along * prepared.bases, axis=-1) < 0.4).all()
 
 
 def test_spread_is_the_length_of_what_is_added() -> None:
     # cos of the angle to q is 1/√(1 + s²) up to how g varies, for g orthogonal to q on average.
     for spread, least, most in ((0.0, 1.0, 1.0), (0.1, 0.99, 0.999), (1.0, 0.65, 0.75)):
         law = Synthetic(dimension=50, n_arms=1, spread=spread)
-        settled = law.settle(200, np.random.default_rng(6))
-        arms = settled.sample(20, 200, np.random.default_rng(7)).arms
-        cosine = float((arms * settled.bases[:, None]).sum(-1).mean())
+        prepared = law.prepare(200, np.random.default_rng(6))
+        arms = prepared.sample(20, 200, np.random.default_rng(7)).arms
+        cosine = float((arms * prepared.bases[:, None]).sum(-1).mean())
         assert least - 1e-12 <= cosine <= most + 1e-12
 
 
 def test_bases_belong_to_the_replication_and_not_to_the_task() -> None:
-    settled = Synthetic(spread=0.0).settle(3, np.random.default_rng(8))
-    one, two = (settled.sample(2, 3, np.random.default_rng(seed)) for seed in (9, 10))
+    prepared = Synthetic(spread=0.0).prepare(3, np.random.default_rng(8))
+    one, two = (prepared.sample(2, 3, np.random.default_rng(seed)) for seed in (9, 10))
     np.testing.assert_array_equal(one.arms, two.arms)
     assert one.parameter is not None
     assert two.parameter is not None

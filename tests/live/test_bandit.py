@@ -7,20 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.ridge import RidgeEstimate
-from headstart.statistics import TaskStatistics
+from headstart.arrays import Floats
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 
-Floats = NDArray[np.float64]
 DIMENSION = 4
 
 POLICIES = [
     hs.policies.OFUL(),
-    hs.policies.OFUL(bias_error=hs.policies.Split(parameter_bound=1.0)),
-    hs.policies.Credible(),
+    hs.policies.OFUL(bias_error=hs.policies.NormBound(parameter_bound=1.0)),
+    hs.policies.BayesUCB(),
     hs.policies.Greedy(),
     hs.policies.Thompson(),
     hs.policies.Uniform(),

@@ -58,7 +58,7 @@ def test_a_catalogue_scores_like_an_array(moves: list[str], seed: int) -> None:
     [
         (hs.policies.Thompson(), hs.priors.Hierarchical(), 1.0),
         (hs.policies.OFUL(), hs.priors.Pooled(), 1.0),
-        (hs.policies.Credible(), hs.priors.Hierarchical(), 0.9),
+        (hs.policies.BayesUCB(), hs.priors.Hierarchical(), 0.9),
     ],
 )
 def test_where_nothing_can_be_kept_all_items_are_read(

@@ -5,15 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests import naive
 
 import headstart as hs
-from headstart.experiments.learners import paper_learners
+from headstart.arrays import Floats, Integers
 from headstart.interfaces import PriorEstimator
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.paper.learners import paper_learners
 
 # headstart calls scores tied that differ by less than 1e-9 of the largest. Either side rounds: a
 # width is the root of a difference of numbers as large as 1/λ = 1e6, worth 1e-16 · 1e6 = 1e-10 of
@@ -88,7 +85,7 @@ def _draw(seed: int) -> _Drawn:
     policy = hs.policies.OFUL(
         noise_scale=settings.noise_scale,
         failure_probability=settings.failure_probability,
-        bias_error=number if bound is None else hs.policies.Split(parameter_bound=bound),
+        bias_error=number if bound is None else hs.policies.NormBound(parameter_bound=bound),
         scale=settings.scale,
     )
     # With neither noise nor bias the index is the estimate alone, which starts at 0 for all arms.

@@ -4,13 +4,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import headstart as hs
+from headstart.arrays import Floats
 from headstart.environments import Synthetic
-from headstart.experiments.learners import paper_learners
-
-Floats = NDArray[np.float64]
+from headstart.paper.learners import paper_learners
 
 REPLICATIONS, HORIZON = 400, 50
 

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from headstart.outlook import Outlook
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.policies import Thompson
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 DRAWS, DIMENSION, N_ARMS = 200_000, 3, 4
 
@@ -23,7 +22,7 @@ def _case() -> tuple[RidgeEstimate, Floats, Floats]:
     estimate = RidgeEstimate(statistics, Prior(rng.standard_normal(DIMENSION), np.array(0.5)))
     arms = rng.standard_normal((N_ARMS, DIMENSION))
     one = estimate.read(arms)
-    many = Outlook(
+    many = ArmEstimates(
         **{name: np.broadcast_to(value, (DRAWS, *value.shape)) for name, value in vars(one).items()}
     )
     policy = Thompson(noise_scale=0.5, scale=3.0)
@@ -53,13 +52,13 @@ def test_one_draw_serves_all_arms_of_a_round() -> None:
 
 def test_without_noise_thompson_is_greedy() -> None:
     estimate, arms, _ = _case()
-    outlook = estimate.read(arms)
-    scores = Thompson(scale=0.0).scores(outlook, np.full(DIMENSION, 0.9))
-    np.testing.assert_allclose(scores, outlook.predictions, rtol=1e-14)
+    estimates = estimate.read(arms)
+    scores = Thompson(scale=0.0).scores(estimates, np.full(DIMENSION, 0.9))
+    np.testing.assert_allclose(scores, estimates.predictions, rtol=1e-14)
 
 
 def test_median_luck_is_the_mean() -> None:
     estimate, arms, _ = _case()
-    outlook = estimate.read(arms)
-    scores = Thompson().scores(outlook, np.full(DIMENSION, 0.5))
-    assert scores == pytest.approx(outlook.predictions, abs=1e-14)
+    estimates = estimate.read(arms)
+    scores = Thompson().scores(estimates, np.full(DIMENSION, 0.5))
+    assert scores == pytest.approx(estimates.predictions, abs=1e-14)

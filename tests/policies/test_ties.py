@@ -6,12 +6,11 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from headstart import kernels
-from headstart.learning import Learner, Optimal, begin, draw_uniforms, play
+from headstart.arrays import Floats
+from headstart.core.task import Task
 from headstart.policies import OFUL, Greedy, Uniform
 from headstart.priors import Fixed
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.simulation.learner import Learner, Optimal, begin, draw_uniforms, play
 
 REPLICATIONS, N_ARMS = 20_000, 4
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from tests.priors.dense import Dense, draw, statistics
+from tests.priors.hierarchical.dense import Dense, draw, statistics
 
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.priors import Average, FromVariance, KnownVariances, OneModel
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
+from headstart.priors import Average, Corollary2, KnownVariances, SingleModel
 
 DATA = draw(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
 
@@ -21,7 +22,7 @@ def _learn(estimator: PriorEstimator, tasks: list[TaskStatistics]) -> Memory:
 
 def test_one_model_is_one_regression_over_everything() -> None:
     *finished, current = statistics(DATA)
-    model = OneModel(regularization=0.7)
+    model = SingleModel(regularization=0.7)
     estimate = RidgeEstimate(current, model.prior(_learn(model, finished)))
     x, y = (np.concatenate(part) for part in zip(*DATA, strict=True))
     everything = TaskStatistics.from_data(x, y)
@@ -42,7 +43,7 @@ def test_known_variances_give_the_posterior() -> None:
 
 def test_lambda_from_variance_is_the_papers() -> None:
     tasks = [task for task in statistics(DATA) if task.count > 0]
-    estimator = FromVariance(bias=Average(regularization=5.0, within_task=False))
+    estimator = Corollary2(bias=Average(regularization=5.0, within_task=False))
     assert estimator.prior(_learn(estimator, tasks[:1])).regularization == 5.0
     prior = estimator.prior(_learn(estimator, statistics(DATA)))
     ridges = [RidgeEstimate(t, Prior.zero(3, regularization=1.0)).parameter for t in tasks]

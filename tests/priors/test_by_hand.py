@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import PriorEstimator
 from headstart.priors import Average, Fixed, Pooled
-from headstart.statistics import TaskStatistics
 
 # d = 1. Task 1: x = 1, 1 and y = 2, 4, so V = 2, b = 6, T = 2. Task 2: x = 3, y = 5: V = 9, b = 15.
 FIRST = TaskStatistics.from_data([[1.0], [1.0]], [2.0, 4.0])
@@ -64,7 +64,7 @@ def test_within_the_second_task_by_hand() -> None:
         (Pooled(estimation_regularization=1.0), 1.75),
     ):
         memory = estimator.absorb(estimator.empty(1), FIRST)
-        follower = estimator.follow(memory)
+        follower = estimator.running_bias(memory)
         assert follower is not None
         bias = follower.observe(np.array([3.0]), np.array(5.0))
         assert float(bias[0]) == pytest.approx(expected)
@@ -72,7 +72,7 @@ def test_within_the_second_task_by_hand() -> None:
 
 def test_a_still_bias_has_no_follower() -> None:
     for estimator in (Average(within_task=False), Pooled(within_task=False), Fixed.zero()):
-        assert estimator.follow(estimator.empty(1)) is None
+        assert estimator.running_bias(estimator.empty(1)) is None
 
 
 def test_regularization_is_the_next_tasks() -> None:

@@ -15,7 +15,7 @@ BASE = Setting(dimension=3, horizon=16, regularization=4.0)
 
 def by_hand(s: Setting, bias_error: float, delta: float) -> tuple[float, float]:
     """Lemma 1's two terms, written out once more: plain floats, one λ."""
-    d, t, strength = s.dimension, s.horizon, float(s.strength)
+    d, t, strength = s.dimension, s.horizon, float(s.ridge)
     log = math.log(1 + t * s.feature_bound**2 / (strength * d))
     front = 4 * math.sqrt(t * d * log)
     radius = s.noise_scale * math.sqrt(2 * math.log(1 / delta) + d * log)

@@ -8,7 +8,7 @@ from tests.theory.worlds import Sphere
 
 import headstart as hs
 from headstart import theory
-from headstart.learning import begin, draw_uniforms, learn, play
+from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import Trajectory
 
 TASKS = 2000

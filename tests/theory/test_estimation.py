@@ -111,7 +111,7 @@ def test_pool_is_concatenation() -> None:
     y = (x @ w[..., None])[..., 0] + noise
     whole = hs.TaskStatistics.from_data(x.reshape(-1, 3), y.reshape(-1))
     pooled = theory.pool(tasks)
-    for name in ("gram", "moment", "count", "energy"):
+    for name in ("gram", "moment", "count", "sum_of_squares"):
         np.testing.assert_allclose(getattr(pooled, name), getattr(whole, name), rtol=1e-12)
 
 

@@ -14,8 +14,8 @@ def test_the_index_is_the_best_that_the_confidence_set_allows() -> None:
     )
     arms = rng.normal(size=(4, 3))
     policy = hs.policies.OFUL(noise_scale=0.7, failure_probability=0.1)
-    outlook = estimate.read(arms)
-    index, beta = policy.scores(outlook, np.empty(0)), float(policy.radius(outlook))
+    estimates = estimate.read(arms)
+    index, beta = policy.scores(estimates, np.empty(0)), float(policy.radius(estimates))
     turns = rng.normal(size=(20000, 3))
     turns *= beta / np.linalg.norm(turns, axis=1, keepdims=True)
     root = np.linalg.cholesky(estimate.inverse)
@@ -23,7 +23,7 @@ def test_the_index_is_the_best_that_the_confidence_set_allows() -> None:
     reached = (arms @ surface.T).max(1)
     assert (reached <= index + 1e-9).all()
     np.testing.assert_allclose(reached, index, rtol=0.02)
-    for arm, width, score in zip(arms, outlook.widths, index, strict=True):
+    for arm, width, score in zip(arms, estimates.widths, index, strict=True):
         best = estimate.parameter + beta * estimate.inverse @ arm / width
         assert estimate.distance(best) == pytest.approx(beta)
         assert arm @ best == pytest.approx(score)

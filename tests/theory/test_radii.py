@@ -55,7 +55,7 @@ def test_biased_radius_is_that_of_the_estimates_own_set() -> None:
 
 def test_mixture_radius_by_hand_and_inside_theorem_1() -> None:
     estimate = estimate_of(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([3.0, 4.0]), 3.0)
-    mixture = theory.mixture_radius(
+    mixture = theory.fixed_bias_radius(
         estimate, np.zeros(2), noise_scale=2.0, failure_probability=math.exp(-2)
     )
     assert mixture == pytest.approx(math.sqrt(4 * (4 + math.log(4 / 3)) + 3 * 25), rel=1e-14)
@@ -75,7 +75,7 @@ def test_mixture_radius_is_where_the_likelihood_ratio_reaches_one_over_delta() -
     ratio = marginal.logpdf(y) - stats.multivariate_normal(x @ w, noise**2 * np.eye(n)).logpdf(y)
     assert ratio > 0  # otherwise there is no such δ
     estimate = estimate_of(x, y, h, strength)
-    radius = theory.mixture_radius(
+    radius = theory.fixed_bias_radius(
         estimate, w, noise_scale=noise, failure_probability=float(np.exp(-ratio))
     )
     assert radius == pytest.approx(estimate.distance(w), rel=1e-10)
@@ -127,7 +127,7 @@ def test_conditions_that_do_not_hold_are_named() -> None:
         theory.trace_radius(gaussian, 1)
     blank = estimate_of(np.zeros((1, 2)), np.zeros(1), np.zeros(2), 1.0)
     with pytest.warns(AssumptionWarning, match="fixed before the task begins"):
-        theory.mixture_radius(
+        theory.fixed_bias_radius(
             blank, np.zeros(2), noise_scale=1.0, failure_probability=0.1, frozen_bias=False
         )
     with warnings.catch_warnings():
@@ -140,7 +140,7 @@ def test_a_bias_that_follows_the_task_breaks_the_mixture_radius_but_not_theorem_
     # d degrees of freedom: far above 2 log(1/δ) = 4.6 for d = 20, at any δ of interest.
     rng = np.random.default_rng(2)
     d, n, strength = 20, 40, 1e4
-    left: dict[Radius, int] = {theory.mixture_radius: 0, theory.biased_radius: 0}
+    left: dict[Radius, int] = {theory.fixed_bias_radius: 0, theory.biased_radius: 0}
     for _ in range(200):
         x, w = rng.normal(size=(n, d)), rng.normal(size=d)
         y = x @ w + rng.normal(size=n)
@@ -148,5 +148,5 @@ def test_a_bias_that_follows_the_task_breaks_the_mixture_radius_but_not_theorem_
         for radius in left:
             reach = radius(estimate, w, noise_scale=1.0, failure_probability=0.1)
             left[radius] += int(estimate.distance(w) > reach)
-    assert left[theory.mixture_radius] > 190
+    assert left[theory.fixed_bias_radius] > 190
     assert left[theory.biased_radius] <= 20

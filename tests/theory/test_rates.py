@@ -6,7 +6,7 @@ from tests.theory.worlds import Sphere
 
 import headstart as hs
 from headstart import theory
-from headstart.learning import begin, draw_uniforms, learn, play
+from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import AssumptionWarning, ErrorBound, Setting, TransferRate
 
 
@@ -35,7 +35,7 @@ def two_tasks() -> hs.TaskStatistics:
         gram=np.array([np.diag([1.0, 3.0]), np.diag([5.0, 3.0])]),
         moment=np.zeros((2, 2)),
         count=np.array([4.0, 8.0]),
-        energy=np.zeros(2),
+        sum_of_squares=np.zeros(2),
     )
 
 
@@ -86,7 +86,7 @@ def test_measured_errors_stay_below_theorems_2_and_3(horizon: int) -> None:
             memory = learn(learner, memory, episode)
             tasks.append(task.parameter)
             seen.append(episode.statistics)
-        fields = ("gram", "moment", "count", "energy")
+        fields = ("gram", "moment", "count", "sum_of_squares")
         stacked = hs.TaskStatistics(*(np.stack([getattr(s, f) for s in seen], 1) for f in fields))
         w = np.stack([t for t in tasks if t is not None], 1)
         sampling = theory.sampling_error(w, stacked.count, world.mean_parameter)

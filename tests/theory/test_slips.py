@@ -111,7 +111,7 @@ def test_theorem_3_loses_a_lambda() -> None:
         gram=np.array([[[10.0]]]),
         moment=np.array([[10.0]]),
         count=np.array([10.0]),
-        energy=np.array([10.0]),
+        sum_of_squares=np.array([10.0]),
     )
     w = np.array([[1.0]])
     parts = theory.pooled_error(tasks, w, w[0], regularization=10.0)

@@ -3,8 +3,8 @@ import pytest
 
 import headstart as hs
 from headstart import theory
-from headstart.learning import begin, draw_uniforms, learn, play
-from headstart.running import RunningEstimate
+from headstart.core.running import RunningEstimate
+from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import Trajectory
 
 PRIORS = [
@@ -27,7 +27,7 @@ def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimat
         episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
         path = Trajectory.of(task, episode, prior, memory)
         running = RunningEstimate(prior.prior(memory))
-        follower = prior.follow(memory)
+        follower = prior.running_bias(memory)
         for t in range(10):
             np.testing.assert_allclose(path.estimate.parameter[:, t], running.parameter, atol=1e-10)
             logs = path.estimate.log_determinant[:, t]
@@ -53,7 +53,7 @@ def test_running_statistics_begin_with_nothing_and_end_with_all() -> None:
     episode = play(task, learner, memory, draw_uniforms(task, learner, np.random.default_rng(1)))
     so_far = theory.running_statistics(task, episode.choices, episode.rewards)
     assert not so_far.gram[:, 0].any()
-    for name in ("gram", "moment", "count", "energy"):
+    for name in ("gram", "moment", "count", "sum_of_squares"):
         end = getattr(so_far, name)[:, -1]
         np.testing.assert_allclose(end, getattr(episode.statistics, name), rtol=1e-12)
 

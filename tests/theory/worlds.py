@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 import headstart as hs
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

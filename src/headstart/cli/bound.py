@@ -25,7 +25,7 @@ def bound(
     ] = Path("out/bound.png"),
 ) -> None:
     """Print the paper's bounds with their constants, and draw them against λ and N."""
-    from headstart.experiments import bounds
+    from headstart.plotting import bounds
 
     if output.suffix not in {".png", ".svg", ".pdf"}:
         raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")

@@ -22,7 +22,7 @@ def fetch(
     ] = None,
 ) -> None:
     """Download a set from its publisher, check what arrived, and keep it."""
-    from headstart.datasets import fetching
+    from headstart.datasets import download as fetching
     from headstart.datasets.published import PUBLISHED, find, load
 
     if name not in PUBLISHED:
@@ -51,7 +51,7 @@ def fetch(
 @app.command()
 def path(data: Folder = None) -> None:
     """Say where each set is, or where it would go."""
-    from headstart.datasets.places import DataMissing
+    from headstart.datasets.locations import DataMissing
     from headstart.datasets.published import PUBLISHED, find
 
     for published in PUBLISHED.values():

@@ -18,7 +18,7 @@ def demo(
     ] = Path("out/demo.png"),
 ) -> None:
     """Play the paper's synthetic comparison: a table and a figure, in seconds."""
-    from headstart.experiments import demo as study
+    from headstart.paper import demo as study
 
     if output.suffix not in {".png", ".svg", ".pdf"}:
         raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")

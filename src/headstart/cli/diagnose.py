@@ -28,9 +28,10 @@ def diagnose(
     ] = None,
 ) -> None:
     """Say whether a warm start pays, which estimator suits, and why: a page with figures."""
-    from headstart.experiments import diagnosis_page, recording
-    from headstart.experiments.diagnosis import Diagnosis
-    from headstart.experiments.replay import replay
+    from headstart.diagnosis import page as diagnosis_page
+    from headstart.diagnosis import recording
+    from headstart.diagnosis.diagnosis import Diagnosis
+    from headstart.diagnosis.replay import replay
 
     try:
         if results is None:

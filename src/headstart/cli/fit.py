@@ -23,7 +23,7 @@ def fit(
 ) -> None:
     """Learn a warm start from logged rewards, and save the bandit that has it."""
     from headstart import MetaBandit
-    from headstart.live.logs import width
+    from headstart.logs.reader import width
 
     console = Console()
     columns = features.split(",") if "," in features else features

@@ -37,9 +37,9 @@ def reproduce(
 ) -> None:
     """Play the paper's experiments again: figures, tables and a verdict on every claim."""
     from headstart.cli.progress import shown
-    from headstart.experiments.chapters import CHAPTERS
-    from headstart.experiments.report import difference, short
-    from headstart.experiments.reproduction import reproduce as play
+    from headstart.paper.interpretations import CHAPTERS
+    from headstart.paper.report import difference, short
+    from headstart.paper.reproduce import reproduce as play
 
     if data is not None:
         os.environ["HEADSTART_DATA"] = str(data.absolute())

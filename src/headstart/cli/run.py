@@ -25,8 +25,9 @@ def run(
 ) -> None:
     """Run a study, or go on with an interrupted one: labelled arrays on disk, a table here."""
     from headstart.cli.progress import shown
-    from headstart.experiments import analysis, runner
-    from headstart.experiments.study import from_file
+    from headstart.studies import runner
+    from headstart.studies.results import totals
+    from headstart.studies.study import from_file
 
     console = Console()
     try:
@@ -43,7 +44,7 @@ def run(
         raise typer.Exit(130) from None
     table = Table(title=f"{wanted.name}: regret, {wanted.replications} replications")
     table.add_column("learner")
-    regrets = analysis.totals(results)
+    regrets = totals(results)
     if "trained" in regrets.dims:
         regrets = regrets.isel(trained=-1)
     for value in wanted.regularization:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.datasets.places import locate, mend
+from headstart.datasets.locations import locate, mend
 from headstart.datasets.table import RatingTable
 
 

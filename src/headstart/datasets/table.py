@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.arrays import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -113,7 +111,7 @@ class RatingTable:
             checks.count("min_user_ratings", user_ratings, least=0),
         )
 
-    def _where(self, keep: NDArray[np.bool_]) -> "RatingTable":
+    def _where(self, keep: Booleans) -> "RatingTable":
         users, user_codes = np.unique(self.users[keep], return_inverse=True)
         items, item_codes = np.unique(self.items[keep], return_inverse=True)
         return RatingTable(
@@ -155,7 +153,7 @@ def _number(value: Any) -> float:
         return np.nan
 
 
-def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def _missing(column: NDArray[Any]) -> Booleans:
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column))
     if column.dtype.kind == "O":

@@ -3,12 +3,11 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import checks, kernels
-from headstart.task import Task
+from headstart.arrays import Floats
+from headstart.core.task import Task
 
-Floats = NDArray[np.float64]
 Mode = Literal["winner", "linear"]
 Shift = Literal["round", "none"]
 

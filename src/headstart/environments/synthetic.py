@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.task import Task
 from headstart.environments import rewards
-from headstart.environments.laws import Basis, Gaussian, Isotropic, TaskLaw
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.environments.task_distributions import Basis, Gaussian, Isotropic, TaskLaw
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -105,14 +104,14 @@ class Synthetic:
         """Σ₀ = E(w − w̄)(w − w̄)ᵀ, of shape (d, d); its trace is the paper's Var."""
         return self.task_law.covariance
 
-    def settle(self, replications: int, rng: np.random.Generator) -> "SettledSynthetic":
+    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedSynthetic":
         """Draw the basis of every replication, and the arms where they are fixed."""
         size = checks.count("replications", replications)
         square = rng.standard_normal((size, self.dimension, self.dimension))
         columns = np.linalg.qr(square).Q.mT
         bases = np.ascontiguousarray(columns[:, np.arange(self.n_arms) % self.dimension])
         arms = self.draw_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
-        return SettledSynthetic(law=self, bases=bases, arms=arms)
+        return PreparedSynthetic(law=self, bases=bases, arms=arms)
 
     def draw_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
         """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as a task lies in memory."""
@@ -124,11 +123,11 @@ class Synthetic:
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One task in each replication, every one with a basis of its own."""
-        return self.settle(replications, rng).sample(horizon, replications, rng)
+        return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
 @dataclass(frozen=True, eq=False)
-class SettledSynthetic:
+class PreparedSynthetic:
     """A synthetic environment whose bases (R, K, d) are drawn, and its arms if they are fixed."""
 
     law: Synthetic

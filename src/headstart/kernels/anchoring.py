@@ -7,21 +7,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from headstart.arrays import Floats
 from headstart.kernels.rank_one import DRIFT_LIMIT, FAST
-
-Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
 def settle(
-    gram: Floats, moment: Floats, energy: Floats, recent: Floats, earned: Floats, filled: int
+    gram: Floats,
+    moment: Floats,
+    sum_of_squares: Floats,
+    recent: Floats,
+    earned: Floats,
+    filled: int,
 ) -> None:
     """Let what waits join the statistics: one product in place of many outer ones."""
     for i in range(gram.shape[0]):
         rows, paid = _waiting(recent, earned, filled, i)
         gram[i] += np.dot(rows.T, rows)
         moment[i] += np.dot(paid, rows)
-        energy[i] += np.dot(paid, paid)
+        sum_of_squares[i] += np.dot(paid, paid)
 
 
 @njit(cache=True, nogil=True)

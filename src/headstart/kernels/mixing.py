@@ -4,11 +4,9 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from headstart.arrays import Booleans, Floats
 from headstart.kernels.anchoring import factorise
-
-Floats = NDArray[np.float64]
 
 
 @njit(cache=True, nogil=True)
@@ -32,12 +30,12 @@ def misfit(
     parameter: Floats,
     gram: Floats,
     moment: Floats,
-    energy: float,
+    sum_of_squares: float,
     bias: Floats,
     regularization: Floats,
 ) -> float:
     """Σ(y − xᵀŵ)² + ‖ŵ − h‖² in Λ's norm: the surprise of all rewards, from their statistics."""
-    residual: float = energy + np.dot(parameter, np.dot(gram, parameter) - 2.0 * moment)
+    residual: float = sum_of_squares + np.dot(parameter, np.dot(gram, parameter) - 2.0 * moment)
     gap = parameter - bias
     distance: float = np.dot(gap, np.dot(regularization, gap))
     return max(residual, 0.0) + distance
@@ -47,7 +45,7 @@ def misfit(
 def weigh(
     gram: Floats,
     moment: Floats,
-    energy: float,
+    sum_of_squares: float,
     count: float,
     rounds: float,
     biases: Floats,
@@ -68,11 +66,11 @@ def weigh(
         base = _regularize(regularization, covariances[c], scales[c])
         total = factorise(inverse, gram, regularization)
         parameter = np.dot(inverse, moment + np.dot(regularization, biases[c]))
-        surprise = misfit(parameter, gram, moment, energy, biases[c], regularization)
+        surprise = misfit(parameter, gram, moment, sum_of_squares, biases[c], regularization)
         before = rounds * scales[c] * scales[c]
         logs[c] = math.log(weights[c]) - (total - base) / 2.0
         # Never below its rounding error: without any noise, n = 0, it may come out as nothing.
-        after = before + max(surprise, 1e-13 * energy)
+        after = before + max(surprise, 1e-13 * sum_of_squares)
         if after > 0.0:
             logs[c] -= count / 2.0 * math.log(after)
         if before > 0.0:
@@ -133,7 +131,7 @@ def reconsider(
     drift: Floats,
     gram: Floats,
     moment: Floats,
-    energy: Floats,
+    sum_of_squares: Floats,
     counts: Floats,
     bias: Floats,
     pull: Floats,
@@ -142,7 +140,7 @@ def reconsider(
     scale: Floats,
     rounds: Floats,
     surprise: Floats,
-    wary: NDArray[np.bool_],
+    wary: Booleans,
     biases: Floats,
     covariances: Floats,
     scales: Floats,
@@ -162,7 +160,7 @@ def reconsider(
         after = weigh(
             gram[i],
             moment[i],
-            energy[i],
+            sum_of_squares[i],
             counts[i],
             rounds[i],
             biases[i],
@@ -182,7 +180,7 @@ def reconsider(
             ridge[i] + np.dot(inverse[i], pull[i]),
             gram[i],
             moment[i],
-            energy[i],
+            sum_of_squares[i],
             bias[i],
             regularization[i],
         )

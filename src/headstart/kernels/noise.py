@@ -2,12 +2,9 @@
 
 import math
 
-import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.arrays import Floats, Integers
 
 
 @njit(cache=True, nogil=True)

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.arrays import Floats, Integers
 
 # Sums may be reassociated for SIMD; NaN and infinities keep their meaning.
 FAST = {"reassoc", "contract", "nsz"}

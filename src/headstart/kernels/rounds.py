@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.arrays import Floats, Integers
 
 # Scores closer than this, relative to the largest, differ by rounding only: they are tied.
 TIE_TOLERANCE = 1e-9

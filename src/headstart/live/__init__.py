@@ -3,7 +3,7 @@
 from headstart.live.bandit import MetaBandit
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, TaskView
-from headstart.live.offpolicy import LoggedDecisions, OffPolicy, evaluate_logged
+from headstart.live.off_policy import LoggedDecisions, OffPolicy, evaluate_logged
 
 __all__ = [
     "Catalogue",

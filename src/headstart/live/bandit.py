@@ -7,24 +7,27 @@ from pathlib import Path
 from typing import Any, cast, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
 from headstart.interfaces import Policy, PriorEstimator
-from headstart.live import arms as arming
-from headstart.live import careful, many, rows, saving, steps
-from headstart.live import logs as logs_of
-from headstart.live.arms import Arms
+from headstart.live import _careful as careful
+from headstart.live import _layout as rows
+from headstart.live import _many as many
+from headstart.live import _steps as steps
+from headstart.live import inputs as arming
+from headstart.live import persistence as saving
+from headstart.live._scoring import Chooser
+from headstart.live._tasks import Ending, Lifecycle
+from headstart.live._uniforms import Luck
 from headstart.live.catalogue import Catalogue
-from headstart.live.choosing import Chooser
 from headstart.live.decision import Decision, Decisions, Name, TaskView
-from headstart.live.lifecycle import Ending, Lifecycle
-from headstart.live.luck import Luck
-from headstart.policies import Credible
+from headstart.live.inputs import Arms
+from headstart.logs import reader as logs_of
+from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
-from headstart.ridge import Prior
-
-Floats = NDArray[np.float64]
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -56,7 +59,7 @@ class MetaBandit:
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
         # A live task may go on for ever: the quantile that grows gives no arm up for good.
-        self.policy: Policy = Credible(z=None) if policy is None else policy
+        self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self._draws = checks.count("propensity_draws", propensity_draws, least=0)
         ending = Ending(horizon=horizon, idle=idle, discount=discount, clock=clock)
         estimator = Hierarchical() if prior is None else prior
@@ -257,7 +260,7 @@ class MetaBandit:
         """
         columns = logs_of.Columns(task=task, features=features, reward=reward, weight=weight)
         with self._lock:
-            logs_of.teach(self._tasks, logs, columns, together=together, progress=progress)
+            self._tasks.absorb_logs(logs, columns, together=together, progress=progress)
         return self
 
     def save(self, path: str | Path) -> None:

@@ -3,16 +3,14 @@
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.live import steps
-from headstart.live.arms import Arms, features_of, too_large
-from headstart.live.pending import NONE
-from headstart.live.store import Store
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.arrays import Floats, Integers
+from headstart.live import _steps as steps
+from headstart.live._pending import NONE
+from headstart.live._store import Store
+from headstart.live.inputs import Arms, features_of, too_large
 
 # Squared widths lose digits as they shrink; reading all items anew after this many rewards a
 # feature costs a fiftieth of keeping them current.

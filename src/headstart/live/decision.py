@@ -3,13 +3,8 @@
 from collections.abc import Hashable
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from headstart.ridge import RidgeEstimate
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.arrays import Floats, Integers
+from headstart.core.ridge import RidgeEstimate
 
 # A task's name, and with it what a file can keep.
 Name = str | int

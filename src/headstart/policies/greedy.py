@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.interfaces import Standing
-from headstart.outlook import Outlook
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.interfaces import EstimateSummary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,10 +17,10 @@ class Greedy:
         """None: greedy is deterministic."""
         return 0
 
-    def radius(self, standing: Standing) -> Floats:
+    def radius(self, summary: EstimateSummary) -> Floats:
         """Zero, of shape (…)."""
-        return np.zeros_like(standing.log_determinant)
+        return np.zeros_like(summary.log_determinant)
 
-    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+    def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The predictions, (…, K)."""
-        return outlook.predictions
+        return estimates.predictions

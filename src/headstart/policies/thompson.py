@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from headstart import checks
-from headstart.outlook import Outlook
-from headstart.policies.noise import noise_scale
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.policies._noise import noise_scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,14 +30,14 @@ class Thompson:
         """One normal number for every feature."""
         return dimension
 
-    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+    def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The predictions under the draw, (…, K)."""
         # Half a step of the generator in place of its 0, which would become −∞. Not added to all:
         # that rounds its largest number to 1, and so to ∞.
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
         # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections serve again.
-        factor = np.linalg.cholesky(outlook.inverse)
+        factor = np.linalg.cholesky(estimates.inverse)
         turned = np.linalg.solve(factor.mT, normals[..., None])
-        noise = (outlook.projections @ turned)[..., 0]
-        size = self.scale * noise_scale(outlook, self.noise_scale)
-        return np.asarray(outlook.predictions + size[..., None] * noise)
+        noise = (estimates.projections @ turned)[..., 0]
+        size = self.scale * noise_scale(estimates, self.noise_scale)
+        return np.asarray(estimates.predictions + size[..., None] * noise)

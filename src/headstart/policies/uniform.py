@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.outlook import Outlook
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +16,6 @@ class Uniform:
         """None: the tie-break draws."""
         return 0
 
-    def scores(self, outlook: Outlook, uniforms: Floats) -> Floats:
+    def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """Zeros, (…, K)."""
-        return np.zeros_like(outlook.predictions)
+        return np.zeros_like(estimates.predictions)

@@ -1,19 +1,19 @@
 """What one task hands to the next."""
 
 from headstart.priors.average import Average
+from headstart.priors.corollary2 import Corollary2
 from headstart.priors.fixed import Fixed
-from headstart.priors.from_variance import FromVariance
 from headstart.priors.hierarchical import Hierarchical
 from headstart.priors.known_variances import KnownVariances
-from headstart.priors.one_model import OneModel
 from headstart.priors.pooled import Pooled
+from headstart.priors.single_model import SingleModel
 
 __all__ = [
     "Average",
+    "Corollary2",
     "Fixed",
-    "FromVariance",
     "Hierarchical",
     "KnownVariances",
-    "OneModel",
     "Pooled",
+    "SingleModel",
 ]

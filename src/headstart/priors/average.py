@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.running import RunningEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.running import RunningEstimate
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,7 +50,7 @@ class Average:
         bias = memory["weighted"] / np.where(weight > 0, weight, 1.0)[..., None]
         return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
 
-    def follow(self, memory: Memory) -> "_FollowedAverage | None":
+    def running_bias(self, memory: Memory) -> "_FollowedAverage | None":
         """The mean with the running task in it."""
         return _FollowedAverage(memory, self._blank(memory)) if self.within_task else None
 

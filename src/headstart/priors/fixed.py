@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.ridge import Prior
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +53,6 @@ class Fixed:
         """The bias."""
         return Prior(memory["bias"], np.asarray(self.regularization, dtype=np.float64))
 
-    def follow(self, memory: Memory) -> None:
+    def running_bias(self, memory: Memory) -> None:
         """It never moves."""
         return

@@ -3,22 +3,20 @@
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
 from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors._reml import Posterior, Sums
-from headstart.ridge import Prior
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
+from headstart.priors.hierarchical.sums import Posterior, Sums
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownVariances:
     """Learn the mean task alone, from w ~ N(h, τ²I), h ~ N(0, κ²I) and noise s², all three given.
 
-    With `Credible` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A yardstick
+    With `BayesUCB` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A yardstick
     for `Hierarchical`, which is told nothing.
     """
 
@@ -46,7 +44,7 @@ class KnownVariances:
         scale = np.asarray(np.sqrt(self.noise_variance))
         return Prior(mean, (precision + precision.mT) / 2.0, noise_scale=scale)
 
-    def follow(self, memory: Memory) -> None:
+    def running_bias(self, memory: Memory) -> None:
         """It stands still: freezing it for the task equals refreshing it every round."""
         return
 

@@ -4,15 +4,15 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.running import RunningEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.running import RunningEstimate
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class Pooled:
         bias = RidgeEstimate(pooled, self._blank(pooled)).parameter
         return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
 
-    def follow(self, memory: Memory) -> "_FollowedPool | None":
+    def running_bias(self, memory: Memory) -> "_FollowedPool | None":
         """The pooled estimate with the running task in it."""
         if not self.within_task:
             return None

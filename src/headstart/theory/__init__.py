@@ -1,6 +1,6 @@
 """The paper's theory, in numbers: radii, bounds, task moments, estimation errors, alignment."""
 
-from headstart.outlook import confidence_radius
+from headstart.core.radii import confidence_radius
 from headstart.theory.alignment import (
     SharedBasis,
     misalignment,
@@ -41,7 +41,7 @@ from headstart.theory.moments import (
     task_deviation,
     task_variance,
 )
-from headstart.theory.radii import biased_radius, mixture_radius, pooled_radius, trace_radius
+from headstart.theory.radii import biased_radius, fixed_bias_radius, pooled_radius, trace_radius
 from headstart.theory.rates import (
     ErrorBound,
     TransferRate,
@@ -76,6 +76,7 @@ __all__ = [
     "fit_means",
     "fixed_bias_bound",
     "fixed_bias_limit",
+    "fixed_bias_radius",
     "geometric_median",
     "gram_average",
     "itl_bound",
@@ -83,7 +84,6 @@ __all__ = [
     "low_variance_ratio",
     "mean_parameter",
     "misalignment",
-    "mixture_radius",
     "oful_bound",
     "oracle_bound",
     "paper_regularization",

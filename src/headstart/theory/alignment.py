@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
 from headstart.theory.estimation import task_average
-
-Floats = NDArray[np.float64]
 
 
 def misalignment(grams: ArrayLike) -> Floats:
@@ -59,15 +58,17 @@ def shared_basis(grams: ArrayLike) -> SharedBasis:
     weights = np.random.default_rng(0).uniform(1.0, 2.0, (n, 1, 1))
     basis = np.linalg.eigh((weights * v).sum(-3)).eigenvectors[..., None, :, :]
     turned = basis.mT @ v @ basis
-    energy = (v**2).sum((-3, -2, -1))
+    sum_of_squares = (v**2).sum((-3, -2, -1))
     diagonal = (np.diagonal(turned, axis1=-2, axis2=-1) ** 2).sum((-2, -1))
     sizes = np.sqrt((v**2).sum((-2, -1)))
     product = v[..., :, None, :, :] @ v[..., None, :, :, :]
     gaps = np.sqrt(((product - product.mT) ** 2).sum((-2, -1)))
     scale = sizes[..., :, None] * sizes[..., None, :]
     return SharedBasis(
-        off_diagonal=np.maximum(1.0 - diagonal / np.where(energy > 0, energy, 1.0), 0.0)
-        * (energy > 0),
+        off_diagonal=np.maximum(
+            1.0 - diagonal / np.where(sum_of_squares > 0, sum_of_squares, 1.0), 0.0
+        )
+        * (sum_of_squares > 0),
         commutator=(gaps / np.where(scale > 0, scale, 1.0)).max((-2, -1)),
     )
 

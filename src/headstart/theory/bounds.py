@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
 from headstart.theory.regularization import paper_regularization
 from headstart.theory.setting import Setting
-
-Floats = NDArray[np.float64]
 
 # The paper's C: 4 as in Theorem 3 of Abbasi-Yadkori et al.; 2√2 would do.
 CONSTANT = 4.0
@@ -110,15 +109,15 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
 
 def _terms(setting: Setting, bias_error: ArrayLike) -> RegretBound:
     told = setting.log_determinant()
-    pull = np.sqrt(setting.strength) * np.asarray(bias_error, dtype=np.float64)
+    bias_term = np.sqrt(setting.ridge) * np.asarray(bias_error, dtype=np.float64)
     noise = setting.noise_scale * np.sqrt(2.0 * np.log(1.0 / setting.delta) + told)
     # Σ‖x‖² ≤ 2 log det needs ‖x‖ ≤ 1 in the norm of V⁻¹, hence λ ≥ L². Below, Σ min(1, ‖x‖²) ≤
     # 2 log det still holds, and a round's regret is at most 2 max(β, B) min(1, ‖x‖).
-    short = np.maximum(setting.mean_bound - (pull + noise), 0.0)
+    short = np.maximum(setting.mean_bound - (bias_term + noise), 0.0)
     noise = noise + np.where(setting.weak, short, 0.0)
     rate = CONSTANT * np.sqrt(setting.horizon * told)
-    failure = np.full(np.shape(rate * (pull + noise)), _failure(setting))
-    return RegretBound(np.asarray(rate * pull), np.asarray(rate * noise), failure)
+    failure = np.full(np.shape(rate * (bias_term + noise)), _failure(setting))
+    return RegretBound(np.asarray(rate * bias_term), np.asarray(rate * noise), failure)
 
 
 def _failure(setting: Setting) -> float:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 
 
 def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
@@ -65,7 +65,7 @@ class ErrorParts:
     """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`."""
 
     sampling: Floats  # H̄ − w̄: the tasks met are not all tasks
-    bias: Floats  # tasks that pull different arms weigh differently in the pool; 0 for AVG
+    bias: Floats  # tasks that play different arms weigh differently in the pool; 0 for AVG
     noise: Floats
     ridge: Floats  # what shrinking towards 0 takes away
 
@@ -119,10 +119,10 @@ def pooled_error(
     average = task_average(w, tasks.count)
     everything = pool(tasks)
     learned, ridge = _ridge_error(everything, average, regularization)
-    pulled = (tasks.gram @ (w - average[..., None, :])[..., None])[..., 0].sum(-2)
+    misaligned = (tasks.gram @ (w - average[..., None, :])[..., None])[..., 0].sum(-2)
     blank = Prior.zero(everything.dimension, regularization=regularization, lead=everything.lead)
     precision = RidgeEstimate(everything, blank).precision
-    bias = np.asarray(np.linalg.solve(precision, pulled[..., None])[..., 0])
+    bias = np.asarray(np.linalg.solve(precision, misaligned[..., None])[..., 0])
     return ErrorParts(sampling=average - centre, bias=bias, noise=learned - bias, ridge=ridge)
 
 
@@ -132,7 +132,7 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
         gram=tasks.gram.sum(-3),
         moment=tasks.moment.sum(-2),
         count=tasks.count.sum(-1),
-        energy=tasks.energy.sum(-1),
+        sum_of_squares=tasks.sum_of_squares.sum(-1),
     )
 
 
@@ -142,5 +142,5 @@ def _ridge_error(
     """The two parts of a ridge estimate's error, (…, d) each: through the data, and through λ."""
     blank = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
     estimate = RidgeEstimate(statistics, blank)
-    shrunk = np.linalg.solve(estimate.precision, blank.pull(parameter)[..., None])[..., 0]
+    shrunk = np.linalg.solve(estimate.precision, blank.prior_moment(parameter)[..., None])[..., 0]
     return np.asarray(estimate.parameter - parameter + shrunk), np.asarray(-shrunk)

@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from headstart.task import Task
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
+from headstart.core.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +24,11 @@ def fit_means(task: Task) -> LinearFit:
     """
     x = task.arms.reshape(*task.lead, -1, task.dimension)
     y = task.means.reshape(*task.lead, -1, 1)
-    energy = np.maximum((y**2).sum((-2, -1)), np.finfo(np.float64).tiny)
+    sum_of_squares = np.maximum((y**2).sum((-2, -1)), np.finfo(np.float64).tiny)
     if task.parameter is not None:
-        missed = ((y - x @ task.parameter[..., None]) ** 2).sum((-2, -1)) / energy
+        missed = ((y - x @ task.parameter[..., None]) ** 2).sum((-2, -1)) / sum_of_squares
         if (missed < 1e-20).all():
             return LinearFit(task.parameter, np.zeros_like(missed))
     # T·K < d is possible: the smallest of all best fits.
     fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
-    return LinearFit(fitted[..., 0], ((y - x @ fitted) ** 2).sum((-2, -1)) / energy)
+    return LinearFit(fitted[..., 0], ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares)

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from headstart import checks
-
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
 
 
 def task_variance(parameters: ArrayLike, bias: ArrayLike) -> Floats:
@@ -46,8 +45,8 @@ def geometric_median(
             break
         weights = 1.0 / gaps[~here]
         target = weights @ w[~here] / weights.sum()
-        pull = np.linalg.norm(weights @ (w[~here] - median))
-        stay = min(1.0, here.sum() / pull) if pull > 0 else 1.0
+        force = np.linalg.norm(weights @ (w[~here] - median))
+        stay = min(1.0, here.sum() / force) if force > 0 else 1.0
         step = (1.0 - stay) * (target - median)
         median = median + step
         if np.linalg.norm(step) <= tolerance * scale:

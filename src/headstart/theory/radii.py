@@ -1,14 +1,12 @@
 """Confidence radii: how far the true parameter may lie from its estimate."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from headstart import outlook
-from headstart.outlook import confidence_radius
-from headstart.ridge import RidgeEstimate
+from headstart.arrays import Floats
+from headstart.core.radii import confidence_radius
+from headstart.core.ridge import RidgeEstimate
 from headstart.theory.setting import Setting, warn_unless
-
-Floats = NDArray[np.float64]
 
 
 def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
@@ -22,9 +20,9 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
     warn_unless(d >= 2, f"Eq. 2 needs a dimension of at least 2, got {d}")
     setting.demand_bounded_tasks("Eq. 2")
     t = np.asarray(rounds, dtype=np.float64)
-    growth = np.log1p(t * setting.feature_bound**2 / setting.strength) - np.log(setting.delta)
-    pull = np.sqrt(setting.strength) * setting.parameter_bound
-    return np.asarray(setting.noise_scale * np.sqrt(d * growth) + pull)
+    growth = np.log1p(t * setting.feature_bound**2 / setting.ridge) - np.log(setting.delta)
+    bias_term = np.sqrt(setting.ridge) * setting.parameter_bound
+    return np.asarray(setting.noise_scale * np.sqrt(d * growth) + bias_term)
 
 
 def biased_radius(
@@ -40,11 +38,11 @@ def biased_radius(
         estimate.log_determinant,
         noise_scale=noise_scale,
         failure_probability=failure_probability,
-        pull=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
+        bias_term=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
     )
 
 
-def mixture_radius(
+def fixed_bias_radius(
     estimate: RidgeEstimate,
     parameter: ArrayLike,
     *,
@@ -59,12 +57,15 @@ def mixture_radius(
     probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
     Warns where the bias moves.
     """
-    warn_unless(frozen_bias, "the mixture radius needs a bias that is fixed before the task begins")
-    return outlook.mixture_radius(
+    warn_unless(
+        frozen_bias, "the fixed-bias radius needs a bias that is fixed before the task begins"
+    )
+    return confidence_radius(
         estimate.log_determinant,
         noise_scale=noise_scale,
         failure_probability=failure_probability,
-        pull=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
+        bias_term=estimate.prior.distance(np.asarray(parameter, dtype=np.float64)),
+        fixed_bias=True,
     )
 
 

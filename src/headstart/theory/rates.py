@@ -3,10 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
 from headstart.theory.alignment import (
     smallest_eigenvalues,
     smallest_global_eigenvalue,
@@ -15,8 +17,6 @@ from headstart.theory.alignment import (
 from headstart.theory.estimation import pool
 from headstart.theory.radii import pooled_radius, trace_radius
 from headstart.theory.setting import Setting
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ def average_error_bound(
     """
     n = tasks.count.shape[-1]
     each = replace(setting, failure_probability=setting.delta / n)
-    smallest = setting.strength + smallest_eigenvalues(tasks.gram)
+    smallest = setting.ridge + smallest_eigenvalues(tasks.gram)
     worst = (trace_radius(each, tasks.count) / np.sqrt(smallest)).max(-1)
     sampling = np.asarray(sampling_error, dtype=np.float64) + np.zeros_like(worst)
     return ErrorBound(sampling, worst, np.zeros_like(worst), np.zeros_like(worst))
@@ -106,10 +106,10 @@ def pooled_error_bound(
     )
     nu = smallest_global_eigenvalue(tasks.gram)
     spread = weighted_deviation(parameters, tasks.gram, tasks.count).max(-1)
-    held = setting.strength / (setting.strength + nu)
+    held = setting.ridge / (setting.ridge + nu)
     return ErrorBound(
         sampling=np.asarray(sampling_error, dtype=np.float64) + np.zeros_like(radius),
-        variance=radius / np.sqrt(setting.strength + nu),
+        variance=radius / np.sqrt(setting.ridge + nu),
         bias=2.0 * tasks.count.shape[-1] * spread,
         ridge=held * setting.parameter_bound,
     )

@@ -1,9 +1,9 @@
 """λ, as the paper sets it and as Bayes would."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from headstart.arrays import Floats
 
 
 def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:

@@ -4,12 +4,10 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import checks
-
-Floats = NDArray[np.float64]
-
+from headstart.arrays import Booleans, Floats
 
 # Features of unit length come out of a division a little above 1.
 _ROUNDING = 1e-9
@@ -53,7 +51,7 @@ class Setting:
             checks.probability("failure_probability", self.failure_probability)
 
     @property
-    def strength(self) -> Floats:
+    def ridge(self) -> Floats:
         """λ, as an array (…)."""
         return np.asarray(self.regularization, dtype=np.float64)
 
@@ -72,17 +70,17 @@ class Setting:
         """
         t = np.asarray(self.horizon if rounds is None else rounds, dtype=np.float64)
         d = self.dimension
-        return np.asarray(d * np.log1p(t * self.feature_bound**2 / (self.strength * d)))
+        return np.asarray(d * np.log1p(t * self.feature_bound**2 / (self.ridge * d)))
 
     @property
-    def weak(self) -> NDArray[np.bool_]:
+    def weak(self) -> Booleans:
         """Where λ < L², (…): there one arm's width may exceed 1."""
-        return np.asarray(self.strength < self.feature_bound**2 * (1.0 - _ROUNDING))
+        return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
         """Warn where λ < max(1, L²), which the regret bounds need."""
         least = max(1.0, self.feature_bound**2)
-        smallest = float(self.strength.min())
+        smallest = float(self.ridge.min())
         warn_unless(
             smallest >= least * (1.0 - _ROUNDING),
             f"{what} needs λ ≥ max(1, L²) = {least:g}, got {smallest:g}; this number takes the "

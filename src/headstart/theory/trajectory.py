@@ -5,18 +5,17 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from headstart import kernels
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Episode, Task
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.ridge import Prior, RidgeEstimate
-from headstart.statistics import TaskStatistics
-from headstart.task import Episode, Task
 from headstart.theory.linearity import fit_means
-from headstart.theory.radii import biased_radius, mixture_radius
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
+from headstart.theory.radii import biased_radius, fixed_bias_radius
 
 
 class Radius(Protocol):
@@ -64,9 +63,7 @@ class Trajectory:
         shape = self.estimate.prior.bias.shape
         return np.ascontiguousarray(np.broadcast_to(self.parameter[..., None, :], shape))
 
-    def misses(
-        self, *, noise_scale: float, failure_probability: float
-    ) -> dict[str, NDArray[np.bool_]]:
+    def misses(self, *, noise_scale: float, failure_probability: float) -> dict[str, Booleans]:
         """Whether w lies outside each confidence set, (R, T + 1), by the name of its radius.
 
         The mixture radius is left out where the bias moves within the task: it does not hold there.
@@ -74,7 +71,7 @@ class Trajectory:
         distance = self.estimate.distance(self.truth)
         radii: dict[str, Radius] = {"Theorem 1": biased_radius}
         if not self.moves:
-            radii["mixture"] = mixture_radius
+            radii["mixture"] = fixed_bias_radius
         return {
             name: distance
             > radius(
@@ -102,21 +99,21 @@ def running_statistics(task: Task, choices: Integers, paid: Floats) -> TaskStati
         gram=_sum_before(outer, -3),
         moment=_sum_before(paid[..., None] * chosen, -2),
         count=np.ascontiguousarray(np.broadcast_to(rounds, (*task.lead, task.horizon + 1))),
-        energy=_sum_before(paid**2, -1),
+        sum_of_squares=_sum_before(paid**2, -1),
     )
 
 
 def running_prior(prior: PriorEstimator, memory: Memory, so_far: TaskStatistics) -> Prior:
     """The prior after every round, with leading axes (…, T + 1): moving if the estimator follows.
 
-    By the definition of `follow`, the bias after t rounds is that of the memory with these t
+    By the definition of `running_bias`, the bias after t rounds is that of the memory with these t
     rounds absorbed; Λ stays as the task began with it. Second thoughts are had when they are due.
     """
     rounds = so_far.lead[-1]
     lead = len(so_far.lead) - 1
     held = {name: np.repeat(np.expand_dims(a, lead), rounds, lead) for name, a in memory.items()}
     start = prior.prior(held)
-    if prior.follow(memory) is not None:
+    if prior.running_bias(memory) is not None:
         return Prior(prior.prior(prior.absorb(held, so_far)).bias, start.regularization)
     return start if start.mixture is None else _with_second_thoughts(start, so_far)
 
@@ -126,8 +123,11 @@ def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
     assert start.mixture is not None
     bias, regularization = start.bias.copy(), start.regularization.copy()
     scale = start.noise_scale.copy()
-    reconsidered = start.reconsidered(so_far)
-    wary, startling = start.mixture.wide[..., 0].copy(), np.vectorize(kernels.startling, [bool])
+    revised = start.revised(so_far)
+    wary, startling = (
+        start.mixture.components_differ[..., 0].copy(),
+        np.vectorize(kernels.startling, [bool]),
+    )
     for t in range(1, so_far.lead[-1]):
         if not kernels.is_power_of_two(t):
             continue
@@ -136,20 +136,22 @@ def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
             gram=so_far.gram[..., t, :, :],
             moment=so_far.moment[..., t, :],
             count=so_far.count[..., t],
-            energy=so_far.energy[..., t],
+            sum_of_squares=so_far.sum_of_squares[..., t],
         )
         surprise = RidgeEstimate(seen, now).surprise
-        wary |= startling(surprise, scale[..., t], start.noise_rounds[..., t], seen.count)
+        wary |= startling(
+            surprise, scale[..., t], start.noise_degrees_of_freedom[..., t], seen.count
+        )
         for kept, fresh in (
-            (bias, reconsidered.bias),
-            (regularization, reconsidered.regularization),
-            (scale, reconsidered.noise_scale),
+            (bias, revised.bias),
+            (regularization, revised.regularization),
+            (scale, revised.noise_scale),
         ):
             kept[wary, t:] = fresh[wary, t][:, None]
     return replace(start, bias=bias, regularization=regularization, noise_scale=scale)
 
 
-def ever(outside: ArrayLike) -> NDArray[np.bool_]:
+def ever(outside: ArrayLike) -> Booleans:
     """Whether it happened up to each round: a running "or" over the last axis."""
     return np.asarray(np.logical_or.accumulate(np.asarray(outside, dtype=np.bool_), axis=-1))
 

@@ -1,0 +1,148 @@
+"""RidgeEstimate: a task's statistics read through a prior.
+
+Every array may carry leading axes `…`; what lies along them is independent.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks, kernels
+from headstart.arrays import Booleans, Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.prior import Prior
+from headstart.core.radii import confidence_radius
+from headstart.core.statistics import TaskStatistics
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeEstimate:
+    """Statistics read through a prior: ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, and its uncertainty."""
+
+    statistics: TaskStatistics
+    prior: Prior
+
+    def __post_init__(self) -> None:
+        moment, bias = self.statistics.moment, self.prior.bias
+        checks.shape("the prior's bias", bias, moment.shape, "that of the moment")
+
+    @cached_property
+    def precision(self) -> Floats:
+        """V + Λ, of shape (…, d, d)."""
+        if self.prior.isotropic:
+            ridge = self.prior.regularization[..., None, None] * np.eye(self.prior.dimension)
+            return np.asarray(self.statistics.gram + ridge)
+        return self.statistics.gram + self.prior.regularization
+
+    @cached_property
+    def _factorised(self) -> tuple[Floats, Floats]:
+        lead, dimension = self.prior.lead, self.prior.dimension
+        inverse = np.empty((*lead, dimension, dimension))
+        total = np.empty(lead)
+        nothing = np.zeros((1, 1))
+        for i in np.ndindex(lead):
+            total[i] = kernels.factorise(inverse[i], self.precision[i], nothing)
+        return inverse, total - self.prior.log_determinant
+
+    @property
+    def inverse(self) -> Floats:
+        """(V + Λ)⁻¹, of shape (…, d, d)."""
+        return self._factorised[0]
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V), of shape (…): how much the data has told, in nats times two."""
+        return self._factorised[1]
+
+    @cached_property
+    def parameter(self) -> Floats:
+        """ŵ, of shape (…, d)."""
+        target = self.statistics.moment + self.prior.prior_moment(self.prior.bias)
+        return np.asarray(np.linalg.solve(self.precision, target[..., None])[..., 0])
+
+    @cached_property
+    def surprise(self) -> Floats:
+        """Σ (yₜ − xₜᵀŵₜ)²/(1 + ‖xₜ‖²), each prediction made before its reward, of shape (…).
+
+        It equals min over w of Σ(y − xᵀw)² + ‖w − h‖² in Λ's norm: s² times the chi-square of all
+        rewards under the prior.
+        """
+        w, data = self.parameter, self.statistics
+        fitted = (data.gram @ w[..., None])[..., 0]
+        residual = data.sum_of_squares + (w * (fitted - 2.0 * data.moment)).sum(-1)
+        return np.asarray(np.maximum(residual, 0.0) + self.prior.distance(w) ** 2)
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The scale of the noise, prior and data together, of shape (…)."""
+        return self.prior.noise_after(self.surprise, self.statistics.count)
+
+    def predict(self, arms: ArrayLike) -> Floats:
+        """xᵀŵ for arms (…, K, d), of shape (…, K)."""
+        return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
+
+    def widths(self, arms: ArrayLike) -> Floats:
+        """‖x‖ in the norm of (V + Λ)⁻¹ for arms (…, K, d), of shape (…, K)."""
+        features = self._arms(arms)
+        squares = ((features @ self.inverse) * features).sum(-1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def read(self, arms: ArrayLike) -> ArmEstimates:
+        """All that a policy needs in order to choose among arms (…, K, d)."""
+        features = self._arms(arms)
+        return ArmEstimates(
+            projections=features @ self.inverse,
+            predictions=self.predict(features),
+            widths=self.widths(features),
+            log_determinant=self.log_determinant,
+            bias=self.prior.bias,
+            largest_eigenvalue=self.prior.largest_eigenvalue,
+            inverse=self.inverse,
+            noise_scale=self.noise_scale,
+            count=self.statistics.count,
+        )
+
+    def radius(
+        self, *, noise_scale: float, failure_probability: float, bias_error: ArrayLike
+    ) -> Floats:
+        """The radius of Theorem 1 for ‖h − w*‖ = bias_error, of shape (…)."""
+        return confidence_radius(
+            self.log_determinant,
+            noise_scale=noise_scale,
+            failure_probability=failure_probability,
+            bias_term=np.sqrt(self.prior.largest_eigenvalue)
+            * np.asarray(bias_error, dtype=np.float64),
+        )
+
+    def distance(self, parameter: ArrayLike) -> Floats:
+        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…): what a radius is held against."""
+        gap = checks.floats("parameter", parameter) - self.parameter
+        squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
+        return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
+
+    def contains(
+        self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
+    ) -> Booleans:
+        """Whether w (…, d) lies in the confidence set of Theorem 1, of shape (…).
+
+        The theorem has w* inside its own radius; it is read as an inequality on w.
+        """
+        w = checks.floats("parameter", parameter)
+        radius = confidence_radius(
+            self.log_determinant,
+            noise_scale=noise_scale,
+            failure_probability=failure_probability,
+            bias_term=self.prior.distance(w),
+        )
+        return np.asarray(self.distance(w) <= radius)
+
+    def _arms(self, arms: ArrayLike) -> Floats:
+        features = checks.floats("arms", arms)
+        n_arms = features.shape[-2] if features.ndim > 1 else 1
+        expected = (*self.prior.lead, n_arms, self.prior.dimension)
+        checks.shape("arms", features, expected, "(…, K, d)")
+        if n_arms == 0:
+            raise ValueError("arms must hold at least one arm, got none")
+        return features

@@ -1,0 +1,87 @@
+"""TaskStatistics: all that a task's data says, in sums that add.
+
+Every array may carry leading axes `…`; what lies along them is independent.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks
+from headstart.arrays import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class TaskStatistics:
+    """All that a task's data says: V = Σxxᵀ, b = Σyx, T and q = Σy². They add, in any order.
+
+    Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
+    count and sum_of_squares (…).
+    """
+
+    gram: Floats
+    moment: Floats
+    count: Floats
+    sum_of_squares: Floats
+
+    def __post_init__(self) -> None:
+        moment = checks.floats("moment", self.moment)
+        if moment.ndim == 0:
+            raise ValueError("moment must have shape (…, d), got a single number")
+        lead, dimension = moment.shape[:-1], moment.shape[-1]
+        gram = checks.floats("gram", self.gram)
+        checks.shape("gram", gram, (*lead, dimension, dimension), "(…, d, d)")
+        object.__setattr__(self, "moment", moment)
+        object.__setattr__(self, "gram", gram)
+        for name in ("count", "sum_of_squares"):
+            scalar = checks.floats(name, getattr(self, name))
+            checks.shape(name, scalar, lead, "(…)")
+            if (scalar < 0).any():
+                raise ValueError(f"{name} must be at least 0, got {scalar.min()}")
+            object.__setattr__(self, name, scalar)
+
+    @classmethod
+    def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
+        """The statistics of no data at all."""
+        size = checks.count("dimension", dimension)
+        return cls(
+            gram=np.zeros((*lead, size, size)),
+            moment=np.zeros((*lead, size)),
+            count=np.zeros(lead),
+            sum_of_squares=np.zeros(lead),
+        )
+
+    @classmethod
+    def from_data(cls, features: ArrayLike, rewards: ArrayLike) -> "TaskStatistics":
+        """The statistics of features (…, T, d) and rewards (…, T)."""
+        x, y = checks.floats("features", features), checks.floats("rewards", rewards)
+        if x.ndim < 2:
+            raise ValueError(f"features must have shape (…, T, d), got {x.shape}")
+        checks.shape("rewards", y, x.shape[:-1], "(…, T)")
+        return cls(
+            gram=x.mT @ x,
+            moment=(x.mT @ y[..., None])[..., 0],
+            count=np.full(y.shape[:-1], float(y.shape[-1])),
+            sum_of_squares=(y**2).sum(-1),
+        )
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        return int(self.moment.shape[-1])
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The leading axes."""
+        return self.moment.shape[:-1]
+
+    def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
+        # One feature would add to every one of many.
+        checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
+        return TaskStatistics(
+            gram=self.gram + other.gram,
+            moment=self.moment + other.moment,
+            count=self.count + other.count,
+            sum_of_squares=self.sum_of_squares + other.sum_of_squares,
+        )

@@ -1,0 +1,101 @@
+"""Task, the truth of simulated tasks, and Episode, what a learner made of them."""
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from headstart import checks, kernels
+from headstart.arrays import Floats, Integers
+from headstart.core.statistics import TaskStatistics
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """One task in each of R replications, drawn whole, so that all learners meet the same luck.
+
+    Shapes: arms (…, T, K, d); rewards (…, T, K), what each arm would pay; means (…, T, K), their
+    expectations; parameter (…, d), the true w, or None where there is none. In memory the rounds
+    come first, because all replications play a round together (`by_round`).
+    """
+
+    arms: Floats
+    rewards: Floats
+    means: Floats
+    parameter: Floats | None = None
+
+    def __post_init__(self) -> None:
+        arms = checks.floats("arms", self.arms, order="A")
+        if arms.ndim < 3 or 0 in arms.shape[-3:]:
+            raise ValueError(
+                "arms must have shape (…, T, K, d) with at least one round, arm and feature, "
+                f"got {arms.shape}"
+            )
+        object.__setattr__(self, "arms", _rounds_first(arms, 3))
+        for name in ("rewards", "means"):
+            array = checks.floats(name, getattr(self, name), order="A")
+            checks.shape(name, array, arms.shape[:-1], "(…, T, K)")
+            object.__setattr__(self, name, _rounds_first(array, 2))
+        if self.parameter is not None:
+            parameter = checks.floats("parameter", self.parameter)
+            expected = (*arms.shape[:-3], arms.shape[-1])
+            checks.shape("parameter", parameter, expected, "(…, d)")
+            object.__setattr__(self, "parameter", parameter)
+
+    @property
+    def lead(self) -> tuple[int, ...]:
+        """The leading axes: the replications."""
+        return self.arms.shape[:-3]
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds, T."""
+        return int(self.arms.shape[-3])
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms a round, K."""
+        return int(self.arms.shape[-2])
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        return int(self.arms.shape[-1])
+
+    def __getitem__(self, part: slice) -> "Task":
+        """Take some replications along the first leading axis, without a copy or a new check."""
+        taken = copy.copy(self)
+        for name, value in vars(self).items():
+            object.__setattr__(taken, name, None if value is None else value[part])
+        return taken
+
+    def regrets(self, choices: Integers) -> Floats:
+        """The pseudo-regret of choices (…, T): the best mean of the round less the chosen one."""
+        means = by_round(self.means, 2)
+        chosen = np.ascontiguousarray(choices.reshape(-1, self.horizon).T)
+        regret = np.empty(chosen.shape)
+        for t in range(self.horizon):
+            kernels.regrets(means[t], chosen[t], regret[t])
+        return regret.T.reshape(*self.lead, self.horizon)
+
+
+def by_round(array: Floats, own: int) -> Floats:
+    """A task's array as (T, R, own axes but the first): one contiguous block a round."""
+    lead = array.shape[: array.ndim - own]
+    moved = np.moveaxis(array, len(lead), 0)
+    return moved.reshape(moved.shape[0], -1, *array.shape[len(lead) + 1 :])
+
+
+def _rounds_first(array: Floats, own: int) -> Floats:
+    """The same array, laid out with the rounds first in memory; a copy only if it is not yet."""
+    axis = array.ndim - own
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, axis, 0)), 0, axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """What a learner did in a task and saw of it: choices (…, T), rewards (…, T), statistics."""
+
+    choices: Integers
+    rewards: Floats
+    statistics: TaskStatistics

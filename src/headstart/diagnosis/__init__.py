@@ -1,0 +1,1 @@
+"""Whether a warm start pays in a study, and why."""

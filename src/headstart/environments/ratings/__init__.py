@@ -1,0 +1,1 @@
+"""Environments from tables of ratings."""

@@ -1,0 +1,82 @@
+"""DecisionSets: the arms of a round, one item that the user likes among others it does not."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.datasets.table import RatingTable
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DecisionSets:
+    """One item rated at least `liked` and K − 1 different ones rated at most `disliked`.
+
+    With `unrated_disliked` the latter include the items that the user never rated.
+    """
+
+    table: RatingTable
+    n_arms: int
+    liked: float
+    disliked: float
+    unrated_disliked: bool
+
+    @cached_property
+    def _liked(self) -> list[Integers]:
+        return self._by_user(self.table.ratings >= self.liked)
+
+    @cached_property
+    def _listed(self) -> list[Integers]:
+        """The items that are disliked; with `unrated_disliked`, those that are not."""
+        disliked = self.table.ratings <= self.disliked
+        return self._by_user(~disliked if self.unrated_disliked else disliked)
+
+    def _by_user(self, keep: Booleans) -> list[Integers]:
+        users, items = self.table.users[keep], self.table.items[keep]
+        order = np.lexsort((items, users))
+        ends = np.cumsum(np.bincount(users, minlength=self.table.shape[0]))
+        return np.split(items[order], ends[:-1])
+
+    def _n_disliked(self, user: int) -> int:
+        listed = len(self._listed[user])
+        return self.table.shape[1] - listed if self.unrated_disliked else listed
+
+    @cached_property
+    def fit(self) -> Integers:
+        """The users that can be a task: with a liked item and K − 1 that are not."""
+        return np.array(
+            [
+                user
+                for user in range(self.table.shape[0])
+                if len(self._liked[user]) > 0 and self._n_disliked(user) >= self.n_arms - 1
+            ],
+            dtype=np.int64,
+        )
+
+    def draw(self, user: int, uniforms: Floats) -> Integers:
+        """The items (T, K) of a user's rounds, in random order, from uniforms (T, 2K) in [0, 1)."""
+        rounds, n_arms = len(uniforms), self.n_arms
+        chosen = np.empty((rounds, n_arms), dtype=np.int64)
+        liked = self._liked[user]
+        chosen[:, 0] = liked[(uniforms[:, 0] * len(liked)).astype(np.int64)]
+        # Floyd's way to K − 1 different places among n: at step j one of the first j + 1, or j
+        # itself where that one is taken.
+        n = self._n_disliked(user)
+        places = np.empty((rounds, n_arms - 1), dtype=np.int64)
+        for i, j in enumerate(range(n - n_arms + 1, n)):
+            place = (uniforms[:, 1 + i] * (j + 1)).astype(np.int64)
+            taken = (places[:, :i] == place[:, None]).any(1)
+            places[:, i] = np.where(taken, j, place)
+        chosen[:, 1:] = self._disliked_at(user, places)
+        return np.take_along_axis(chosen, uniforms[:, n_arms:].argsort(1), 1)
+
+    def _disliked_at(self, user: int, places: Integers) -> Integers:
+        """The disliked items of a user by their place among them."""
+        listed = self._listed[user]
+        if not self.unrated_disliked:
+            return np.asarray(listed[places])
+        # The p-th item outside a sorted list lies past every entry that is at most its own rank
+        # further than p.
+        skipped = np.searchsorted(listed - np.arange(len(listed)), places, side="right")
+        return np.asarray(places + skipped)

@@ -1,0 +1,1 @@
+"""Logs of past decisions, read in one pass into statistics per task."""

@@ -1,0 +1,202 @@
+"""The paper's experiments as studies: every choice that Section 6 leaves open is a parameter.
+
+docs/paper-experiments.md argues the defaults.
+"""
+
+import math
+from typing import Literal
+
+from headstart.paper.learners import AVG, ITL, OPT, ORACLE, RR
+from headstart.specs import Part, Setting
+from headstart.studies.study import Contestant, Study
+
+# "λ was selected over a logarithmic scale": half decades around the two values of the figures.
+GRID = tuple(10.0 ** (half / 2) for half in range(-4, 9))
+FIGURES = (1.0, 100.0)
+
+# Completed tasks at which the memory is tested, next to the paper's N = 10.
+SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
+
+Reward = Literal["winner", "linear"]
+
+# The λ of the estimators of Eq. 7 and 8: the policy's, or one of their own.
+Estimation = float | Literal["same"]
+
+
+def contestants(
+    *,
+    reward: Reward,
+    noise_scale: float,
+    horizon: int,
+    estimation_regularization: Estimation,
+    parameter_bound: Setting,
+) -> tuple[Contestant, ...]:
+    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T.
+
+    R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the radius
+    that splits ‖h − w*‖ into ‖h‖ + S; None leaves the term out.
+    """
+    policy: dict[str, Setting] = {
+        "noise_scale": 0.5 if reward == "winner" else noise_scale,
+        "failure_probability": 1 / horizon,
+    }
+    if parameter_bound is not None:
+        policy["bias_error"] = Part(kind="NormBound", settings={"parameter_bound": parameter_bound})
+    oful = Part(kind="OFUL", settings=policy)
+    swept = {"regularization": "@regularization"}
+    estimator = swept | {"estimation_regularization": estimation_regularization}
+    return (
+        Contestant(name=OPT),
+        Contestant(
+            name=ORACLE,
+            policy=oful,
+            prior=Part(kind="Fixed", settings={"bias": "@mean_parameter", **swept}),
+        ),
+        Contestant(name=AVG, policy=oful, prior=Part(kind="Average", settings=estimator)),
+        Contestant(name=RR, policy=oful, prior=Part(kind="Pooled", settings=estimator)),
+        Contestant(name=ITL, policy=oful, prior=Part(kind="Fixed", settings=swept)),
+    )
+
+
+def synthetic(
+    *,
+    name: str = "synthetic",
+    reward: Reward = "winner",
+    variance_of: Literal["task", "coordinate"] = "task",
+    estimation_regularization: Estimation = "same",
+    parameter_bound: float | None = None,
+    regularization: tuple[float, ...] = GRID,
+    training_tasks: tuple[int, ...] = (10,),
+    replications: int = 100,
+    seed: int = 0,
+) -> Study:
+    """Figures 1 and 2: 10 training tasks, 10 test tasks, d = 20, K = 5, T = 50."""
+    horizon, noise_scale = 50, 1.0
+    return Study(
+        name=name,
+        protocol="train-then-test",
+        environment=Part(
+            kind="Synthetic",
+            settings={"reward": reward, "noise_scale": noise_scale, "variance_of": variance_of},
+        ),
+        learners=contestants(
+            reward=reward,
+            noise_scale=noise_scale,
+            horizon=horizon,
+            estimation_regularization=estimation_regularization,
+            parameter_bound=parameter_bound,
+        ),
+        horizon=horizon,
+        training_tasks=training_tasks,
+        test_tasks=10,
+        regularization=regularization,
+        replications=replications,
+        seed=seed,
+    )
+
+
+def lastfm(
+    *,
+    name: str = "lastfm",
+    reward: Reward = "winner",
+    transform: Literal["raw", "log"] = "raw",
+    features: Literal["users-scaled", "items-scaled"] = "users-scaled",
+    unit_arms: bool = False,
+    estimation_regularization: Estimation = "same",
+    parameter_bound: Setting = None,
+    regularization: tuple[float, ...] = GRID,
+    replications: int = 100,
+    seed: int = 0,
+) -> Study:
+    """Figure 3: a user and its 19 nearest as tasks in a row, d = 10, K = 5, T = 5."""
+    return _ratings(
+        "LastFM",
+        {"transform": transform, "features": features, "unit_arms": unit_arms},
+        name=name,
+        reward=reward,
+        noise_scale=1.0,
+        estimation_regularization=estimation_regularization,
+        parameter_bound=parameter_bound,
+        regularization=regularization,
+        replications=replications,
+        shard=50,
+        seed=seed,
+    )
+
+
+def movielens(
+    *,
+    name: str = "movielens",
+    reward: Reward = "winner",
+    features: Literal["users-scaled", "items-scaled"] = "users-scaled",
+    unit_arms: bool = False,
+    unrated_disliked: bool = False,
+    least_silhouette: float = 0.15,
+    n_clusterings: int = 10,
+    estimation_regularization: Estimation = "same",
+    parameter_bound: Setting = None,
+    regularization: tuple[float, ...] = GRID,
+    replications: int = 120,
+    seed: int = 0,
+) -> Study:
+    """Figure 4: 20 users of a cluster as tasks in a row, d = 10, K = 5, T = 5, variance 0.1."""
+    settings: dict[str, Setting] = {
+        "features": features,
+        "unit_arms": unit_arms,
+        "unrated_disliked": unrated_disliked,
+        "grouping": Part(
+            kind="Clusters",
+            settings={"least_silhouette": least_silhouette, "n_clusterings": n_clusterings},
+        ),
+    }
+    return _ratings(
+        "MovieLens",
+        settings,
+        name=name,
+        reward=reward,
+        noise_scale=math.sqrt(0.1),
+        estimation_regularization=estimation_regularization,
+        parameter_bound=parameter_bound,
+        regularization=regularization,
+        replications=replications,
+        # A shard takes the clusters in turn from the first: four full turns of the 15 that pass.
+        shard=60,
+        seed=seed,
+    )
+
+
+def _ratings(
+    kind: str,
+    settings: dict[str, Setting],
+    *,
+    name: str,
+    reward: Reward,
+    noise_scale: float,
+    estimation_regularization: Estimation,
+    parameter_bound: Setting,
+    regularization: tuple[float, ...],
+    replications: int,
+    shard: int,
+    seed: int,
+) -> Study:
+    horizon = 5
+    return Study(
+        name=name,
+        protocol="sequence",
+        environment=Part(
+            kind=kind, settings={"reward": reward, "noise_scale": noise_scale, **settings}
+        ),
+        learners=contestants(
+            reward=reward,
+            noise_scale=noise_scale,
+            horizon=horizon,
+            estimation_regularization=estimation_regularization,
+            parameter_bound=parameter_bound,
+        ),
+        horizon=horizon,
+        tasks=20,
+        regularization=regularization,
+        replications=replications,
+        shard=shard,
+        seed=seed,
+    )

@@ -1,0 +1,1 @@
+"""Figures and documents: one style for all of them."""

@@ -1,0 +1,11 @@
+"""Which noise scale a policy goes by."""
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.interfaces import EstimateSummary
+
+
+def noise_scale(summary: EstimateSummary, given: float | None) -> Floats:
+    """The policy's own scale if it was given one, else the prior's."""
+    return summary.noise_scale if given is None else np.asarray(given, dtype=np.float64)

@@ -1,0 +1,53 @@
+"""BayesUCB: the upper end of a posterior interval."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.arm_estimates import ArmEstimates
+from headstart.interfaces import EstimateSummary
+from headstart.policies._noise import noise_scale
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesUCB:
+    """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean.
+
+    With z = "growing" it is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB
+    (Kaufmann et al., 2012): it grows without bound unless the task forgets, so that no arm is
+    excluded for good. Where rewards are as the model says that costs a little; where they are 0/1
+    and arms hardly vary, any fixed z can stay with a wrong arm (docs/hierarchical.md).
+
+    s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
+    guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
+    """
+
+    z: float | Literal["growing"] = 1.0
+    noise_scale: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.z != "growing":
+            if isinstance(self.z, str):
+                raise ValueError(f'z must be a number or "growing", got {self.z!r}')
+            checks.nonnegative("z", self.z)
+        if self.noise_scale is not None:
+            checks.nonnegative("noise_scale", self.noise_scale)
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """None: the index is deterministic."""
+        return 0
+
+    def radius(self, summary: EstimateSummary) -> Floats:
+        """z·s, of shape (…)."""
+        z = -ndtri(1.0 / (summary.count + 2.0)) if self.z == "growing" else self.z
+        return np.asarray(z * noise_scale(summary, self.noise_scale))
+
+    def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+        """The upper ends, (…, K)."""
+        bounds = np.asarray(self.radius(estimates)[..., None] * estimates.widths)
+        bounds += estimates.predictions
+        return bounds

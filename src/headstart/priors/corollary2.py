@@ -1,0 +1,72 @@
+"""Corollary2: the paper's own choice of λ."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from headstart import checks
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Memory, RunningBias
+from headstart.priors.average import Average
+from headstart.priors.pooled import Pooled
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Corollary2:
+    """λ = 1/(T·Var_h) (Corollary 2), with Var_h = E‖w − h‖² estimated from completed tasks.
+
+    The estimate is the mean of ‖ŵ_j − h‖² over the tasks' ridge estimates, T their mean number of
+    rounds, and h whatever `bias` finds. Until two tasks are there, λ is that of `bias`. Kept for
+    comparison: it contradicts the λ ≥ 1 of Lemma 1 unless Var_h ≤ 1/T, and is far from the Bayes
+    value s²d/Var_h, since it does not know the noise.
+    """
+
+    bias: Average | Pooled = field(default_factory=Average)
+    estimation_regularization: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive("estimation_regularization", self.estimation_regularization)
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The memory of `bias`, and Σŵ_j, Σ‖ŵ_j‖², ΣT_j and N."""
+        own = {
+            "estimates": np.zeros((*lead, dimension)),
+            "squares": np.zeros(lead),
+            "rounds": np.zeros(lead),
+            "tasks": np.zeros(lead),
+        }
+        return own | dict(self.bias.empty(dimension, lead))
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Add the task's ridge estimate and its square; a task without rewards has none."""
+        ridge = self.estimation_regularization
+        blank = Prior.zero(task.dimension, regularization=ridge, lead=task.lead)
+        estimate = RidgeEstimate(task, blank).parameter
+        own = {
+            "estimates": memory["estimates"] + estimate,
+            "squares": memory["squares"] + (estimate**2).sum(-1),
+            "rounds": memory["rounds"] + task.count,
+            "tasks": memory["tasks"] + (task.count > 0),
+        }
+        return own | dict(self.bias.absorb(self._inner(memory), task))
+
+    def prior(self, memory: Memory) -> Prior:
+        """The bias, held with the λ of the paper's Corollary 2."""
+        inner = self.bias.prior(self._inner(memory))
+        h, n = inner.bias, memory["tasks"]
+        total = memory["squares"] - 2.0 * (h * memory["estimates"]).sum(-1) + n * (h**2).sum(-1)
+        # T·Var = (ΣT_j/N)(total/N)
+        product = memory["rounds"] * total / np.maximum(n, 1.0) ** 2
+        enough = (n >= 2) & (product > 0.0)
+        ridge = np.where(enough, 1.0 / np.where(enough, product, 1.0), inner.largest_eigenvalue)
+        return Prior(h, ridge)
+
+    def running_bias(self, memory: Memory) -> RunningBias | None:
+        """The bias within the task."""
+        return self.bias.running_bias(self._inner(memory))
+
+    def _inner(self, memory: Memory) -> Memory:
+        own = ("estimates", "squares", "rounds", "tasks")
+        return {name: array for name, array in memory.items() if name not in own}

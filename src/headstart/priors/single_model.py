@@ -1,0 +1,46 @@
+"""SingleModel: no tasks, one regression that goes on for ever (pooled LinUCB)."""
+
+from dataclasses import dataclass
+
+from headstart import checks
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Memory
+from headstart.priors.pooled import Pooled
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleModel:
+    """Start a task where the last one ended: h = (ΣV_j + λI)⁻¹Σb_j and Λ = ΣV_j + λI.
+
+    What somebody does who does not know that there are tasks. Right if all of them share one
+    parameter, and ever surer of itself if they do not.
+    """
+
+    regularization: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.positive("regularization", self.regularization)
+
+    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
+        """The sum of the tasks' statistics."""
+        return self._pool().empty(dimension, lead)
+
+    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+        """Add the task's statistics."""
+        return self._pool().absorb(memory, task)
+
+    def prior(self, memory: Memory) -> Prior:
+        """The estimate from all rewards so far, as sure as they make it."""
+        pooled = TaskStatistics(**memory)
+        blank = Prior.zero(pooled.dimension, regularization=self.regularization, lead=pooled.lead)
+        estimate = RidgeEstimate(pooled, blank)
+        return Prior(estimate.parameter, (estimate.precision + estimate.precision.mT) / 2.0)
+
+    def running_bias(self, memory: Memory) -> None:
+        """It stands still: the estimate itself moves."""
+        return
+
+    def _pool(self) -> Pooled:
+        return Pooled(estimation_regularization=self.regularization)

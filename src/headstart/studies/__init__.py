@@ -1,0 +1,1 @@
+"""Experiments as data: what to play, how it is cut and run, and the results on disk."""

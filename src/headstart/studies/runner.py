@@ -1,0 +1,177 @@
+"""The runner: plays the shards of studies here, in processes or on a cluster, and resumes."""
+
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import xarray as xr
+
+from headstart.simulation import cores
+from headstart.studies.results import Store
+from headstart.studies.shards import play_shard
+from headstart.studies.study import Study
+
+# Told how many of how many rounds are played.
+Progress = Callable[[int, int], None]
+
+# A shard of a study: its store, the study, the shard's number.
+_Job = tuple[Store, Study, int]
+
+
+def run(
+    study: Study,
+    folder: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Run one study in a folder, or go on with it; return its results."""
+    every = run_all({folder: study}, workers=workers, scheduler=scheduler, progress=progress)
+    return every[folder]
+
+
+def run_all(
+    studies: dict[Path, Study],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> dict[Path, xr.Dataset]:
+    """Run studies, each in its folder. What a folder already holds is not played again.
+
+    `workers` processes (default: one a core) share the shards; `scheduler` is the address of a
+    Dask cluster to use instead. The results are the same bits in every case. Each finished shard
+    is written at once, so an interrupted run loses only what was under way.
+    """
+    started = time.perf_counter()
+    stores = {folder: Store(folder) for folder in studies}
+    for folder, study in studies.items():
+        stores[folder].open(study)
+    pending = {f: s for f, s in studies.items() if not stores[f].results.exists()}
+    jobs: list[_Job] = [
+        (stores[folder], study, number)
+        for folder, study in pending.items()
+        for number in range(study.n_shards)
+        if not stores[folder].shard(number).exists()
+    ]
+    # The longest first, so that no core is left with a long one at the end.
+    jobs.sort(key=lambda job: -_rounds(job))
+    done, total = 0, sum(map(_rounds, jobs))
+    n = min(cores() if workers is None else workers, len(jobs))
+    with _interrupts() as interrupted, _executor(n, scheduler) as executor:
+        for job, played in _outcomes(jobs, executor):
+            job[0].save_shard(job[2], played)
+            done += _rounds(job)
+            if progress is not None:
+                progress(done, total)
+            if all(job[0].shard(number).exists() for number in range(job[1].n_shards)):
+                job[0].finish(job[1], time.perf_counter() - started)
+            if interrupted():
+                raise KeyboardInterrupt
+    for folder, study in pending.items():
+        if not stores[folder].results.exists():  # interrupted after the last shard
+            stores[folder].finish(study, time.perf_counter() - started)
+    return {folder: store.load() for folder, store in stores.items()}
+
+
+def _outcomes(jobs: Sequence[_Job], executor: Executor | None) -> Iterator[tuple[_Job, xr.Dataset]]:
+    if executor is None:
+        for job in jobs:
+            yield job, play_shard(job[1], job[2])
+        return
+    futures = {executor.submit(play_shard, job[1], job[2]): job for job in jobs}
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+@contextmanager
+def _executor(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
+    if scheduler is not None and workers > 0:
+        with _cluster(scheduler) as executor:
+            yield executor
+    elif workers > 1:
+        with _processes(workers) as executor:
+            yield executor
+    else:
+        yield None
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, context, initializer=_ignore_interrupts)
+    try:
+        yield executor
+    except BaseException:
+        executor.shutdown(wait=False, cancel_futures=True)
+        for child in set(multiprocessing.active_children()) - before:
+            child.terminate()
+        raise
+    executor.shutdown()
+
+
+@contextmanager
+def _cluster(address: str) -> Iterator[Executor]:
+    try:
+        from distributed import Client  # noqa: PLC0415  (an optional extra)
+    except ImportError as error:
+        raise ValueError(
+            "a scheduler needs Dask, which is not installed: pip install 'headstart[dask]'"
+        ) from error
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
+    with client:
+        yield client.get_executor(pure=False)
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C came, even where Python dropped it: it cannot raise inside a weak reference.
+
+    Only the main thread receives signals; elsewhere the answer is no.
+    """
+    hits: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        hits.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(hits)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _rounds(job: _Job) -> int:
+    """How much work a shard is, in rounds."""
+    _, study, number = job
+    size = min(study.shard, study.replications - number * study.shard)
+    players = sum(len(study.regularization) if c.swept else 1 for c in study.learners)
+    tasks = study.tasks
+    if study.protocol == "train-then-test":
+        tasks = max(study.training_tasks) + study.test_tasks * len(study.training_tasks)
+    return size * players * tasks * study.horizon

@@ -1,0 +1,68 @@
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.studies.tiny import SEQUENCE, TESTED
+
+from headstart.diagnosis import page as diagnosis_page
+from headstart.diagnosis import recording
+from headstart.diagnosis.diagnosis import Diagnosis
+from headstart.diagnosis.replay import replay
+from headstart.studies import runner
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    return runner.run(SEQUENCE, tmp_path_factory.mktemp("study") / "tiny", workers=1)
+
+
+def test_a_study_is_replayed_number_for_number(results: xr.Dataset) -> None:
+    replayed = replay(results, regularization=2.0)
+    assert recording.is_recording(replayed)
+    assert list(replayed["learner"]) == ["Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
+    then = results["regret"].sel(regularization=2.0, learner=replayed["learner"])
+    np.testing.assert_array_equal(replayed["regret"], then.transpose(*replayed["regret"].dims))
+    np.testing.assert_array_equal(replayed["largest_eigenvalue"], 2.0)
+
+
+def test_the_regularization_is_that_of_least_regret_unless_given(results: xr.Dataset) -> None:
+    means = {
+        value: float(results["regret"].sel(regularization=value).sum(["task", "round"]).mean())
+        for value in (0.5, 2.0)
+    }
+    best = min(means, key=lambda value: means[value])
+    assert set(np.unique(replay(results)["largest_eigenvalue"])) == {best}
+    with pytest.raises(ValueError, match=re.escape("must be one of (0.5, 2.0), got 3.0")):
+        replay(results, regularization=3.0)
+
+
+def test_tests_from_a_memory_are_replayed_as_their_training(tmp_path: Path) -> None:
+    results = runner.run(TESTED, tmp_path / "tested", workers=1)
+    replayed = replay(results)
+    assert replayed.sizes["task"] == 2
+    page = diagnosis_page.write(Diagnosis(replayed), tmp_path / "page")
+    assert "tested at λ" in page.read_text(encoding="utf-8")
+
+
+def test_results_of_other_code_are_noticed(results: xr.Dataset) -> None:
+    changed = results.copy(deep=True)
+    changed["regret"].loc[{"learner": "ITL"}] = 5.0 + changed["regret"].sel(learner="ITL")
+    with pytest.raises(ValueError, match=r"ITL had a regret of .* made by other code"):
+        replay(changed, regularization=2.0)
+
+
+def test_results_without_a_study_are_refused(results: xr.Dataset) -> None:
+    bare = results.copy()
+    bare.attrs = {}
+    with pytest.raises(ValueError, match="must carry the study that made them"):
+        replay(bare)
+
+
+def test_a_study_of_one_regularization_has_no_sweep(tmp_path: Path) -> None:
+    one = replace(SEQUENCE, regularization=(1.0,), replications=2)
+    replayed = replay(runner.run(one, tmp_path / "one", workers=1))
+    assert "swept" not in replayed
+    assert Diagnosis(replayed).regularizations()["s²d/Var, Bayes'"][1] is None

@@ -1,0 +1,75 @@
+"""LastFM and MovieLens as published, with the shapes that the paper reports."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from tests.rated import real
+
+from headstart.environments import Clusters, DataMissing, LastFM, MovieLens
+
+
+def test_lastfm_has_the_papers_shape() -> None:
+    environment = real(LastFM)
+    assert environment.kept.shape == (741, 538)
+    assert len(environment.kept) == 27_429
+    # Play counts: next to nobody has four artists played at most three times, unless never counts.
+    assert len(environment.ratings.decisions.fit) == 741
+    rated = LastFM(unrated_disliked=False).ratings.decisions.fit
+    assert len(rated) < 20
+
+
+def test_movielens_has_the_papers_shape() -> None:
+    environment = real(MovieLens)
+    assert environment.kept.shape == (847, 618)
+    assert len(environment.kept) == 246_389
+    # Everybody rated enough films both ways: nobody is lost to the decision sets.
+    assert len(environment.ratings.decisions.fit) == 847
+
+
+def test_lastfm_plays_twenty_neighbours() -> None:
+    prepared = real(LastFM).prepare(50, np.random.default_rng(0))
+    assert prepared.n_tasks == 20
+    assert prepared.mean_parameter.shape == (50, 10)
+    task = prepared.sample(5, 50, np.random.default_rng(1))
+    assert task.arms.shape == (50, 5, 5, 10)
+    assert ((task.means >= 0) & (task.means <= 1)).all()
+
+
+def test_no_clustering_of_movielens_reaches_the_papers_silhouette_but_clusters_do() -> None:
+    environment = real(MovieLens)
+    users = environment.ratings.embedding.users
+    grouping = environment.grouping
+    assert isinstance(grouping, Clusters)
+    for labels, silhouettes in grouping.clusterings(users):
+        sizes = np.bincount(labels, minlength=20)
+        assert (sizes * silhouettes).sum() / sizes.sum() < 0.15
+    # One or two of twenty pass in each of ten clusterings (15 here); not a single one exactly,
+    # since labels may differ by rounding on another machine.
+    assert 5 <= environment.clusters <= 30
+
+
+def test_movielens_plays_its_clusters_in_turn() -> None:
+    environment = real(MovieLens)
+    prepared = environment.prepare(environment.clusters + 1, np.random.default_rng(0))
+    assert prepared.n_tasks >= 20
+    assert set(prepared.pools[0]) == set(prepared.pools[-1])
+    assert set(prepared.pools[0]) != set(prepared.pools[1])
+
+
+def test_missing_data_can_be_caught(tmp_path: object) -> None:
+    for kind in (LastFM, MovieLens):
+        with pytest.raises(DataMissing, match="headstart data fetch"):
+            kind(data=str(tmp_path))
+    assert issubclass(DataMissing, FileNotFoundError)
+
+
+def test_importing_environments_stays_light() -> None:
+    code = (
+        "import sys, headstart.environments;"
+        "heavy = {'pandas', 'sklearn', 'pooch', 'scipy.sparse'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

@@ -1,0 +1,129 @@
+"""Ratings as an environment: streams of users, their arms, their rewards."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.rated import as_table, random_table
+
+import headstart as hs
+from headstart.environments import Clusters, Nearest, Ratings
+
+TABLE = random_table(users=30, items=25, seed=1)
+
+
+def _environment(**settings: Any) -> Ratings:
+    return Ratings(**{"table": TABLE, "dimension": 4, "n_arms": 4, **settings})
+
+
+@given(st.integers(0, 1000), st.sampled_from(["winner", "linear"]), st.booleans())
+def test_a_task_is_a_user_and_its_arms_are_items(seed: int, reward: str, unit: bool) -> None:
+    environment = _environment(reward=reward, unit_arms=unit)
+    prepared = environment.prepare(3, np.random.default_rng(seed))
+    task = prepared.sample(6, 3, np.random.default_rng(seed + 1))
+    users, items = environment.embedding.users, environment.embedding.items
+    matrix = environment.kept.matrix().toarray()
+    assert task.parameter is not None
+    for r in range(3):
+        user = prepared.pools[r][0]
+        np.testing.assert_array_equal(task.parameter[r], users[user])
+        for t in range(6):
+            which = [int(np.flatnonzero((items == arm).all(1))[0]) for arm in task.arms[r, t]]
+            ratings = matrix[user, which]
+            assert sorted(ratings >= 4) == [False, False, False, True]
+            assert (ratings[ratings < 4] <= 3).all()
+    if reward == "winner":
+        assert ((task.means >= 0) & (task.means <= 1)).all()
+        np.testing.assert_allclose(task.means.sum(-1), 1.0, atol=1e-6)
+        np.testing.assert_array_equal(task.rewards.sum(-1), 1.0)
+    else:
+        np.testing.assert_allclose(
+            task.means, (task.arms @ task.parameter[:, None, :, None])[..., 0]
+        )
+
+
+def test_a_stream_meets_every_user_once_and_then_ends() -> None:
+    environment = _environment(grouping=Nearest(n_users=7))
+    prepared = environment.prepare(5, np.random.default_rng(0))
+    met = []
+    for j in range(prepared.n_tasks):
+        parameter = prepared.sample(2, 5, np.random.default_rng(j)).parameter
+        assert parameter is not None
+        met.append(parameter)
+    walked = np.stack(met, axis=1)
+    assert walked.shape == (5, 7, 4)
+    for r in range(5):
+        assert len(np.unique(walked[r], axis=0)) == 7
+    # The mean of what was met is what the Oracle knows.
+    np.testing.assert_allclose(walked.mean(1), prepared.mean_parameter)
+    with pytest.raises(ValueError, match=r"tasks must be at most 7, .* got a call for task 8"):
+        prepared.sample(2, 5, np.random.default_rng(0))
+    # From the first user again, with the same luck: the same task.
+    again = prepared.rewind().sample(2, 5, np.random.default_rng(0)).parameter
+    np.testing.assert_array_equal(again, met[0])
+
+
+def test_a_refused_call_does_not_move_the_stream() -> None:
+    prepared = _environment().prepare(2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="replications must be 2, as drawn"):
+        prepared.sample(3, 4, np.random.default_rng(1))
+    with pytest.raises(ValueError, match="horizon must be"):
+        prepared.sample(0, 2, np.random.default_rng(1))
+    first = prepared.sample(3, 2, np.random.default_rng(1)).parameter
+    np.testing.assert_array_equal(first, TABLE_USERS[[pool[0] for pool in prepared.pools]])
+
+
+TABLE_USERS = _environment().embedding.users
+
+
+def test_simulate_walks_through_the_pools() -> None:
+    learners = [hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero())]
+    environment = _environment(grouping=Nearest(n_users=6))
+    run = partial(hs.simulate, environment, learners, horizon=3, replications=4, seed=1)
+    one, two = run(n_tasks=6), run(n_tasks=6)
+    np.testing.assert_array_equal(one["reward"].to_numpy(), two["reward"].to_numpy())
+    with pytest.raises(ValueError, match="tasks must be at most 6"):
+        run(n_tasks=7)
+
+
+def test_users_without_arms_are_no_tasks() -> None:
+    # User 0 likes nothing, user 1 dislikes nothing; the others are fit.
+    rows = [(0, i, 1) for i in range(6)] + [(1, i, 5) for i in range(6)]
+    rows += [(u, i, 5 if i < 2 else 1) for u in range(2, 6) for i in range(6)]
+    environment = Ratings(table=as_table(rows), dimension=2, n_arms=3)
+    assert list(environment.decisions.fit) == [2, 3, 4, 5]
+    prepared = environment.prepare(2, np.random.default_rng(0))
+    assert prepared.n_tasks == 4
+    hopeless = Ratings(table=as_table(rows[:12]), dimension=1, n_arms=3)
+    with pytest.raises(ValueError, match=r"must have users with an item rated at least 4.0 and 2"):
+        hopeless.prepare(1, np.random.default_rng(0))
+
+
+def test_clusters_are_counted_only_where_there_are_some() -> None:
+    grouping = Clusters(n_clusters=2, least_users=2, least_silhouette=-1.0, n_clusterings=1)
+    assert _environment(grouping=grouping).clusters == 2
+    with pytest.raises(ValueError, match="grouping must be Clusters"):
+        _ = _environment().clusters
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"liked": 3.0}, "disliked must be below liked=3.0, got 3.0"),
+        ({"n_arms": 1}, "n_arms must be an integer of at least 2, got 1"),
+        ({"dimension": 0}, "dimension must be an integer of at least 1"),
+        ({"features": "both"}, "features must be one of items-scaled, users-scaled, got 'both'"),
+        ({"transform": "root"}, "transform must be one of log, raw, got 'root'"),
+        ({"reward": "loss"}, "reward must be one of linear, winner"),
+        ({"shift": "task"}, "shift must be one of none, round"),
+        ({"noise_scale": -1.0}, "noise_scale must be"),
+        ({"min_user_ratings": -1}, "min_user_ratings must be"),
+        ({"min_item_ratings": 0.5}, "min_item_ratings must be"),
+    ],
+)
+def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _environment(**settings)

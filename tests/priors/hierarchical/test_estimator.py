@@ -1,0 +1,214 @@
+"""The prior that tunes itself: what it recovers, and what must not matter to it."""
+
+import numpy as np
+import pytest
+from tests.priors.hierarchical.dense import draw, statistics
+
+import headstart as hs
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Memory
+from headstart.priors import Hierarchical
+from headstart.priors.hierarchical.covariance import WINDOW
+from headstart.simulation.learner import begin, draw_uniforms, learn, play
+
+BOTH = [Hierarchical(), Hierarchical(covariance="full")]
+either = pytest.mark.parametrize("estimator", BOTH, ids=["isotropic", "full"])
+
+
+def _learn(
+    estimator: Hierarchical, tasks: list[TaskStatistics], lead: tuple[int, ...] = ()
+) -> Memory:
+    memory = estimator.empty(tasks[0].dimension, lead)
+    for task in tasks:
+        memory = estimator.absorb(memory, task)
+    return memory
+
+
+def _batch(
+    seed: int, *, lead: tuple[int, ...], n_tasks: int, horizon: int, dimension: int, spread: Floats
+) -> list[TaskStatistics]:
+    """Tasks N(1, diag spread²) on random designs, with noise 0.5."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_tasks):
+        x = rng.standard_normal((*lead, horizon, dimension))
+        w = 1.0 + spread * rng.standard_normal((*lead, dimension))
+        y = (x @ w[..., None])[..., 0] + 0.5 * rng.standard_normal((*lead, horizon))
+        found.append(TaskStatistics.from_data(x, y))
+    return found
+
+
+@pytest.mark.parametrize(("spread", "horizon"), [(0.1, 15), (0.5, 15), (2.0, 15), (0.5, 4)])
+def test_variances_are_recovered(spread: float, horizon: int) -> None:
+    # 40 tasks of 6 features: τ² has a relative standard error of √(2/240) = 9 % at best, so the
+    # median of 60 fits has one of about 2 %. The last case has fewer rounds than features; there
+    # much larger or smaller spreads are hardly told apart from noise, and not asked for.
+    tasks = _batch(
+        0, lead=(60,), n_tasks=40, horizon=horizon, dimension=6, spread=np.full(6, spread)
+    )
+    fitted = Hierarchical().components(_learn(Hierarchical(), tasks, (60,)))
+    assert np.median(fitted.noise) == pytest.approx(0.25, rel=0.15)
+    assert np.median(fitted.task) == pytest.approx(spread**2, rel=0.15)
+    # κ² is the mean square of one vector of six ones, on a grid of half a decade.
+    assert 0.3 < np.median(fitted.mean) < 3.0
+
+
+def test_bias_approaches_the_mean_task() -> None:
+    tasks = _batch(1, lead=(20,), n_tasks=200, horizon=8, dimension=4, spread=np.full(4, 0.5))
+    few = Hierarchical().prior(_learn(Hierarchical(), tasks[:5], (20,)))
+    many = Hierarchical().prior(_learn(Hierarchical(), tasks, (20,)))
+    errors = [float(((prior.bias - 1.0) ** 2).sum(-1).mean()) for prior in (few, many)]
+    # Of order d(τ² + s²/T)/N: 0.2 and 0.006.
+    assert errors[0] > 0.1
+    assert errors[1] < 0.015
+
+
+def test_full_covariance_finds_the_directions_along_which_tasks_differ() -> None:
+    spread = np.array([2.0, 0.1, 0.1, 0.1])
+    tasks = _batch(2, lead=(), n_tasks=40, horizon=10, dimension=4, spread=spread)
+    prior = Hierarchical(covariance="full").prior(_learn(Hierarchical(covariance="full"), tasks))
+    variance = np.diagonal(prior.noise_scale**2 * np.linalg.inv(prior.regularization))
+    assert 1.5 < variance[0] < 8.0
+    # Shrinkage of four tasks' weight towards τ²I, τ² about 1, leaves 4/44 of it.
+    assert variance[1:].max() < 0.3
+
+
+@either
+def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
+    # From the first round on, with nothing known about the scale. 1024 only moves exponents.
+    environment = hs.environments.Synthetic(dimension=6, n_arms=4, reward="linear")
+    world = environment.prepare(5, np.random.default_rng(0))
+    learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
+    tasks = [world.sample(12, 5, np.random.default_rng((1, j))) for j in range(8)]
+    luck = [
+        draw_uniforms(task, learner, np.random.default_rng((2, j))) for j, task in enumerate(tasks)
+    ]
+    chosen = []
+    for factor in (1.0, 1024.0, 1000.0, 1e-6):
+        memory, choices = begin(learner, 6, (5,)), []
+        for task, uniforms in zip(tasks, luck, strict=True):
+            scaled = hs.Task(arms=task.arms, rewards=factor * task.rewards, means=task.means)
+            episode = play(scaled, learner, memory, uniforms)
+            memory = learn(learner, memory, episode)
+            choices.append(episode.choices)
+        chosen.append(np.stack(choices))
+    for other in chosen[1:]:
+        np.testing.assert_array_equal(chosen[0], other)
+
+
+@either
+@pytest.mark.parametrize("factor", [2.0**-10, 2.0**10])
+def test_features_of_any_scale_give_the_same_predictions(
+    estimator: Hierarchical, factor: float
+) -> None:
+    data = draw(np.random.default_rng(3), (5, 9, 2, 7, 7, 7), 3)
+    one = estimator.prior(_learn(estimator, statistics(data)))
+    two = estimator.prior(_learn(estimator, statistics([(factor * x, y) for x, y in data])))
+    np.testing.assert_allclose(two.bias * factor, one.bias, rtol=1e-9)
+    np.testing.assert_allclose(two.regularization, factor**2 * one.regularization, rtol=1e-8)
+    np.testing.assert_allclose(two.noise_scale, one.noise_scale, rtol=1e-10)
+
+
+@either
+def test_tasks_without_rewards_are_ignored(estimator: Hierarchical) -> None:
+    tasks = statistics(draw(np.random.default_rng(4), (5, 9, 2, 7, 7, 7), 3))
+    nothing = TaskStatistics.zeros(3)
+    plain = estimator.prior(_learn(estimator, tasks))
+    mixed = estimator.prior(_learn(estimator, [nothing, *tasks[:2], nothing, *tasks[2:], nothing]))
+    np.testing.assert_allclose(mixed.bias, plain.bias, rtol=1e-6)
+    np.testing.assert_allclose(mixed.regularization, plain.regularization, rtol=1e-5)
+
+
+@either
+def test_before_any_reward_it_is_itl(estimator: Hierarchical) -> None:
+    for memory in (
+        estimator.empty(3, (2,)),
+        _learn(estimator, [TaskStatistics.zeros(3, (2,))], (2,)),
+    ):
+        prior = estimator.prior(memory)
+        np.testing.assert_array_equal(prior.bias, 0.0)
+        np.testing.assert_allclose(prior.regularization, np.tile(np.eye(3) / 2.0, (2, 1, 1)))
+        np.testing.assert_array_equal(prior.noise_degrees_of_freedom, 0.0)
+
+
+def test_rewards_of_zero_teach_nothing() -> None:
+    x = np.random.default_rng(5).standard_normal((2, 6, 3))
+    prior = Hierarchical().prior(
+        _learn(Hierarchical(), [TaskStatistics.from_data(x, np.zeros((2, 6)))], (2,))
+    )
+    np.testing.assert_array_equal(prior.bias, 0.0)
+    assert np.isfinite(prior.regularization).all()
+
+
+@either
+def test_noiseless_tasks_stay_finite(estimator: Hierarchical) -> None:
+    data = draw(np.random.default_rng(6), (6,) * 8, 3, noise=0.0, spread=0.0)
+    prior = estimator.prior(_learn(estimator, statistics(data)))
+    np.testing.assert_allclose(prior.bias, 1.0, rtol=1e-4)
+    assert np.isfinite(prior.regularization).all()
+
+
+@either
+def test_leading_axes_are_separate_worlds(estimator: Hierarchical) -> None:
+    tasks = _batch(7, lead=(2, 3), n_tasks=7, horizon=5, dimension=4, spread=np.full(4, 0.5))
+    whole = estimator.prior(_learn(estimator, tasks, (2, 3)))
+    for i in np.ndindex(2, 3):
+        alone = [
+            TaskStatistics(task.gram[i], task.moment[i], task.count[i], task.sum_of_squares[i])
+            for task in tasks
+        ]
+        part = estimator.prior(_learn(estimator, alone))
+        for name in ("bias", "regularization", "noise_scale", "noise_degrees_of_freedom"):
+            np.testing.assert_allclose(getattr(whole, name)[i], getattr(part, name), rtol=1e-9)
+
+
+def test_the_window_keeps_the_latest_tasks() -> None:
+    estimator = Hierarchical(covariance="full")
+    tasks = _batch(8, lead=(), n_tasks=WINDOW + 3, horizon=3, dimension=2, spread=np.ones(2))
+    memory = _learn(estimator, tasks)
+    expected = [*tasks[WINDOW:], *tasks[3:WINDOW]]
+    np.testing.assert_array_equal(memory["moments"], np.stack([t.moment for t in expected]))
+    assert np.isfinite(estimator.prior(memory).regularization).all()
+
+
+@pytest.mark.parametrize("offset", [0.0, 5.0])
+def test_an_intercept_takes_the_offset_away(offset: float) -> None:
+    # Features a hundred times smaller than the constant next to them.
+    rng = np.random.default_rng(9)
+    tasks = []
+    for _ in range(30):
+        x = 0.01 * rng.standard_normal((12, 3))
+        y = x @ (100.0 + 30.0 * rng.standard_normal(3)) + offset + 0.3 * rng.standard_normal(12)
+        tasks.append(TaskStatistics.from_data(np.column_stack([x, np.ones(12)]), y))
+    prior = Hierarchical(intercept=True).prior(_learn(Hierarchical(intercept=True), tasks))
+    assert prior.bias[-1] == pytest.approx(offset, abs=0.2)
+    np.testing.assert_allclose(prior.bias[:-1], 100.0, atol=30.0)
+
+
+def test_unknown_covariance_is_refused() -> None:
+    with pytest.raises(ValueError, match="covariance must be one of full, isotropic, got 'low'"):
+        Hierarchical(covariance="low")  # type: ignore[arg-type]
+
+
+def test_prior_carries_the_noise() -> None:
+    tasks = _batch(10, lead=(), n_tasks=30, horizon=20, dimension=3, spread=np.ones(3))
+    prior: Prior = Hierarchical().prior(_learn(Hierarchical(), tasks))
+    assert prior.noise_scale == pytest.approx(0.5, rel=0.1)
+    assert prior.noise_degrees_of_freedom == 600.0
+
+
+@pytest.mark.parametrize("factor", [2.0**-10, 2.0**10])
+def test_second_thoughts_do_not_depend_on_the_features_unit(factor: float) -> None:
+    estimator = Hierarchical(intercept=True)
+    for seed in range(20):
+        data = draw(np.random.default_rng((6, seed)), (6, 6), 3)
+        found = []
+        for scale in (1.0, factor):
+            units = np.array([scale, scale, 1.0])
+            tasks = [(np.column_stack([x[:, :2], np.ones(len(x))]) * units, y) for x, y in data]
+            mixture = estimator.prior(_learn(estimator, statistics(tasks))).mixture
+            assert mixture is not None
+            found.append(bool(mixture.components_differ))
+        assert found[0] == found[1]

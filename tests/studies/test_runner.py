@@ -1,0 +1,191 @@
+"""The same bits in one process, in two, on a cluster, and after an interruption."""
+
+import contextlib
+import json
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.studies.tiny import SEQUENCE, TESTED
+
+import headstart as hs
+from headstart.studies import runner, shards
+from headstart.studies.results import Store
+from headstart.studies.shards import play_shard, shard_seed
+from headstart.studies.study import Study, from_toml
+
+
+def same_bits(one: xr.Dataset, other: xr.Dataset) -> bool:
+    return one.identical(other) and all(
+        one[name].to_numpy().tobytes() == other[name].to_numpy().tobytes() for name in one.variables
+    )
+
+
+@pytest.fixture(scope="module", params=[SEQUENCE, TESTED], ids=lambda study: study.protocol)
+def study(request: pytest.FixtureRequest) -> Study:
+    found: Study = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(study: Study, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    return runner.run(study, tmp_path_factory.mktemp("alone"), workers=1)
+
+
+def test_results_are_labelled(study: Study, alone: xr.Dataset) -> None:
+    last = ("task", "round") if study is SEQUENCE else ("round",)
+    middle = ("replication",) if study is SEQUENCE else ("trained", "replication")
+    assert alone["regret"].dims == ("learner", "regularization", *middle, *last)
+    assert alone["learner"].to_numpy().tolist() == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
+    assert alone["regularization"].to_numpy().tolist() == [0.5, 2.0]
+    assert alone["replication"].to_numpy().tolist() == list(range(7))
+    assert from_toml(alone.attrs["study"]) == study
+    regret = alone["regret"]
+    assert (regret.sel(learner="OPT") == 0).all()
+    assert regret.sel(learner="ITL").sum() > 0
+
+
+def test_two_processes_and_a_dask_cluster_give_the_same_bits(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    studies = (SEQUENCE, TESTED)
+    alone = runner.run_all({tmp_path / "1" / s.name: s for s in studies}, workers=1)
+    two = runner.run_all({tmp_path / "2" / s.name: s for s in studies}, workers=2)
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    ) as cluster:
+        address = cluster.scheduler_address
+        far = runner.run_all({tmp_path / "3" / s.name: s for s in studies}, scheduler=address)
+    for one, other, third in zip(alone.values(), two.values(), far.values(), strict=True):
+        assert same_bits(one, other)
+        assert same_bits(one, third)
+
+
+def test_an_interrupted_run_goes_on_to_the_same_bits(
+    study: Study, alone: xr.Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[int] = []
+
+    def until_the_third(wanted: Study, number: int) -> xr.Dataset:
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        played.append(number)
+        return play_shard(wanted, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "play_shard", until_the_third)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(study, tmp_path, workers=1)
+    assert len(list((tmp_path / "shards").glob("*.nc"))) == 2
+    assert not (tmp_path / "results.nc").exists()
+
+    def count(wanted: Study, number: int) -> xr.Dataset:
+        played.append(number)
+        return play_shard(wanted, number)
+
+    monkeypatch.setattr(runner, "play_shard", count)
+    told: list[tuple[int, int]] = []
+    found = runner.run(study, tmp_path, workers=1, progress=lambda *at: told.append(at))
+    assert same_bits(found, alone)
+    assert sorted(played) == [0, 1, 2, 3]
+    assert told[-1][0] == told[-1][1]
+    # A finished study is read, not played.
+    assert same_bits(runner.run(study, tmp_path, workers=1), alone)
+    assert len(played) == 4
+
+
+def test_a_run_interrupted_before_joining_is_joined(
+    alone: xr.Dataset, study: Study, tmp_path: Path
+) -> None:
+    store = Store(tmp_path)
+    store.open(study)
+    for number in range(study.n_shards):
+        store.save_shard(number, play_shard(study, number))
+    assert same_bits(runner.run(study, tmp_path), alone)
+
+
+def test_a_worker_that_fails_is_heard_and_nothing_is_left_running(tmp_path: Path) -> None:
+    asked = replace(SEQUENCE.learners[1], prior=replace(SEQUENCE.learners[1].prior, settings={}))  # type: ignore[type-var]
+    late = replace(asked.prior, settings={"bias": "@no_such"})  # type: ignore[type-var]
+    broken = replace(SEQUENCE, learners=(replace(asked, prior=late),))
+    with pytest.raises(ValueError, match="asks for @no_such, which the environment Synthetic"):
+        runner.run(broken, tmp_path, workers=2)
+
+
+def test_another_studys_folder_is_refused(tmp_path: Path) -> None:
+    small = replace(SEQUENCE, replications=2)
+    runner.run(small, tmp_path, workers=1)
+    with pytest.raises(ValueError, match=r"holds another study, which differs in seed;"):
+        runner.run(replace(small, seed=8), tmp_path, workers=1)
+    (tmp_path / "code").write_text("other")
+    with pytest.raises(ValueError, match="another version of headstart's code"):
+        runner.run(small, tmp_path, workers=1)
+
+
+def test_the_manifest_says_what_made_the_results(tmp_path: Path) -> None:
+    small = replace(SEQUENCE, replications=2)
+    runner.run(small, tmp_path, workers=1)
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    assert manifest["study"]["name"] == "tiny"
+    assert manifest["seed"] == 3
+    assert manifest["versions"]["headstart"] == hs.__version__
+    assert set(manifest["versions"]) >= {"python", "numpy", "numba", "xarray"}
+    assert manifest["seconds"]["work"] > 0
+    assert manifest["commit"] is None or len(manifest["commit"]) >= 40
+    assert not (tmp_path / "shards").exists()
+
+
+def test_a_shard_is_a_simulation_with_its_own_seed() -> None:
+    played = play_shard(SEQUENCE, 1)
+    direct = hs.simulate(
+        hs.environments.Synthetic(dimension=3, n_arms=2),
+        [
+            hs.Learner(
+                "ITL @ 2.0", hs.policies.OFUL(noise_scale=0.5), hs.priors.Fixed(regularization=2.0)
+            )
+        ],
+        n_tasks=3,
+        horizon=4,
+        replications=2,
+        seed=shard_seed(3, 1),
+    )
+    mine = played["regret"].sel(learner="ITL", regularization=2.0)
+    np.testing.assert_array_equal(mine, direct["regret"].squeeze("learner"))
+    assert played["replication"].to_numpy().tolist() == [2, 3]
+
+
+def test_shards_have_different_streams() -> None:
+    seeds = {shard_seed(seed, number) for seed in range(20) for number in range(20)}
+    assert len(seeds) == 400
+
+
+def test_the_last_environment_is_kept_and_only_for_its_settings() -> None:
+    first = shards._environment(SEQUENCE)
+    assert shards._environment(TESTED) is first
+    other = replace(SEQUENCE, environment=replace(SEQUENCE.environment, settings={"dimension": 4}))
+    assert shards._environment(other) is not first
+
+
+def test_a_silent_scheduler_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'nowhere'"):
+        runner.run(SEQUENCE, tmp_path, scheduler="nowhere")
+
+
+def test_an_interrupt_that_was_dropped_still_stops_the_run(tmp_path: Path) -> None:
+    told = []
+
+    def drop(done: int, total: int) -> None:
+        told.append(done)
+        # As inside a weak reference's callback, where Python prints an exception and goes on.
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        runner.run(SEQUENCE, tmp_path, workers=1, progress=drop)
+    assert len(told) == 1
+    assert Store(tmp_path).shard(0).exists()
+    assert signal.getsignal(signal.SIGINT) is before

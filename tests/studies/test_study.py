@@ -1,0 +1,189 @@
+"""A study goes to TOML and comes back, and a mistake in it is named."""
+
+import pickle
+import string
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import tomli_w
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.studies.tiny import SEQUENCE, TESTED
+
+import headstart.environments
+import headstart.policies
+import headstart.priors
+from headstart.paper.studies import lastfm, movielens, synthetic
+from headstart.policies import OFUL, NormBound
+from headstart.specs import Part, build
+from headstart.studies.shards import play_shard
+from headstart.studies.study import Contestant, Study, from_file, from_toml
+
+words = st.text(string.ascii_letters + "λ é'-", min_size=1, max_size=12)
+counts = st.integers(1, 10**6)
+several = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=5, unique=True).map(tuple)
+
+
+@given(
+    name=words,
+    about=st.text(max_size=20),
+    counted=st.fixed_dictionaries(
+        dict.fromkeys(("horizon", "replications", "shard", "tasks"), counts)
+    ),
+    grid=several,
+    sizes=st.lists(st.integers(0, 500), min_size=1, max_size=4, unique=True).map(tuple),
+    bound=st.floats(0, 1e3),
+    tested=st.booleans(),
+)
+def test_toml_round_trip(
+    name: str,
+    about: str,
+    counted: dict[str, int],
+    grid: tuple[float, ...],
+    sizes: tuple[int, ...],
+    bound: float,
+    tested: bool,
+) -> None:
+    split = Part(kind="NormBound", settings={"parameter_bound": bound})
+    study = Study(
+        name=name,
+        about=about,
+        environment=Part(kind="Synthetic", settings={"mean": [1.0, 2.0], "dimension": 2}),
+        learners=(
+            Contestant(name="OPT"),
+            Contestant(
+                name=name + "!",
+                policy=Part(kind="OFUL", settings={"bias_error": split}),
+                prior=Part(kind="Fixed", settings={"regularization": "@regularization"}),
+            ),
+        ),
+        regularization=grid,
+        protocol="train-then-test" if tested else "sequence",
+        **(counted if not tested else {"horizon": counted["horizon"], "training_tasks": sizes}),
+    )
+    back = from_toml(study.to_toml())
+    assert back == study
+    assert back.about == study.about
+    assert back.digest == study.digest
+    assert pickle.loads(pickle.dumps(study)) == study
+
+
+@pytest.mark.parametrize("study", [synthetic(), lastfm(), movielens(), SEQUENCE, TESTED])
+def test_named_studies_round_trip(study: Study) -> None:
+    assert from_toml(study.to_toml()) == study
+
+
+def test_digest_follows_the_numbers_and_not_the_name() -> None:
+    assert replace(SEQUENCE, name="other").digest == SEQUENCE.digest
+    assert replace(SEQUENCE, seed=4).digest != SEQUENCE.digest
+    assert replace(SEQUENCE, shard=3).digest != SEQUENCE.digest
+
+
+def _broken(**changes: object) -> str:
+    table = SEQUENCE.plain() | changes
+    return tomli_w.dumps({name: value for name, value in table.items() if value is not None})
+
+
+def _learner(**parts: object) -> list[dict[str, object]]:
+    return [{"name": "A", "policy": {"class": "OFUL"}, "prior": {"class": "Fixed"}} | parts]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_broken(horizon="long"), r"horizon must be an integer of at least 1, got 'long'"),
+        (_broken(horizon=None), r"horizon is missing"),
+        (_broken(horizont=3), r"horizont = 3 is not a key of a study; it has .*horizon"),
+        (_broken(seed=-1), r"seed must be an integer of at least 0, got -1"),
+        (
+            _broken(protocol="both"),
+            r"protocol must be one of sequence, train-then-test, got 'both'",
+        ),
+        (_broken(regularization=[1.0, 0.0]), r"regularization must be a finite number above 0"),
+        (_broken(regularization=1.0), r"regularization must be a list of one or more .* got 1.0"),
+        (_broken(regularization=[]), r"regularization must be a list"),
+        (_broken(training_tasks=[1]), r"training_tasks = \[1\] is for protocol 'train-then-test'"),
+        (_broken(name="a/b"), r"name must be a word that can name a folder, got 'a/b'"),
+        (
+            _broken(environment={"class": "Nowhere"}),
+            r"environment.class must be one of .*Synthetic",
+        ),
+        (_broken(environment={"reward": "x"}), r"environment.class must be the name of a class"),
+        (_broken(environment=3), r'environment must be a table with a "class", got 3'),
+        (
+            _broken(environment={"class": "Synthetic", "arms": 5}),
+            r"environment.arms = 5 is not a setting of Synthetic; it takes .*n_arms",
+        ),
+        (_broken(learners=3), r"learners must be a list of tables, got 3"),
+        (_broken(learners=[3]), r"learners\[0\] must be a table, got 3"),
+        (_broken(learners=[]), r"learners must be one or more"),
+        (_broken(learners=[{"prior": {"class": "Fixed"}}]), r"learners\[0\].name is missing"),
+        (_broken(learners=_learner(rior=1)), r"learners\[0\].rior = 1 is not a key of a learner"),
+        (
+            _broken(learners=[{"name": "A", "policy": {"class": "OFUL"}}]),
+            r"learner 'A' must have a policy and a prior, or neither",
+        ),
+        (_broken(learners=_learner() * 2), r"learners must be one or more with different names"),
+        (
+            _broken(learners=_learner(policy={"class": "NormBound", "parameter_bound": 1.0})),
+            r"learner 'A' policy.class must be one of .*OFUL.*, got 'NormBound'",
+        ),
+        (
+            _broken(learners=_learner(policy={"class": "OFUL", "noise_scale": -1})),
+            r"learner 'A' policy: noise_scale must be .* got -1",
+        ),
+        (
+            _broken(learners=_learner(prior={"class": "no_such:Thing"})),
+            r"learner 'A' prior.class 'no_such:Thing' cannot be imported",
+        ),
+        ("name = ", "Invalid value"),
+    ],
+)
+def test_a_mistake_names_the_key_the_value_and_what_was_expected(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_toml(text)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere\.toml"):
+        from_file(tmp_path / "nowhere.toml")
+
+
+def test_every_public_policy_and_prior_can_be_named() -> None:
+    for room, duty in ((headstart.policies, "scores"), (headstart.priors, "absorb")):
+        for name in room.__all__:
+            if hasattr(getattr(room, name), duty):
+                kind = "policy" if duty == "scores" else "prior"
+                learner = _learner(**{kind: {"class": name}})
+                assert from_toml(_broken(learners=learner)).learners[0].name == "A"
+
+
+def test_a_part_may_hold_another_and_words_for_later() -> None:
+    split = Part(kind="NormBound", settings={"parameter_bound": "@bound"})
+    part = Part(kind="OFUL", settings={"bias_error": split})
+    assert part.names() == {"bound"}
+    made = build(part, "policies", where="policy", known={"bound": 3.0}.__getitem__)
+    assert made == OFUL(bias_error=NormBound(parameter_bound=3.0))
+    with pytest.raises(ValueError, match=r"bias_error\.parameter_bound must be a plain value"):
+        build(part, "policies", where="policy")
+
+
+def test_a_class_of_ones_own_is_named_by_its_module() -> None:
+    part = Part(kind="headstart.policies.oful:OFUL", settings={"scale": 2.0})
+    assert build(part, "policies", where="policy") == OFUL(scale=2.0)
+
+
+def test_ones_own_ratings_are_an_environment(tmp_path: Path) -> None:
+    rows = [f"{u},{i},{1 + (u * i) % 5}" for u in range(8) for i in range(1, 13)]
+    file = tmp_path / "ratings.csv"
+    file.write_text("\n".join(["user,item,stars", *rows]))
+    settings = {"path": str(file), "rating": "stars", "dimension": 3, "n_arms": 2}
+    part = Part(kind="Ratings.from_file", settings=settings)
+    study = replace(SEQUENCE, environment=part, replications=2, tasks=2)
+    assert from_toml(study.to_toml()) == study
+    assert play_shard(study, 0).sizes["task"] == 2
+    with pytest.raises(ValueError, match=r"environment\.paths = 'x' is not a setting of Ratings"):
+        replace(study, environment=replace(part, settings={"paths": "x"}))
+    with pytest.raises(ValueError, match="must be a class or one of its class methods"):
+        replace(study, environment=Part(kind="Ratings.no_such"))
