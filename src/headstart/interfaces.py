@@ -1,4 +1,4 @@
-"""The three seams: where tasks come from, how an arm is chosen, what one task hands to the next."""
+"""The three seams: where tasks come from, how an arm is chosen, what is learned across tasks."""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
@@ -31,7 +31,7 @@ class Environment(Protocol):
 
 @runtime_checkable
 class PreparableEnvironment(Environment, Protocol):
-    """An environment in which something is drawn once a replication and shared by its tasks."""
+    """An environment in which something is drawn once per replication and shared by its tasks."""
 
     def prepare(self, replications: int, rng: np.random.Generator) -> Environment:
         """Draw it, and return the environment of these replications."""
@@ -40,10 +40,10 @@ class PreparableEnvironment(Environment, Protocol):
 
 @runtime_checkable
 class TaskStream(Environment, Protocol):
-    """An environment that hands out a stock of tasks, each `sample` the next one, none twice."""
+    """An environment with a finite list of tasks: each `sample` returns the next one."""
 
     def rewind(self) -> "TaskStream":
-        """The same tasks from the first on; this stream stays where it is."""
+        """The same tasks from the first on; this one is not changed."""
         ...
 
 
@@ -51,7 +51,7 @@ class Policy(Protocol):
     """How an arm is chosen: a pure function of what the estimate says and of uniform numbers."""
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many uniform numbers a round takes; 0 for a deterministic policy."""
+        """How many uniform numbers it needs per round; 0 for a deterministic policy."""
         ...
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
@@ -59,41 +59,15 @@ class Policy(Protocol):
         ...
 
 
-class EstimateSummary(Protocol):
-    """What an estimate says that does not depend on the arms."""
-
-    @property
-    def log_determinant(self) -> Floats:
-        """Log det(I + Λ⁻¹V), (…)."""
-        ...
-
-    @property
-    def bias(self) -> Floats:
-        """The prior's bias, (…, d)."""
-        ...
-
-    @property
-    def largest_eigenvalue(self) -> Floats:
-        """The largest eigenvalue of Λ, (…)."""
-        ...
-
-    @property
-    def noise_scale(self) -> Floats:
-        """The scale of the noise, (…)."""
-        ...
-
-    @property
-    def count(self) -> Floats:
-        """How many rewards count so far, (…): live, their weights, as far as not forgotten."""
-        ...
-
-
 @runtime_checkable
 class IndexPolicy(Policy, Protocol):
-    """A policy whose score is xᵀŵ + radius·‖x‖: what live use can do in one compiled step."""
+    """A policy whose score is xᵀŵ + radius·‖x‖ (`ArmEstimates.index`).
+
+    Live use computes it in one compiled call.
+    """
 
     def radius(self, summary: EstimateSummary) -> Floats:
-        """How many widths are added, (…)."""
+        """The factor of the widths, (…)."""
         ...
 
 
@@ -106,7 +80,7 @@ class RunningBias(Protocol):
 
 
 class PriorEstimator(Protocol):
-    """What one task hands to the next: a fold over the statistics of completed tasks."""
+    """What is learned across tasks: a fold over the statistics of completed ones."""
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The memory before any task."""
@@ -123,6 +97,6 @@ class PriorEstimator(Protocol):
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, kept current.
 
-        None where it stands still. It must, where the prior has a mixture.
+        None where it does not move. It must not, where the prior has a mixture.
         """
         ...

@@ -36,8 +36,8 @@ def test_running_noise_is_that_of_the_statistics(rounds: float) -> None:
         if t >= 4:
             resumed.observe(*row)
     expected = RidgeEstimate(TaskStatistics.from_data(x, y), prior).noise_scale
-    np.testing.assert_allclose(running.noise_scale, expected, rtol=1e-10)
-    np.testing.assert_allclose(resumed.noise_scale, expected, rtol=1e-10)
+    np.testing.assert_allclose(running.summary.noise_scale, expected, rtol=1e-10)
+    np.testing.assert_allclose(resumed.summary.noise_scale, expected, rtol=1e-10)
 
 
 def test_surprise_by_hand() -> None:
@@ -101,7 +101,7 @@ def test_fixed_bias_radius_is_the_root_of_the_sum_of_squares() -> None:
     prior = _prior(rng, (), np.inf)
     estimates = RidgeEstimate(TaskStatistics.zeros(3), prior).read(rng.standard_normal((4, 3)))
     policies = [OFUL(bias_error=2.0, fixed_bias=fixed) for fixed in (False, True)]
-    assert policies[1].radius(estimates) < policies[0].radius(estimates)
+    assert policies[1].radius(estimates.summary) < policies[0].radius(estimates.summary)
 
 
 def test_fixed_bias_radius_covers() -> None:
@@ -125,7 +125,7 @@ def test_fixed_bias_radius_covers() -> None:
         gap = estimate.parameter - w
         distance = np.sqrt((gap * (gram @ gap[..., None])[..., 0]).sum(-1))
         radius = confidence_radius(
-            estimate.log_determinant,
+            estimate.summary.log_determinant,
             noise_scale=1.0,
             failure_probability=0.1,
             fixed_bias=True,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.core.seen import seen
 
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
@@ -97,8 +98,9 @@ def test_a_scalar_regularization_is_its_matrix(
     scalar = RidgeEstimate(statistics, Prior(bias, np.array(largest_eigenvalue)))
     matrix = RidgeEstimate(statistics, Prior(bias, largest_eigenvalue * np.eye(x.shape[1])))
     one, two = scalar.read(arms), matrix.read(arms)
-    for name in vars(one):
-        np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-7, atol=1e-9)
+    other = seen(two)
+    for name, value in seen(one).items():
+        np.testing.assert_allclose(value, other[name], rtol=1e-7, atol=1e-9, err_msg=name)
     assert scalar.prior.isotropic
     assert not matrix.prior.isotropic
 
@@ -114,10 +116,9 @@ def test_leading_axes_are_independent(seed: int) -> None:
     for i in np.ndindex(2, 3):
         prior = Prior(bias[i], np.asarray(ridge[i]))
         part = RidgeEstimate(TaskStatistics.from_data(x[i], y[i]), prior).read(arms[i])
-        for name in vars(part):
-            np.testing.assert_allclose(
-                getattr(estimates, name)[i], getattr(part, name), rtol=1e-12, atol=1e-12
-            )
+        own = seen(estimates[i])
+        for name, value in seen(part).items():
+            np.testing.assert_allclose(own[name], value, rtol=1e-12, atol=1e-12, err_msg=name)
 
 
 def test_one_dimension_by_hand() -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.seen import seen
 
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
@@ -38,7 +39,9 @@ def assert_agree(running: RunningEstimate, prior: Prior, x: Floats, y: Floats) -
     scale = np.abs(fresh.inverse).max()
     np.testing.assert_allclose(running.inverse, fresh.inverse, rtol=0, atol=1e-9 * scale)
     np.testing.assert_allclose(running.parameter, fresh.parameter, rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(running.log_determinant, fresh.log_determinant, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(
+        running.summary.log_determinant, fresh.log_determinant, rtol=0, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("lead", LEADS)
@@ -67,26 +70,21 @@ def test_reading_arms_agrees(lead: tuple[int, ...], kind: str) -> None:
     rewards = rng.standard_normal((rounds, *lead))
     choices = rng.integers(0, n_arms, (rounds, *lead))
     running = RunningEstimate(prior)
-    estimates = running.face(n_arms)
-    seen: list[Floats] = []
+    estimates = running.prepare(n_arms)
+    chosen: list[Floats] = []
     for t in range(rounds):
         flat = arms[t].reshape(-1, n_arms, dimension)
         running.read(flat)
-        features = np.array(seen).reshape(t, *lead, dimension)
+        features = np.array(chosen).reshape(t, *lead, dimension)
         data = TaskStatistics.from_data(
             np.moveaxis(features, 0, -2), np.moveaxis(rewards[:t], 0, -1)
         )
         expected = RidgeEstimate(data, prior).read(arms[t])
-        for name in vars(expected):
-            np.testing.assert_allclose(
-                getattr(estimates, name),
-                getattr(expected, name),
-                rtol=1e-8,
-                atol=1e-8,
-                err_msg=name,
-            )
-        running.observe_choice(flat, choices[t].reshape(-1), rewards[t].reshape(-1))
-        seen.append(np.take_along_axis(arms[t], choices[t][..., None, None], -2)[..., 0, :])
+        kept, fresh = seen(estimates), seen(expected)
+        for name, value in fresh.items():
+            np.testing.assert_allclose(kept[name], value, rtol=1e-8, atol=1e-8, err_msg=name)
+        running.learn_choices(flat, choices[t].reshape(-1), rewards[t].reshape(-1))
+        chosen.append(np.take_along_axis(arms[t], choices[t][..., None, None], -2)[..., 0, :])
 
 
 @pytest.mark.parametrize("kind", ["number", "matrix"])
@@ -127,8 +125,8 @@ def test_statistics_given_are_not_changed() -> None:
 
 
 @pytest.mark.parametrize("exponent", [-6, -3, 0, 3])
-def test_a_replication_does_not_know_its_neighbours(exponent: int) -> None:
-    # At λ = 1e-6 every replication re-anchors at rounds of its own.
+def test_a_replication_does_not_depend_on_the_others(exponent: int) -> None:
+    # At λ = 1e-6 every replication is refactorised at rounds of its own.
     rng = np.random.default_rng(4)
     prior = Prior.zero(5, regularization=10.0**exponent, lead=(6,))
     x = rng.standard_normal((400, 6, 5)) * rng.uniform(0.1, 3, (6, 1))

@@ -45,7 +45,7 @@ def test_a_task_like_none_before_leaves_the_prior() -> None:
         running.observe(x[t], np.asarray(y[t]))
         view = bandit.task("new")
         np.testing.assert_allclose(view.estimate.parameter, running.parameter, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(view.noise_scale, running.noise_scale, rtol=1e-9)
+        np.testing.assert_allclose(view.noise_scale, running.summary.noise_scale, rtol=1e-9)
     held = bandit.task("new").estimate.prior
     expected = start.revised(TaskStatistics.from_data(x, y))
     np.testing.assert_allclose(held.bias, expected.bias, rtol=1e-9, atol=1e-12)

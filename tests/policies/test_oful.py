@@ -45,9 +45,9 @@ def test_bias_error_is_scaled_by_the_root_of_regularization() -> None:
     estimates = RidgeEstimate(TaskStatistics.zeros(2), prior).read(ARMS)
     # Nothing is known: log det = 0. √9 · 2 = 6.
     policy = OFUL(noise_scale=0.0, bias_error=2.0)
-    assert float(policy.radius(estimates)) == pytest.approx(6)
+    assert float(policy.radius(estimates.summary)) == pytest.approx(6)
     split = OFUL(noise_scale=0.0, bias_error=NormBound(parameter_bound=2.0))
-    assert float(split.radius(estimates)) == pytest.approx(6)
+    assert float(split.radius(estimates.summary)) == pytest.approx(6)
     # ‖(1, 1)‖ in (9I)⁻¹ is √2/3.
     scores = policy.scores(estimates, NOTHING)
     np.testing.assert_allclose(scores, [2, 2 * math.sqrt(2), 2 * math.sqrt(2)])
@@ -57,7 +57,9 @@ def test_full_matrix_uses_its_largest_eigenvalue() -> None:
     # ‖h − w*‖ in Λ's norm is at most √(its largest eigenvalue, 3) times the plain one.
     prior = Prior(np.zeros(2), np.array([[2.0, 1.0], [1.0, 2.0]]))
     estimates = RidgeEstimate(TaskStatistics.zeros(2), prior).read(ARMS)
-    assert float(OFUL(noise_scale=0.0, bias_error=1.0).radius(estimates)) == pytest.approx(3**0.5)
+    assert float(OFUL(noise_scale=0.0, bias_error=1.0).radius(estimates.summary)) == pytest.approx(
+        3**0.5
+    )
 
 
 def test_index_by_hand() -> None:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from headstart.arrays import Floats
-from headstart.core.arm_estimates import ArmEstimates
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
@@ -21,10 +20,8 @@ def _case() -> tuple[RidgeEstimate, Floats, Floats]:
     )
     estimate = RidgeEstimate(statistics, Prior(rng.standard_normal(DIMENSION), np.array(0.5)))
     arms = rng.standard_normal((N_ARMS, DIMENSION))
-    one = estimate.read(arms)
-    many = ArmEstimates(
-        **{name: np.broadcast_to(value, (DRAWS, *value.shape)) for name, value in vars(one).items()}
-    )
+    one = estimate.read(arms)[None]
+    many = one.repeat(DRAWS)
     policy = Thompson(noise_scale=0.5, scale=3.0)
     uniforms = rng.random((DRAWS, policy.n_uniforms(N_ARMS, DIMENSION)))
     return estimate, arms, policy.scores(many, uniforms)

@@ -15,7 +15,7 @@ def test_the_index_is_the_best_that_the_confidence_set_allows() -> None:
     arms = rng.normal(size=(4, 3))
     policy = hs.policies.OFUL(noise_scale=0.7, failure_probability=0.1)
     estimates = estimate.read(arms)
-    index, beta = policy.scores(estimates, np.empty(0)), float(policy.radius(estimates))
+    index, beta = policy.scores(estimates, np.empty(0)), float(policy.radius(estimates.summary))
     turns = rng.normal(size=(20000, 3))
     turns *= beta / np.linalg.norm(turns, axis=1, keepdims=True)
     root = np.linalg.cholesky(estimate.inverse)

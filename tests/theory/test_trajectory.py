@@ -31,7 +31,7 @@ def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimat
         for t in range(10):
             np.testing.assert_allclose(path.estimate.parameter[:, t], running.parameter, atol=1e-10)
             logs = path.estimate.log_determinant[:, t]
-            np.testing.assert_allclose(logs, running.log_determinant, atol=1e-10)
+            np.testing.assert_allclose(logs, running.summary.log_determinant, atol=1e-10)
             if t < 9:
                 x = np.ascontiguousarray(task.arms[np.arange(6), t, episode.choices[:, t]])
                 y = np.ascontiguousarray(episode.rewards[:, t])

@@ -1,20 +1,122 @@
-"""ArmEstimates: all that a policy may see, and the radii that OFUL draws from it."""
+"""ArmEstimates and EstimateSummary: all that a policy may see."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
+from headstart import kernels
 from headstart.arrays import Floats
+from headstart.kernels import state
+
+
+class EstimateSummary:
+    """What an estimate says that does not depend on the arms.
+
+    A policy sees these properties and nothing else of a task. They are views of the task's
+    scalars (`kernels.state`), (N_SCALARS, …), and follow them as rewards come.
+    """
+
+    __slots__ = ("_bias", "_regularization", "_scalars")
+
+    def __init__(
+        self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]
+    ) -> None:
+        self._scalars = scalars
+        self._bias = bias
+        self._regularization = regularization  # asked for Λ only where it is needed
+
+    def update(self, scalars: Floats, bias: Floats) -> None:
+        """Let it speak of another task: cheaper than a new one for every decision."""
+        self._scalars = scalars
+        self._bias = bias
+
+    @property
+    def log_determinant(self) -> Floats:
+        """Log det(I + Λ⁻¹V), (…)."""
+        value: Floats = self._scalars[state.LOG_DETERMINANT]
+        return value
+
+    @property
+    def noise_scale(self) -> Floats:
+        """The scale s of the noise, (…): the prior's, and what the rewards since say."""
+        value: Floats = self._scalars[state.NOISE_SCALE]
+        return value
+
+    @property
+    def count(self) -> Floats:
+        """T, how many rewards count so far, (…); live, their weights, as far as not forgotten."""
+        value: Floats = self._scalars[state.COUNT]
+        return value
+
+    @property
+    def bias(self) -> Floats:
+        """The prior's bias, (…, d)."""
+        return self._bias
+
+    @property
+    def largest_eigenvalue(self) -> Floats:
+        """The largest eigenvalue of Λ, (…)."""
+        found: Floats = self._scalars[state.LARGEST_EIGENVALUE]
+        if not np.all(found):  # O(d³), so only where a policy asks for it
+            found = np.linalg.eigvalsh(self._regularization())[..., -1]
+            self._scalars[state.LARGEST_EIGENVALUE] = found
+        return found
+
+    def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
+        """The summary at an index of the leading axes; with None, under a new axis."""
+        at = (slice(None), *((None,) if i is None else i))
+        return EstimateSummary(
+            self._scalars[at], self._bias[i], lambda: np.asarray(self._regularization()[i])
+        )
+
+    def repeat(self, n: int) -> "EstimateSummary":
+        """The same n times along the first leading axis, which has length 1."""
+        return EstimateSummary(
+            np.repeat(self._scalars, n, axis=1),
+            self._bias[[0] * n],
+            lambda: np.asarray(self._regularization()[[0] * n]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimates:
-    """What an estimate says about the arms at hand: all that a policy may see."""
+    """What an estimate says about the arms of a round, and the summary that all of them share."""
 
-    projections: Floats  # (…, K, d), rows x(V + Λ)⁻¹
+    projections: Floats  # (…, K, d), rows xᵀ(V + Λ)⁻¹
     predictions: Floats  # (…, K), xᵀŵ
     widths: Floats  # (…, K), ‖x‖ in the norm of (V + Λ)⁻¹
-    log_determinant: Floats  # (…), log det(I + Λ⁻¹V)
-    bias: Floats  # (…, d)
-    largest_eigenvalue: Floats  # (…), the largest eigenvalue of Λ
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
-    noise_scale: Floats  # (…), s: what the prior says of it, and the rewards since
-    count: Floats  # (…), T: how many rewards count so far
+    summary: EstimateSummary
+
+    def index(self, radius: Floats) -> Floats:
+        """xᵀŵ + radius·‖x‖, (…, K), for a radius (…)."""
+        shape = self.predictions.shape
+        scores = np.empty(shape)
+        kernels.index(
+            np.ascontiguousarray(self.predictions).reshape(-1, shape[-1]),
+            np.ascontiguousarray(self.widths).reshape(-1, shape[-1]),
+            np.ascontiguousarray(np.broadcast_to(radius, shape[:-1])).reshape(-1),
+            scores.reshape(-1, shape[-1]),
+        )
+        return scores
+
+    def __getitem__(self, i: tuple[int, ...] | None) -> "ArmEstimates":
+        """The estimates at an index of the leading axes; with None, under a new axis."""
+        return ArmEstimates(
+            projections=self.projections[i],
+            predictions=self.predictions[i],
+            widths=self.widths[i],
+            inverse=self.inverse[i],
+            summary=self.summary[i],
+        )
+
+    def repeat(self, n: int) -> "ArmEstimates":
+        """The same n times along the first leading axis, which has length 1."""
+        return ArmEstimates(
+            projections=np.broadcast_to(self.projections, (n, *self.projections.shape[1:])),
+            predictions=np.broadcast_to(self.predictions, (n, *self.predictions.shape[1:])),
+            widths=np.broadcast_to(self.widths, (n, *self.widths.shape[1:])),
+            inverse=np.broadcast_to(self.inverse, (n, *self.inverse.shape[1:])),
+            summary=self.summary.repeat(n),
+        )

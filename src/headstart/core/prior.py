@@ -13,19 +13,20 @@ from headstart import checks, kernels
 from headstart.arrays import Floats
 from headstart.core.mixture import Mixture
 from headstart.core.statistics import TaskStatistics
+from headstart.kernels import state
 
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Where a task starts and how firmly it is held there: a bias h and a regularization Λ.
+    """Where a task starts: a bias h and a regularization Λ, w ~ N(h, s²Λ⁻¹).
 
     Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes serves all of the bias's. The
-    noise has scale s, (…), and that counts as much as this number of rounds, (…): ∞ where s is
-    given and not learned. Together they are a normal-inverse-gamma prior of w and s².
+    A regularization without leading axes serves all of the bias's. The noise has scale s, (…),
+    which counts as much as `noise_degrees_of_freedom` rewards, (…): ∞ where s is given and not
+    learned. Together they are a normal-inverse-gamma prior of w and s².
 
-    A `mixture` holds other opinions, for the task's own rewards to decide between: after its 1st,
-    2nd, 4th, 8th, … reward the task goes on from what `revised` makes of them.
+    A `mixture` holds several components, for the task's own rewards to decide between: after its
+    1st, 2nd, 4th, 8th, … reward the task goes on from the `revised` prior.
     """
 
     bias: Floats
@@ -83,7 +84,7 @@ class Prior:
     def zero(
         cls, dimension: int, *, regularization: ArrayLike, lead: tuple[int, ...] = ()
     ) -> "Prior":
-        """The prior of somebody who knows nothing: h = 0."""
+        """The prior with h = 0."""
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
 
     @property
@@ -116,7 +117,7 @@ class Prior:
         return np.asarray(np.linalg.eigvalsh(self.regularization)[..., -1])
 
     def prior_moment(self, bias: Floats) -> Floats:
-        """Λh, of shape (…, d): what the prior adds to the moment when it stands at h."""
+        """Λh, of shape (…, d): what the prior adds to the moment."""
         if self.isotropic:
             return np.asarray(self.regularization[..., None] * bias)
         return np.asarray((self.regularization @ bias[..., None])[..., 0])
@@ -132,26 +133,41 @@ class Prior:
         return bool(np.isfinite(self.noise_degrees_of_freedom).any())
 
     def revised(self, statistics: TaskStatistics) -> "Prior":
-        """The prior that a task's statistics speak for: the mixture with its chances after them.
+        """The prior that a task's statistics support: the moments of the mixture after them.
 
         The prior itself where there is no mixture.
         """
         if self.mixture is None:
             return self
-        bias, regularization, scale = self.mixture.after(statistics, self.noise_degrees_of_freedom)
-        return replace(self, bias=bias, regularization=regularization, noise_scale=scale)
-
-    def noise_after(self, surprise: Floats, rounds: Floats | int) -> Floats:
-        """The noise scale after T rounds, (…): `kernels.noise_after`."""
-        if not self.learns_noise:
-            return self.noise_scale
-        noise = np.empty(self.lead)
-        counts = np.array(np.broadcast_to(rounds, self.lead), dtype=np.float64)
-        kernels.noises_after(
-            self.noise_scale.reshape(-1),
-            self.noise_degrees_of_freedom.reshape(-1),
-            np.ascontiguousarray(surprise).reshape(-1),
-            counts.reshape(-1),
-            noise.reshape(-1),
+        components, dimension = self.mixture.components(), self.dimension
+        scalars = self.initial_scalars()
+        scalars[state.COUNT] = statistics.count
+        scalars[state.SUM_OF_SQUARES] = statistics.sum_of_squares
+        scalars = scalars.reshape(state.N_SCALARS, -1)
+        grams = statistics.gram.reshape(-1, dimension, dimension)
+        moments = statistics.moment.reshape(-1, dimension)
+        bias, regularization = np.empty_like(moments), np.empty_like(grams)
+        scale = np.empty(len(grams))
+        for i, (gram, moment) in enumerate(zip(grams, moments, strict=True)):
+            weights = kernels.component_posterior(scalars, i, gram, moment, components, i)
+            scale[i], _ = kernels.moment_match(components, i, weights, bias[i], regularization[i])
+        return replace(
+            self,
+            bias=bias.reshape(self.bias.shape),
+            regularization=regularization.reshape(self.regularization.shape),
+            noise_scale=scale.reshape(self.lead),
         )
-        return noise
+
+    def initial_scalars(self) -> Floats:
+        """The scalars of a task without rewards, (N_SCALARS, …), as far as they are the prior's."""
+        scalars = np.zeros((state.N_SCALARS, *self.lead))
+        scalars[state.PRIOR_NOISE_SCALE] = self.noise_scale
+        scalars[state.NOISE_DEGREES_OF_FREEDOM] = self.noise_degrees_of_freedom
+        scalars[state.REVISION] = state.NEVER
+        if self.isotropic:
+            scalars[state.LARGEST_EIGENVALUE] = self.regularization
+        if self.mixture is not None:
+            scalars[state.REVISION] = np.where(
+                self.mixture.components_differ, state.ALWAYS, state.IF_SURPRISING
+            )
+        return scalars

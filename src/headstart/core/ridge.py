@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from headstart import checks, kernels
 from headstart.arrays import Booleans, Floats
-from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.prior import Prior
 from headstart.core.radii import confidence_radius
 from headstart.core.statistics import TaskStatistics
+from headstart.kernels import state
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +75,24 @@ class RidgeEstimate:
         residual = data.sum_of_squares + (w * (fitted - 2.0 * data.moment)).sum(-1)
         return np.asarray(np.maximum(residual, 0.0) + self.prior.distance(w) ** 2)
 
-    @property
+    @cached_property
     def noise_scale(self) -> Floats:
         """The scale of the noise, prior and data together, of shape (…)."""
-        return self.prior.noise_after(self.surprise, self.statistics.count)
+        scalars = self.prior.initial_scalars()
+        scalars[state.COUNT] = self.statistics.count
+        if self.prior.learns_noise:
+            scalars[state.SURPRISE] = self.surprise
+        kernels.update_noises(scalars.reshape(state.N_SCALARS, -1))
+        return np.asarray(scalars[state.NOISE_SCALE])
+
+    @cached_property
+    def summary(self) -> EstimateSummary:
+        """What a policy may see whatever the arms are."""
+        scalars = self.prior.initial_scalars()
+        scalars[state.COUNT] = self.statistics.count
+        scalars[state.LOG_DETERMINANT] = self.log_determinant
+        scalars[state.NOISE_SCALE] = self.noise_scale
+        return EstimateSummary(scalars, self.prior.bias, lambda: self.prior.regularization)
 
     def predict(self, arms: ArrayLike) -> Floats:
         """xᵀŵ for arms (…, K, d), of shape (…, K)."""
@@ -96,12 +111,8 @@ class RidgeEstimate:
             projections=features @ self.inverse,
             predictions=self.predict(features),
             widths=self.widths(features),
-            log_determinant=self.log_determinant,
-            bias=self.prior.bias,
-            largest_eigenvalue=self.prior.largest_eigenvalue,
             inverse=self.inverse,
-            noise_scale=self.noise_scale,
-            count=self.statistics.count,
+            summary=self.summary,
         )
 
     def radius(

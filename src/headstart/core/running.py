@@ -1,71 +1,66 @@
-"""A ridge estimate that is kept current while rewards arrive, in O(d²) a round."""
+"""RunningEstimate: a ridge estimate that is kept current while rewards arrive, O(d²) per round."""
 
 import math
 
 import numpy as np
 
-from headstart import kernels
+from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
-from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.kernels import state as columns
 
-# Observations wait in a block this long and join the statistics by one matrix product.
-_SLOTS = 64
+# Observations wait in a buffer of this length and join the statistics by one matrix product.
+_BUFFER = 64
 
 
 class RunningEstimate:
-    """A cache of `RidgeEstimate`: the same numbers, brought forward by rank-one steps.
+    """A cache of `RidgeEstimate`: the same numbers, brought forward by rank-one updates.
 
-    The statistics are the truth; the inverse is derived from them and re-anchors itself to them
-    before its rounding errors matter. Leading axes are those of the prior, kept flat inside.
+    The statistics are the truth; the inverse is derived from them and is factorised anew before
+    its rounding errors matter. Leading axes are those of the prior, kept flat inside. Where the
+    prior has a mixture, it is revised as rewards come.
     """
 
     def __init__(self, prior: Prior, statistics: TaskStatistics | None = None) -> None:
         self._prior = prior
         self._size, dimension = math.prod(prior.lead), prior.dimension
-        start = statistics or TaskStatistics.zeros(dimension, prior.lead)
-        self._counts = self._flat(start.count)
-        self._observed = 0
-        self._gram = self._flat(start.gram, dimension, dimension)
-        self._moment = self._flat(start.moment, dimension)
-        self._energy = self._flat(start.sum_of_squares)
-        self._recent = np.empty((_SLOTS, self._size, dimension))
-        self._earned = np.empty((_SLOTS, self._size))
-        self._filled = 0
         side = 1 if prior.isotropic else dimension
+        self._bias = self._flat(prior.bias, dimension)
+        self._start_bias = self._bias  # h₀ of `kernels.TaskState`, until the bias moves
         self._regularization = self._flat(prior.regularization, side, side)
-        self._base = self._flat(prior.log_determinant)
-        self._inverse = np.zeros_like(self._gram)
-        self._ridge = np.zeros_like(self._moment)
-        self._log_determinant = np.zeros(self._size)
-        self._drift = np.full(self._size, np.inf)
-        if statistics is None and prior.isotropic:
-            diagonal = np.arange(dimension)
-            self._inverse[:, diagonal, diagonal] = 1.0 / self._regularization[:, 0]
-            self._drift[:] = 0.0
-        else:
-            self._anchor()
-        self._bias = np.empty_like(self._moment)
-        self._pull = np.empty_like(self._moment)
-        self._pulled = False
-        self.move(prior.bias)
-        self._predictions = self._widths = np.empty((self._size, 0))
-        self._surprise = np.zeros(self._size)
-        if prior.learns_noise and statistics is not None:
-            # From then on it is summed as rewards come: right for a bias that stands still.
-            self._surprise = self._flat(RidgeEstimate(statistics, prior).surprise)
-        self._scale, self._rounds = (
-            self._flat(prior.noise_scale),
-            self._flat(prior.noise_degrees_of_freedom),
+        self._gram = np.zeros((self._size, dimension, dimension))
+        self._moment = np.zeros((self._size, dimension))
+        self._buffer = kernels.Buffer(
+            np.empty((_BUFFER, self._size, dimension)), np.empty((_BUFFER, self._size))
         )
-        self._strength = self._flat(prior.largest_eigenvalue)
-        self._noise = np.array(prior.noise_scale)
-        self._learn_noise()
-        if prior.mixture is not None:
-            self._wary = np.array(prior.mixture.components_differ).reshape(self._size)
-            self._parts = prior.mixture.flat()
+        self._filled = 0
+        scalars = prior.initial_scalars().reshape(columns.N_SCALARS, self._size)
+        self._state = kernels.TaskState(
+            inverse=np.zeros_like(self._gram),
+            parameter=np.empty_like(self._moment),
+            shift=np.empty((0, dimension)),
+            scalars=scalars,
+        )
+        kernels.start(self._state, self._bias, self._regularization)
+        if statistics is not None:
+            self._begin_with(statistics)
+        kernels.update_noises(scalars)
+        self._components = None if prior.mixture is None else prior.mixture.components()
+
+    def _begin_with(self, statistics: TaskStatistics) -> None:
+        scalars = self._state.scalars
+        self._gram[:] = statistics.gram.reshape(self._gram.shape)
+        self._moment[:] = statistics.moment.reshape(self._moment.shape)
+        scalars[columns.COUNT] = statistics.count.reshape(-1)
+        scalars[columns.SUM_OF_SQUARES] = statistics.sum_of_squares.reshape(-1)
+        if self._prior.learns_noise:
+            # From then on it is summed as rewards come: right for a bias that does not move.
+            surprise = RidgeEstimate(statistics, self._prior).surprise
+            scalars[columns.SURPRISE] = surprise.reshape(-1)
+        self._refactorise(-1.0)
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
         """A fresh array with one leading axis."""
@@ -74,192 +69,154 @@ class RunningEstimate:
     @property
     def statistics(self) -> TaskStatistics:
         """Everything observed so far, and what the estimate began with."""
-        self._settle()
+        self._flush()
         lead, dimension = self._prior.lead, self._prior.dimension
-        return TaskStatistics(
+        scalars = self._state.scalars
+        return checks.trusted(
+            TaskStatistics,
             gram=self._gram.reshape(*lead, dimension, dimension).copy(),
             moment=self._moment.reshape(*lead, dimension).copy(),
-            count=self._counts.reshape(lead).copy(),
-            sum_of_squares=self._energy.reshape(lead).copy(),
+            count=scalars[columns.COUNT].reshape(lead).copy(),
+            sum_of_squares=scalars[columns.SUM_OF_SQUARES].reshape(lead).copy(),
         )
 
     @property
-    def ridge(self) -> Floats:
-        """w₀ = (V + Λ)⁻¹b, of shape (…, d), as it is kept: the parameter if the bias is zero."""
-        return self._ridge.reshape(*self._prior.lead, -1)
+    def prior(self) -> Prior:
+        """The prior as it is now: the bias may have moved, the mixture may have been revised."""
+        lead, scalars = self._prior.lead, self._state.scalars
+        return checks.trusted(
+            Prior,
+            bias=self.bias.copy(),
+            regularization=self.regularization.copy(),
+            noise_scale=scalars[columns.PRIOR_NOISE_SCALE].reshape(lead).copy(),
+            noise_degrees_of_freedom=self._prior.noise_degrees_of_freedom,
+            mixture=self._prior.mixture,
+        )
 
     @property
     def parameter(self) -> Floats:
-        """ŵ = w₀ + (V + Λ)⁻¹Λh, of shape (…, d)."""
-        parameter = self._ridge + (self._inverse @ self._pull[..., None])[..., 0]
+        """ŵ = (V + Λ)⁻¹(b + Λh), of shape (…, d), as it is kept."""
+        parameter = self._state.parameter
+        if len(self._state.shift):
+            shift = self._state.shift[..., None]
+            parameter = parameter + (self._state.inverse @ shift)[..., 0]
         return parameter.reshape(*self._prior.lead, -1)
 
     @property
     def inverse(self) -> Floats:
         """(V + Λ)⁻¹, of shape (…, d, d), as it is kept."""
-        return self._inverse.reshape(*self._prior.lead, *self._inverse.shape[1:])
+        inverse = self._state.inverse
+        return inverse.reshape(*self._prior.lead, *inverse.shape[1:])
 
     @property
-    def noise_scale(self) -> Floats:
-        """The scale of the noise, of shape (…), as it is kept."""
-        return self._noise
+    def bias(self) -> Floats:
+        """The bias h now, of shape (…, d)."""
+        return self._bias.reshape(self._prior.bias.shape)
 
     @property
-    def log_determinant(self) -> Floats:
-        """Log det(I + Λ⁻¹V), of shape (…), as it is kept."""
-        return self._log_determinant.reshape(self._prior.lead)
+    def regularization(self) -> Floats:
+        """Λ now, of shape (…) or (…, d, d)."""
+        return self._regularization.reshape(self._prior.regularization.shape)
+
+    @property
+    def summary(self) -> EstimateSummary:
+        """What a policy may see whatever the arms are; it stays current."""
+        scalars = self._state.scalars.reshape(columns.N_SCALARS, *self._prior.lead)
+        return EstimateSummary(scalars, self.bias, lambda: self.regularization)
 
     def move(self, bias: Floats) -> None:
         """Hold the estimate at another bias (…, d): the statistics stay, only Λh changes."""
+        if not len(self._state.shift):
+            if self._components is not None:
+                raise ValueError("the bias of a prior with a mixture must not move within a task")
+            self._start_bias = self._bias.copy()
+            self._state = self._state._replace(shift=np.empty_like(self._bias))
         self._bias[:] = bias.reshape(self._bias.shape)
+        gap = self._bias - self._start_bias
         if self._prior.isotropic:
-            np.multiply(self._regularization[:, 0], self._bias, out=self._pull)
+            np.multiply(self._regularization[:, 0], gap, out=self._state.shift)
         else:
-            self._pull[:] = (self._regularization @ self._bias[..., None])[..., 0]
-        self._pulled = self._pulled or bool(bias.any())
+            self._state.shift[:] = (self._regularization @ gap[..., None])[..., 0]
 
-    def face(self, n_arms: int) -> ArmEstimates:
-        """Prepare to read K arms a round. The estimates is filled by `read`, each time in place.
-
-        That costs nothing a round, which matters: a round takes less than a microsecond.
-        """
+    def prepare(self, n_arms: int) -> ArmEstimates:
+        """Prepare to read K arms per round; `read` fills the estimates, each time in place."""
         lead, dimension = self._prior.lead, self._prior.dimension
-        self._projections = np.empty((self._size, n_arms, dimension))
-        self._predictions = np.empty((self._size, n_arms))
-        self._widths = np.empty((self._size, n_arms))
+        shape = (self._size, n_arms)
+        self._reading = kernels.Reading(
+            np.empty((*shape, dimension)), np.empty(shape), np.empty(shape)
+        )
         return ArmEstimates(
-            projections=self._projections.reshape(*lead, n_arms, dimension),
-            predictions=self._predictions.reshape(*lead, n_arms),
-            widths=self._widths.reshape(*lead, n_arms),
-            log_determinant=self.log_determinant,
-            bias=self._bias.reshape(*lead, dimension),
-            largest_eigenvalue=self._strength.reshape(lead),
+            projections=self._reading.projections.reshape(*lead, n_arms, dimension),
+            predictions=self._reading.predictions.reshape(*lead, n_arms),
+            widths=self._reading.widths.reshape(*lead, n_arms),
             inverse=self.inverse,
-            noise_scale=self._noise,
-            count=self._counts.reshape(lead),
+            summary=self.summary,
         )
 
     def read(self, arms: Floats) -> None:
         """Fill the estimates for the arms (R, K, d) of a round."""
-        kernels.read(
-            self._inverse,
-            self._ridge,
-            self._pull,
-            self._pulled,
-            arms,
-            self._projections,
-            self._predictions,
-            self._widths,
-        )
+        kernels.read(self._state, arms, self._reading)
 
-    def observe_choice(
-        self, arms: Floats, choices: Integers, rewards: Floats, then: Floats | None = None
+    def learn_choices(
+        self, arms: Floats, choices: Integers, rewards: Floats, next_arms: Floats | None = None
     ) -> None:
-        """Learn the rewards (R,) of choices (R,) among the arms just read, without a product.
+        """Learn the rewards (R,) of choices (R,) among the arms just read.
 
-        With the arms that come `then`, (R, K, d), those are read in the same go: `observe_choice`
-        and `read` in less time than the two, for a bias that does not move in between.
+        With the next arms, (R, K, d), those are read in the same pass, for a bias that does not
+        move in between.
         """
-        if self._prior.learns_noise:
-            kernels.surprise(self._predictions, self._widths, choices, rewards, self._surprise)
-        worst = kernels.observe(
-            self._inverse,
-            self._ridge,
-            self._log_determinant,
-            self._drift,
-            self._recent,
-            self._earned,
+        status = kernels.learn_choices(
+            self._state,
+            self._buffer,
             self._filled,
             arms,
-            self._projections,
+            self._reading,
             choices,
             rewards,
-            self._pull,
-            self._pulled,
-            arms if then is None else then,
-            then is not None,
-            self._predictions,
-            self._widths,
+            arms if next_arms is None else next_arms,
+            next_arms is not None,
         )
-        self._observed += 1
-        self._counts += 1.0
-        self._filled += 1
-        self._learn_noise()
-        if self._filled == _SLOTS:
-            self._settle()
-        stale = worst > kernels.DRIFT_LIMIT
-        if stale:
-            self._anchor()
-        if self._prior.mixture is not None and kernels.is_power_of_two(self._observed):
-            stale |= self._reconsider()
-        if stale and then is not None:
-            self.read(then)
+        if self._after(status) and next_arms is not None:
+            self.read(next_arms)
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
-        arms = features.reshape(self._size, 1, -1)
-        if self._prior.learns_noise:
-            self.face(1)
-            self.read(arms)
-        else:
-            self._projections = np.empty_like(arms)
-            kernels.project(self._inverse, arms, self._projections)
-        only = np.zeros(self._size, dtype=np.int64)
-        self.observe_choice(arms, only, rewards.reshape(self._size))
+        x = np.ascontiguousarray(features).reshape(self._size, -1)
+        y = np.ascontiguousarray(rewards).reshape(self._size)
+        self._after(kernels.learn_features(self._state, self._buffer, self._filled, x, y))
 
-    def _reconsider(self) -> bool:
-        """Second thoughts about the prior (`Prior.revised`); whether anybody had any."""
-        self._settle()
-        changed = kernels.reconsider(
-            self._inverse,
-            self._ridge,
-            self._log_determinant,
-            self._drift,
+    def _after(self, status: int) -> bool:
+        """Do what a reward asks for; whether any estimate was derived anew."""
+        self._filled += 1
+        if self._filled == _BUFFER:
+            self._flush()
+        if status & columns.REFACTORISE:
+            self._refactorise(kernels.DRIFT_LIMIT)
+        if status & columns.REVISE:
+            self._flush()
+            kernels.revise_due(
+                self._state,
+                self._gram,
+                self._moment,
+                self._components,
+                self._bias,
+                self._regularization,
+            )
+        return status > 0
+
+    def _refactorise(self, limit: float) -> None:
+        kernels.refactorise_drifted(
+            self._state,
+            limit,
             self._gram,
             self._moment,
-            self._energy,
-            self._counts,
-            self._bias,
-            self._pull,
+            self._start_bias,
             self._regularization,
-            self._base,
-            self._scale,
-            self._rounds,
-            self._surprise,
-            self._wary,
-            *self._parts,
-        )
-        if changed:
-            self._pulled = self._pulled or bool(self._bias.any())
-            mended = np.linalg.eigvalsh(self._regularization[self._wary])
-            self._strength[self._wary] = mended[:, -1]
-            self._learn_noise()
-        return bool(changed)
-
-    def _learn_noise(self) -> None:
-        if self._prior.learns_noise:
-            kernels.noises_after(
-                self._scale, self._rounds, self._surprise, self._counts, self._noise.reshape(-1)
-            )
-
-    def _settle(self) -> None:
-        if self._filled:
-            kernels.settle(
-                self._gram, self._moment, self._energy, self._recent, self._earned, self._filled
-            )
-            self._filled = 0
-
-    def _anchor(self) -> None:
-        kernels.anchor(
-            self._inverse,
-            self._ridge,
-            self._log_determinant,
-            self._drift,
-            self._gram,
-            self._moment,
-            self._recent,
-            self._earned,
+            self._buffer,
             self._filled,
-            self._regularization,
-            self._base,
         )
+
+    def _flush(self) -> None:
+        if self._filled:
+            kernels.flush(self._gram, self._moment, self._buffer, self._filled)
+            self._filled = 0

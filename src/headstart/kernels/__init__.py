@@ -1,39 +1,65 @@
-"""The few compiled inner loops, over one flat leading axis.
+"""The compiled inner loops, over one flat leading axis.
 
-Every array is C-contiguous with the replications on axis 0 (`running.py` flattens leading axes).
-A replication's numbers depend on that replication alone, bit for bit, so a batch may be split in
-any way. All kernels release the GIL, so that threads can work on separate chunks.
+Every array is C-contiguous with the tasks on axis 0 (`core.running` flattens leading axes). A
+task's numbers depend on that task alone, bit for bit, so a batch may be split in any way. All
+kernels release the GIL, so that threads can work on separate chunks. This package imports nothing
+of the library but array types: another backend could stand beside it.
 """
 
-from headstart.kernels.anchoring import anchor, factorise, settle
-from headstart.kernels.mixing import blend, is_power_of_two, reconsider, startling, weigh
-from headstart.kernels.noise import noise_after, noises_after, surprise, surprise_of
-from headstart.kernels.rank_one import DRIFT_LIMIT, glance, observe, project, read, step, wear
-from headstart.kernels.rounds import TIE_TOLERANCE, choose, pick, regrets, win_probabilities
+from headstart.kernels.choice import TIE_TOLERANCE, choose, pick, propensities, regrets
+from headstart.kernels.contest import win_probabilities
+from headstart.kernels.factorisation import (
+    add_observation,
+    factorise,
+    flush,
+    refactorise,
+    refactorise_drifted,
+    start,
+)
+from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices, learn_features
+from headstart.kernels.noise import update_noises
+from headstart.kernels.reading import index, index_one, project, read, read_one
+from headstart.kernels.revision import (
+    component_posterior,
+    moment_match,
+    restate_surprise,
+    revise,
+    revise_due,
+    revision_due,
+)
+from headstart.kernels.state import Buffer, Components, Reading, TaskState
 
 __all__ = [
     "DRIFT_LIMIT",
     "TIE_TOLERANCE",
-    "anchor",
-    "blend",
+    "Buffer",
+    "Components",
+    "Reading",
+    "TaskState",
+    "add_observation",
     "choose",
+    "component_posterior",
     "factorise",
-    "glance",
-    "is_power_of_two",
-    "noise_after",
-    "noises_after",
-    "observe",
+    "flush",
+    "index",
+    "index_one",
+    "learn",
+    "learn_choices",
+    "learn_features",
+    "moment_match",
     "pick",
     "project",
+    "propensities",
     "read",
-    "reconsider",
+    "read_one",
+    "refactorise",
+    "refactorise_drifted",
     "regrets",
-    "settle",
-    "startling",
-    "step",
-    "surprise",
-    "surprise_of",
-    "wear",
-    "weigh",
+    "restate_surprise",
+    "revise",
+    "revise_due",
+    "revision_due",
+    "start",
+    "update_noises",
     "win_probabilities",
 ]

@@ -2,45 +2,44 @@
 
 import math
 
-from numba import njit
-
-from headstart.arrays import Floats, Integers
-
-
-@njit(cache=True, nogil=True)
-def surprise(
-    predictions: Floats, widths: Floats, choices: Integers, rewards: Floats, total: Floats
-) -> None:
-    """Add the surprise (y − xᵀŵ)²/(1 + ‖x‖²) of the chosen arms, as read before their rewards."""
-    for i in range(choices.shape[0]):
-        k = choices[i]
-        gap = rewards[i] - predictions[i, k]
-        total[i] += surprise_of(gap, 1.0 + widths[i, k] ** 2)
+from headstart.arrays import Floats
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import (
+    COUNT,
+    NOISE_DEGREES_OF_FREEDOM,
+    NOISE_SCALE,
+    PRIOR_NOISE_SCALE,
+    SURPRISE,
+)
 
 
-@njit(cache=True, nogil=True)
-def surprise_of(gap: float, growth: float) -> float:
-    """(y − xᵀŵ)²/(1 + ‖x‖²), from y − xᵀŵ and 1 + ‖x‖²."""
-    return gap * gap / growth
+@compiled()
+def noise_after(scale: float, degrees_of_freedom: float, surprise: float, count: float) -> float:
+    """The noise scale after T rewards: s_T² = (n₀s² + surprise)/(n₀ + T); s itself where n₀ = ∞.
 
-
-@njit(cache=True, nogil=True)
-def noise_after(scale: float, rounds: float, surprise: float, count: float) -> float:
-    """The noise scale after T rounds: s_T² = (n₀s² + surprise)/(n₀ + T); s itself where n₀ = ∞.
-
-    Where nothing but zeros was seen it stays at s: then every prediction is 0 as well, and any
-    scale makes the same choices.
+    Where only zeros were seen it stays at s: then every prediction is 0 as well, and any scale
+    makes the same choices.
     """
-    if math.isinf(rounds):
+    if math.isinf(degrees_of_freedom):
         return scale
-    found = math.sqrt((rounds * scale * scale + surprise) / max(rounds + count, 1.0))
+    total = degrees_of_freedom * scale * scale + surprise
+    found = math.sqrt(total / max(degrees_of_freedom + count, 1.0))
     return found if found > 0.0 else scale
 
 
-@njit(cache=True, nogil=True)
-def noises_after(
-    scales: Floats, rounds: Floats, surprises: Floats, counts: Floats, noises: Floats
-) -> None:
-    """Set the noise scales of all replications."""
-    for i in range(noises.shape[0]):
-        noises[i] = noise_after(scales[i], rounds[i], surprises[i], counts[i])
+@compiled()
+def update_noise(scalars: Floats, i: int) -> None:
+    """Set a task's noise scale from its prior and its surprise."""
+    scalars[NOISE_SCALE, i] = noise_after(
+        scalars[PRIOR_NOISE_SCALE, i],
+        scalars[NOISE_DEGREES_OF_FREEDOM, i],
+        scalars[SURPRISE, i],
+        scalars[COUNT, i],
+    )
+
+
+@compiled()
+def update_noises(scalars: Floats) -> None:
+    """Set the noise scales of all tasks, from scalars (N_SCALARS, R)."""
+    for i in range(scalars.shape[1]):
+        update_noise(scalars, i)

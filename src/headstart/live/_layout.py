@@ -1,244 +1,192 @@
-"""Open tasks as rows of one array, and the compiled steps on a row: look, learn, anchor.
+"""The row of an open task: where its numbers lie, and nothing else knows.
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
-upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; then the scalars named below. So a task
-costs two squares, whoever shares its prior. The formulas are those of `headstart.kernels`; when
-one of them changes, Numba's cache of this file does not notice: touch it.
+upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when
+the task was last used; and its first pending decision. So a task is one block of two squares,
+whatever other tasks share its prior.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
-from headstart.arrays import Floats
-from headstart.kernels import (
-    DRIFT_LIMIT,
-    factorise,
-    glance,
-    is_power_of_two,
-    noise_after,
-    project,
-    startling,
-    step,
-    surprise_of,
-    wear,
-)
-from headstart.kernels.statistics import add_observation
+from headstart import checks, kernels
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.kernels import state as columns
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import N_SCALARS, TaskState
 
-(
-    COUNT,
-    ENERGY,
-    LOG_DETERMINANT,
-    BASE,  # log det Λ
-    DRIFT,
-    SURPRISE,
-    NOISE_SCALE,  # the prior's s
-    NOISE_ROUNDS,  # and its weight
-    NOISE,  # s now
-    STRENGTH,
-    REWARDS,  # how many came
-    TOUCHED,  # when, by the caller's clock
-    WARY,  # of the prior: NEVER, once STARTLED, or ALWAYS at the rewards due
-) = range(13)
-SCALARS = 13
+# The last two numbers of a row.
+LAST_USED, FIRST_PENDING = -2, -1
 
-NEVER, STARTLED, ALWAYS = -1.0, 0.0, 1.0
+# In place of a pending decision: there is none.
+NONE = -1
 
-# The vectors before them.
-PARAMETER, MOMENT, BIAS, DIAGONAL = range(4)
-
-# An arm that outweighs what is known about its direction this many times leaves no digits to the
-# other directions.
-LARGEST_GROWTH = 1e12
-
-# In place of a number of rewards: the decision kept no u.
-UNSEEN = -1.0
-
-# What `learn` answers.
-LEARNED, DUE, REFUSED = 0, 1, -1
+_VECTORS = 4
 
 
-def row_length(dimension: int) -> int:
-    """How many numbers a task takes."""
-    return 2 * dimension * dimension + 4 * dimension + SCALARS
-
-
-@njit(cache=True, nogil=True)
+@compiled()
 def dimension_of(length: int) -> int:
-    """The d of a row: 2d² + 4d + SCALARS = 2(d + 1)² + SCALARS − 2 numbers."""
-    return int(math.sqrt((length - SCALARS + 2) / 2) + 0.5) - 1
+    """The d of a row: 2d² + 4d + N_SCALARS + 2 = 2(d + 1)² + N_SCALARS numbers."""
+    return int(math.sqrt((length - N_SCALARS) / 2) + 0.5) - 1
 
 
-@njit(cache=True, nogil=True)
-def scalars_at(dimension: int) -> int:
-    """Where in a row the scalars begin."""
-    return 2 * dimension * dimension + 4 * dimension
-
-
-@njit(cache=True, nogil=True)
-def _inverse_and_parameter(row: Floats, dimension: int) -> tuple[Floats, Floats]:
+@compiled()
+def task_state(row: Floats, dimension: int) -> TaskState:
+    """The estimate of one task, as views of its row."""
     square = dimension * dimension
-    inverse = row[:square].reshape(1, dimension, dimension)
-    return inverse, row[2 * square : 2 * square + dimension].reshape(1, dimension)
+    vectors = 2 * square
+    scalars = vectors + _VECTORS * dimension
+    return TaskState(
+        row[:square].reshape(1, dimension, dimension),
+        row[vectors : vectors + dimension].reshape(1, dimension),
+        row[:0].reshape(0, dimension),
+        row[scalars : scalars + N_SCALARS].reshape(N_SCALARS, 1),
+    )
 
 
-@njit(cache=True, nogil=True)
-def look(
-    state: Floats,
-    slot: int,
-    arms: Floats,
-    projections: Floats,
-    predictions: Floats,
-    widths: Floats,
-    i: int,
-    j: int,
-) -> bool:
-    """Read arms[i] (K, d) of a task into the j-th of the others; false if one cannot be read.
+@compiled()
+def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
+    """The square with V in its lower triangle, (d, d), and b, (d,), as views."""
+    square = dimension * dimension
+    moment = 2 * square + dimension
+    gram = row[square : 2 * square].reshape(dimension, dimension)
+    return gram, row[moment : moment + dimension]
 
-    Such an arm is not finite, or too large.
-    """
-    _, n_arms, dimension = arms.shape
-    inverse, parameter = _inverse_and_parameter(state[slot], dimension)
-    shown = arms[i].reshape(1, n_arms, dimension)
-    into = projections[j].reshape(1, n_arms, dimension)
-    predicted, width = predictions[j].reshape(1, n_arms), widths[j].reshape(1, n_arms)
-    glance(inverse, parameter, parameter, False, shown, into, predicted, width, 0)
-    for k in range(n_arms):
-        # A number that is not finite makes its arm's width so: A is positive definite.
-        if not (width[0, k] * width[0, k] < LARGEST_GROWTH and math.isfinite(predicted[0, k])):
+
+class Layout:
+    """The parts of rows in Python, for one row (length,) or many (n, length)."""
+
+    def __init__(self, dimension: int) -> None:
+        d, square = dimension, dimension**2
+        self.dimension = d
+        self.length = 2 * square + _VECTORS * d + N_SCALARS + 2
+        self._square = slice(square, 2 * square)
+        self._inverse = slice(0, square)
+        begin = range(2 * square, 2 * square + _VECTORS * d, d)
+        self.parameter, self.moment, self.bias, self._diagonal = (slice(i, i + d) for i in begin)
+        self.scalars = slice(2 * square + _VECTORS * d, 2 * square + _VECTORS * d + N_SCALARS)
+        self._above: Booleans = np.triu(np.ones((d, d), dtype=np.bool_), 1)
+
+    def first_row(self, prior: Prior) -> Floats:
+        """The row of a task that starts from a prior."""
+        row = np.zeros(self.length)
+        row[self.scalars] = prior.initial_scalars()
+        row[self.bias] = prior.bias
+        row[FIRST_PENDING] = NONE
+        d = self.dimension
+        if prior.isotropic:
+            row[self._diagonal] = prior.regularization
+        else:
+            self._pack(row, prior.regularization)
+        side = 1 if prior.isotropic else d
+        state = self.state(row)
+        kernels.start(state, prior.bias.reshape(1, d), prior.regularization.reshape(1, side, side))
+        kernels.update_noises(state.scalars)
+        return row
+
+    def state(self, row: Floats) -> TaskState:
+        """The estimate of one task, as views of its row."""
+        d = self.dimension
+        return TaskState(
+            row[self._inverse].reshape(1, d, d),
+            row[self.parameter].reshape(1, d),
+            np.empty((0, d)),
+            row[self.scalars].reshape(N_SCALARS, 1),
+        )
+
+    def gram(self, row: Floats) -> Floats:
+        """V, (d, d)."""
+        lower = np.tril(row[self._square].reshape(self.dimension, self.dimension))
+        return lower + np.tril(lower, -1).T
+
+    def regularization(self, row: Floats) -> Floats:
+        """Λ, (d, d)."""
+        upper = np.triu(row[self._square].reshape(self.dimension, self.dimension), 1)
+        full = upper + upper.T
+        np.fill_diagonal(full, row[self._diagonal])
+        return full
+
+    def _pack(self, row: Floats, regularization: Floats) -> None:
+        """Set Λ (d, d)."""
+        square = row[self._square].reshape(self.dimension, self.dimension)
+        square[self._above] = regularization[self._above]
+        row[self._diagonal] = np.diagonal(regularization)
+
+    def statistics(self, row: Floats) -> TaskStatistics:
+        """The statistics of a task, as copies."""
+        scalars = row[self.scalars]
+        return checks.trusted(
+            TaskStatistics,
+            gram=self.gram(row),
+            moment=row[self.moment].copy(),
+            count=np.array(scalars[columns.COUNT]),
+            sum_of_squares=np.array(scalars[columns.SUM_OF_SQUARES]),
+        )
+
+    def estimate(self, row: Floats) -> RidgeEstimate:
+        """The statistics and the prior of a task, as copies."""
+        scalars = row[self.scalars]
+        prior = checks.trusted(
+            Prior,
+            bias=row[self.bias].copy(),
+            regularization=self.regularization(row),
+            noise_scale=np.array(scalars[columns.PRIOR_NOISE_SCALE]),
+            noise_degrees_of_freedom=np.array(scalars[columns.NOISE_DEGREES_OF_FREEDOM]),
+            mixture=None,
+        )
+        return RidgeEstimate(self.statistics(row), prior)
+
+    def inverses(self, rows: Floats, slots: Integers) -> Floats:
+        """(V + Λ)⁻¹ of many tasks, (n, d, d)."""
+        found = np.ascontiguousarray(rows[slots, self._inverse])
+        return found.reshape(-1, self.dimension, self.dimension)
+
+    def move(self, row: Floats, bias: Floats) -> None:
+        """Hold the estimate at another bias: ŵ = A(b + Λh)."""
+        row[self.bias] = bias
+        target = row[self.moment] + self.regularization(row) @ bias
+        inverse = row[self._inverse].reshape(self.dimension, self.dimension)
+        row[self.parameter] = inverse @ target
+
+    def refactorise(self, row: Floats, *, restate: bool) -> None:
+        """Derive the estimate anew from the statistics, and with `restate` the noise scale too.
+
+        Where V + Λ has no digits left for some direction, the row stays as it is: what rank-one
+        updates have is no worse, and the next reward tries again.
+        """
+        state, moment, bias = self.state(row), row[self.moment], row[self.bias]
+        gram, regularization = self.gram(row), self.regularization(row)
+        prior = float(state.scalars[columns.PRIOR_LOG_DETERMINANT, 0])
+        try:
+            kernels.refactorise(state, 0, gram, moment, bias, regularization, prior)
+        except np.linalg.LinAlgError:
+            return
+        if restate:
+            kernels.restate_surprise(state, 0, gram, moment, bias, regularization)
+
+    def revise(self, row: Floats, components: kernels.Components) -> bool:
+        """Give the task the prior that its rewards support; whether that was possible.
+
+        It is not where no digits are left to compare the components with.
+        """
+        state, regularization = self.state(row), self.regularization(row)
+        gram, moment, bias = self.gram(row), row[self.moment], row[self.bias]
+        try:
+            kernels.revise(state, 0, gram, moment, components, 0, bias, regularization)
+        except np.linalg.LinAlgError:
             return False
-    return True
+        self._pack(row, regularization)
+        return True
 
-
-@njit(cache=True, nogil=True)
-def learn(
-    state: Floats,
-    slot: int,
-    kept: Floats,
-    place: int,
-    value: float,
-    weight: float,
-    trace: Floats,
-) -> int:
-    """Learn one reward: LEARNED, DUE when more has to follow, or REFUSED with nothing changed.
-
-    The decision in the place kept x, u and the task's rewards at its time (`Pending`), or x alone.
-    A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
-    receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
-    """
-    row = state[slot]
-    dimension = dimension_of(row.shape[0])
-    square = dimension * dimension
-    at = scalars_at(dimension)
-    inverse, parameter = _inverse_and_parameter(row, dimension)
-    root = math.sqrt(weight)
-    y = root * value
-    x = np.empty(dimension)
-    for a in range(dimension):
-        x[a] = root * kept[place, a]
-    u = np.empty(dimension)
-    if kept.shape[1] > dimension and kept[place, 2 * dimension] == row[at + REWARDS]:
-        for a in range(dimension):
-            u[a] = root * kept[place, dimension + a]
-    else:
-        project(inverse, x.reshape(1, 1, dimension), u.reshape(1, 1, dimension))
-    sums = row[square : 2 * square].reshape(dimension, dimension)
-    moment = row[2 * square + dimension : 2 * square + 2 * dimension]
-    if not _fits(sums, moment, parameter, row[at + SURPRISE] + row[at + ENERGY], x, u, y):
-        return REFUSED
-    growth, gap = step(inverse, parameter, 0, x, u, y)
-    if trace.shape[0] > dimension:
-        trace[:dimension] = u
-        trace[dimension] = gap / math.sqrt(growth)
-    add_observation(sums, moment, x, y)
-    row[at + COUNT] += weight
-    row[at + ENERGY] += y * y
-    row[at + REWARDS] += 1.0
-    row[at + LOG_DETERMINANT] += math.log(growth)
-    row[at + SURPRISE] += surprise_of(gap, growth)
-    row[at + NOISE] = noise_after(
-        row[at + NOISE_SCALE], row[at + NOISE_ROUNDS], row[at + SURPRISE], row[at + COUNT]
-    )
-    row[at + DRIFT] += wear(growth, dimension)
-    return DUE if row[at + DRIFT] > DRIFT_LIMIT or doubtful(row, at) else LEARNED
-
-
-@njit(cache=True, nogil=True)
-def doubtful(row: Floats, at: int) -> bool:
-    """Whether the task should look at its prior again, after the reward that it just learned."""
-    if row[at + WARY] == NEVER or not is_power_of_two(int(row[at + REWARDS])):
-        return False
-    return row[at + WARY] == ALWAYS or startling(
-        row[at + SURPRISE], row[at + NOISE_SCALE], row[at + NOISE_ROUNDS], row[at + COUNT]
-    )
-
-
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _fits(
-    sums: Floats,
-    moment: Floats,
-    parameter: Floats,
-    sum_of_squares: float,
-    x: Floats,
-    u: Floats,
-    y: float,
-) -> bool:
-    """Whether everything stays finite; off the diagonal, V is bounded by its diagonal."""
-    predicted = 0.0
-    growth = 1.0
-    for a in range(x.shape[0]):
-        predicted += x[a] * parameter[0, a]
-        growth += x[a] * u[a]
-    gap = y - predicted
-    # One infinity or NaN spoils the sum, so that one look at it is enough.
-    total = sum_of_squares + y * y + gap * gap
-    for a in range(x.shape[0]):
-        total += abs(sums[a, a]) + x[a] * x[a] + abs(moment[a]) + abs(x[a] * y)
-        total += abs(parameter[0, a]) + abs(gap * u[a])
-    return growth < LARGEST_GROWTH and math.isfinite(total)
-
-
-@njit(cache=True, nogil=True)
-def unpack(row: Floats, gram: Floats, regularization: Floats) -> None:
-    """Set the full V and Λ (d, d) from a row."""
-    dimension = gram.shape[0]
-    square = dimension * dimension
-    sums = row[square : 2 * square].reshape(dimension, dimension)
-    diagonal = row[2 * square + 3 * dimension : 2 * square + 4 * dimension]
-    for a in range(dimension):
-        gram[a, a] = sums[a, a]
-        regularization[a, a] = diagonal[a]
-        for b in range(a):
-            gram[a, b] = gram[b, a] = sums[a, b]
-            regularization[a, b] = regularization[b, a] = sums[b, a]
-
-
-@njit(cache=True, nogil=True)
-def anchor(row: Floats, dimension: int) -> None:
-    """Derive A, ŵ = A(b + Λh) and log det(I + Λ⁻¹V) afresh from V, b, Λ and h."""
-    square = dimension * dimension
-    at = scalars_at(dimension)
-    gram, regularization = np.empty((dimension, dimension)), np.empty((dimension, dimension))
-    unpack(row, gram, regularization)
-    inverse, parameter = _inverse_and_parameter(row, dimension)
-    total = factorise(inverse[0], gram, regularization)
-    moment = row[2 * square + dimension : 2 * square + 2 * dimension]
-    bias = row[2 * square + 2 * dimension : 2 * square + 3 * dimension]
-    parameter[0] = np.dot(inverse[0], moment + np.dot(regularization, bias))
-    row[at + LOG_DETERMINANT] = total - row[at + BASE]
-    row[at + DRIFT] = 0.0
-
-
-@njit(cache=True, nogil=True)
-def forget(row: Floats, dimension: int, discount: float) -> None:
-    """Discount V, b, T and q, and leave the prior alone."""
-    square = dimension * dimension
-    at = scalars_at(dimension)
-    sums = row[square : 2 * square].reshape(dimension, dimension)
-    for a in range(dimension):
-        row[2 * square + dimension + a] *= discount
-        for b in range(a + 1):
-            sums[a, b] *= discount
-    row[at + COUNT] *= discount
-    row[at + ENERGY] *= discount
+    def forget(self, row: Floats, discount: float) -> None:
+        """Discount V, b, T and Σy², and leave the prior as it is."""
+        square = row[self._square].reshape(self.dimension, self.dimension)
+        square[~self._above] *= discount
+        row[self.moment] *= discount
+        scalars = row[self.scalars]
+        scalars[columns.COUNT] *= discount
+        scalars[columns.SUM_OF_SQUARES] *= discount

@@ -1,55 +1,55 @@
 """Pending: decisions that wait for their reward."""
 
 import numpy as np
-from numba import njit
 
 from headstart.arrays import Floats, Integers
+from headstart.kernels.compilation import compiled
+from headstart.live._layout import FIRST_PENDING, NONE
 
-# An id is a place and how often it was used before, in 53 bits, so that JSON carries it unharmed.
+# An id is a place and how often it was used before, in 53 bits, so that JSON carries it exactly.
 _PLACE_BITS = 26
 _MASK = (1 << _PLACE_BITS) - 1
 _USES = (1 << 27) - 1
 
-# The columns of `links`: whose decision lies in the place, the place's uses before this one, and
-# the task's next and previous decision. So finishing a task costs what it has waiting.
-_OWNER, _USED, _AFTER, _BEFORE = range(4)
-NONE = -1
+# The columns of `links`: the task whose decision lies in the place, the place's uses before this
+# one, and the task's next and previous decision. So finishing a task costs what it has pending.
+OWNER, USED, NEXT, PREVIOUS = range(4)
 
 
-@njit(cache=True, nogil=True)
-def hold(links: Integers, heads: Integers, slot: int, place: int) -> int:
+@compiled()
+def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
     """Give a free place to a decision of a task; returns the decision's id."""
-    head = heads[slot]
-    links[place, _OWNER] = slot
-    links[place, _AFTER] = head
-    links[place, _BEFORE] = NONE
-    if head != NONE:
-        links[head, _BEFORE] = place
-    heads[slot] = place
-    return int(links[place, _USED] << _PLACE_BITS) | place
+    first = int(rows[slot, FIRST_PENDING])
+    links[place, OWNER] = slot
+    links[place, NEXT] = first
+    links[place, PREVIOUS] = NONE
+    if first != NONE:
+        links[first, PREVIOUS] = place
+    rows[slot, FIRST_PENDING] = place
+    return int(links[place, USED] << _PLACE_BITS) | place
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find(links: Integers, decision: int) -> int:
     """The place of an open decision, or NONE."""
     place = decision & _MASK
-    if decision < 0 or place >= links.shape[0] or links[place, _OWNER] == NONE:
+    if decision < 0 or place >= links.shape[0] or links[place, OWNER] == NONE:
         return NONE
-    return place if links[place, _USED] == decision >> _PLACE_BITS else NONE
+    return place if links[place, USED] == decision >> _PLACE_BITS else NONE
 
 
-@njit(cache=True, nogil=True)
-def release(links: Integers, heads: Integers, place: int) -> None:
+@compiled()
+def release(links: Integers, rows: Floats, place: int) -> None:
     """Forget the decision in a place."""
-    before, after = links[place, _BEFORE], links[place, _AFTER]
+    before, after = links[place, PREVIOUS], links[place, NEXT]
     if after != NONE:
-        links[after, _BEFORE] = before
+        links[after, PREVIOUS] = before
     if before != NONE:
-        links[before, _AFTER] = after
+        links[before, NEXT] = after
     else:
-        heads[links[place, _OWNER]] = after
-    links[place, _OWNER] = NONE
-    links[place, _USED] = (links[place, _USED] + 1) & _USES
+        rows[links[place, OWNER], FIRST_PENDING] = after
+    links[place, OWNER] = NONE
+    links[place, USED] = (links[place, USED] + 1) & _USES
 
 
 class Pending:
@@ -74,38 +74,39 @@ class Pending:
             old, more = len(self.links), max(n, len(self.links) // 8, 64)
             self.kept = np.concatenate([self.kept, np.zeros((more, self.kept.shape[1]))])
             fresh = np.full((more, 4), NONE)
-            fresh[:, _USED] = 0
+            fresh[:, USED] = 0
             self.links = np.concatenate([self.links, fresh])
             self.free.extend(range(old + more - 1, old - 1, -1))
 
-    def of(self, head: int) -> list[int]:
-        """The places of a task's decisions, the latest first, from where they begin."""
+    def of(self, row: Floats) -> list[int]:
+        """The places of a task's decisions, the latest first."""
         places = []
-        while head != NONE:
-            places.append(head)
-            head = int(self.links[head, _AFTER])
+        place = int(row[FIRST_PENDING])
+        while place != NONE:
+            places.append(place)
+            place = int(self.links[place, NEXT])
         return places
 
-    def drop(self, heads: Integers, place: int) -> None:
+    def drop(self, rows: Floats, place: int) -> None:
         """Forget one decision."""
-        release(self.links, heads, place)
+        release(self.links, rows, place)
         self.free.append(place)
 
     def owner(self, place: int) -> int:
         """The slot of the task whose decision lies there."""
-        return int(self.links[place, _OWNER])
+        return int(self.links[place, OWNER])
 
     def decision(self, place: int) -> int:
         """The id of the decision that lies there."""
-        return int(self.links[place, _USED]) << _PLACE_BITS | place
+        return int(self.links[place, USED]) << _PLACE_BITS | place
 
     def saved(self) -> tuple[Integers, Integers]:
         """How often every place was used, and the free places in the order of their next use."""
-        return self.links[:, _USED].copy(), np.array(self.free, dtype=np.int64)
+        return self.links[:, USED].copy(), np.array(self.free, dtype=np.int64)
 
     def restore(
         self,
-        heads: Integers,
+        rows: Floats,
         uses: Integers,
         free: list[int],
         held: list[tuple[int, int]],
@@ -113,15 +114,15 @@ class Pending:
     ) -> None:
         """Put back what was saved: decisions (place, slot), a task's latest first, as in `of`.
 
-        Uses go on where they stood, so that no id is given twice.
+        Uses go on where they were, so that no id is given twice.
         """
         self.reserve(len(uses))
-        self.links[: len(uses), _USED] = uses
+        self.links[: len(uses), USED] = uses
         self.free = [*range(len(self.links) - 1, len(uses) - 1, -1), *free]
         for (place, slot), row in zip(reversed(held), kept[::-1], strict=True):
             self.kept[place] = row
-            hold(self.links, heads, slot, place)
+            hold(self.links, rows, slot, place)
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Give free places other uses, so that ids of two copies of a file do not meet."""
-        self.links[self.free, _USED] = rng.integers(_USES, size=len(self.free))
+        """Give free places other uses, so that ids of two copies of a file do not collide."""
+        self.links[self.free, USED] = rng.integers(_USES, size=len(self.free))

@@ -1,22 +1,25 @@
-"""Choosing: the scores a policy gives to the arms of open tasks, and the chances they imply."""
+"""Scoring: the scores that a policy gives to the arms of open tasks, and their propensities."""
+
+import math
 
 import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.interfaces import IndexPolicy, Policy
-from headstart.live import _layout as rows
-from headstart.live import _steps as steps
-from headstart.live._pending import NONE
-from headstart.live._store import Store
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import Reading
+from headstart.live._layout import NONE, task_state
+from headstart.live._tasks import Tasks
+from headstart.live.inputs import LARGEST_GROWTH
 
-# Scratch is kept for this many shapes of decisions; an application has a few.
-_SIZES = 16
-_LARGEST = 1 << 22  # bytes
+# Scratch memory is kept for this many shapes of decisions; an application has a few.
+_SHAPES = 16
+_LARGEST_SCRATCH = 1 << 22  # bytes
 
 
-class RefusedError(ValueError):
+class UnreadableArmError(ValueError):
     """An arm that cannot be read; the position of its task among those asked for."""
 
     def __init__(self, position: int) -> None:
@@ -24,198 +27,124 @@ class RefusedError(ValueError):
         self.position = position
 
 
-class OneStanding:
-    """A task's `EstimateSummary`, read from its row when asked for: a policy needs little of it."""
+@compiled()
+def read_task(
+    rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int
+) -> bool:
+    """Read arms[i] (K, d) of a task into the j-th place of the reading; false if one cannot be.
 
-    __slots__ = ("_at", "_bias", "row")
-
-    def __init__(self, dimension: int) -> None:
-        self._at = rows.scalars_at(dimension)
-        begin = 2 * dimension**2 + rows.BIAS * dimension
-        self._bias = slice(begin, begin + dimension)
-        self.row = np.empty(0)
-
-    @property
-    def log_determinant(self) -> Floats:
-        """Log det(I + Λ⁻¹V)."""
-        value: Floats = self.row[self._at + rows.LOG_DETERMINANT]
-        return value
-
-    @property
-    def noise_scale(self) -> Floats:
-        """The noise scale now."""
-        value: Floats = self.row[self._at + rows.NOISE]
-        return value
-
-    @property
-    def count(self) -> Floats:
-        """How many rewards count."""
-        value: Floats = self.row[self._at + rows.COUNT]
-        return value
-
-    @property
-    def largest_eigenvalue(self) -> Floats:
-        """The largest eigenvalue of Λ."""
-        value: Floats = self.row[self._at + rows.STRENGTH]
-        return value
-
-    @property
-    def bias(self) -> Floats:
-        """The prior's bias, (d,)."""
-        return self.row[self._bias]
+    Such an arm is not finite, or too large.
+    """
+    kernels.read_one(task_state(rows[slot], arms.shape[2]), 0, arms, i, reading, j)
+    predictions, widths = reading.predictions, reading.widths
+    for k in range(arms.shape[1]):
+        # A number that is not finite makes its arm's width so: A is positive definite.
+        readable = widths[j, k] * widths[j, k] < LARGEST_GROWTH
+        if not (readable and math.isfinite(predictions[j, k])):
+            return False
+    return True
 
 
-class ManyStandings:
-    """The `EstimateSummary` of n tasks, gathered when asked for."""
-
-    def __init__(self, store: Store, slots: Integers) -> None:
-        self._store = store
-        self._slots = slots
-
-    @property
-    def log_determinant(self) -> Floats:
-        """Log det(I + Λ⁻¹V), (n,)."""
-        return self._store.scalars(self._slots, rows.LOG_DETERMINANT)
-
-    @property
-    def noise_scale(self) -> Floats:
-        """The noise scales now, (n,)."""
-        return self._store.scalars(self._slots, rows.NOISE)
-
-    @property
-    def count(self) -> Floats:
-        """How many rewards count, (n,)."""
-        return self._store.scalars(self._slots, rows.COUNT)
-
-    @property
-    def largest_eigenvalue(self) -> Floats:
-        """The largest eigenvalues of Λ, (n,)."""
-        return self._store.scalars(self._slots, rows.STRENGTH)
-
-    @property
-    def bias(self) -> Floats:
-        """The priors' biases, (n, d)."""
-        return self._store.biases(self._slots)
+@compiled()
+def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -> int:
+    """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
+    for i in range(slots.shape[0]):
+        if not read_task(rows, slots[i], arms, i, reading, i):
+            return i
+    return NONE
 
 
-class Chooser:
-    """A policy at work on the tasks of a store."""
+class Scoring:
+    """A policy applied to open tasks."""
 
-    def __init__(self, policy: Policy, store: Store) -> None:
+    def __init__(self, policy: Policy, tasks: Tasks) -> None:
         self._policy = policy
-        self._store = store
-        self._standing = OneStanding(store.dimension)
-        self._scratch: dict[tuple[int, int], tuple[Floats, Floats, Floats]] = {}
-        # A radius makes the fast path; only a policy without luck of its own may take it.
+        self._tasks = tasks
+        self._slot = NONE
+        self._summary = EstimateSummary(np.empty(0), np.empty(0), self._regularization)
+        self._scratch: dict[int, Floats] = {}
+        # Only a policy without random numbers of its own has one index per arm.
         self.index: IndexPolicy | None = None
-        if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, store.dimension) == 0:
+        if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
             self.index = policy
+
+    def _regularization(self) -> Floats:
+        return self._tasks.layout.regularization(self._tasks.rows[self._slot])
 
     def radius(self, slot: int) -> float:
         """The radius of an index for one task."""
         assert self.index is not None
-        self._standing.row = self._store.state[slot]
-        return float(self.index.radius(self._standing))
+        row, layout = self._tasks.rows[slot], self._tasks.layout
+        self._slot = slot
+        self._summary.update(row[layout.scalars], row[layout.bias])
+        return float(self.index.radius(self._summary))
 
-    def scratch(self, n_arms: int) -> tuple[Floats, Floats, Floats]:
-        """Room for the projections (1, K, d), predictions (1, K) and widths (1, K) of one task."""
-        return self._room(1, n_arms)
+    def radii(self, slots: Integers) -> Floats:
+        """The radii of an index for n tasks, (n,)."""
+        assert self.index is not None
+        return np.array(np.broadcast_to(self.index.radius(self._summaries(slots)), len(slots)))
 
-    def _room(self, n: int, n_arms: int) -> tuple[Floats, Floats, Floats]:
-        found = self._scratch.get((n, n_arms))
+    def _summaries(self, slots: Integers) -> EstimateSummary:
+        tasks, layout = self._tasks, self._tasks.layout
+        rows = tasks.rows
+        return EstimateSummary(
+            np.ascontiguousarray(rows[slots, layout.scalars].T),
+            rows[slots, layout.bias],
+            lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
+        )
+
+    def scratch(self, n_arms: int) -> Floats:
+        """Memory for what one task's estimate says about K arms, (K(d + 2),)."""
+        found = self._scratch.get(n_arms)
         if found is None:
-            if len(self._scratch) == _SIZES:
+            if len(self._scratch) == _SHAPES:
                 self._scratch.clear()
-            shape = (n, n_arms, self._store.dimension)
-            found = np.empty(shape), np.empty(shape[:2]), np.empty(shape[:2])
-            if found[0].nbytes <= _LARGEST:
-                self._scratch[n, n_arms] = found
+            found = np.empty(n_arms * (self._tasks.dimension + 2))
+            if found.nbytes <= _LARGEST_SCRATCH:
+                self._scratch[n_arms] = found
         return found
 
     def n_uniforms(self, n_arms: int) -> int:
-        """How many uniform numbers the policy itself takes for one task."""
-        return self._policy.n_uniforms(n_arms, self._store.dimension)
+        """How many uniform numbers the policy itself needs for one task."""
+        return self._policy.n_uniforms(n_arms, self._tasks.dimension)
 
     def scores(self, slot: int, arms: Floats, uniforms: Floats) -> Floats:
         """The scores (K,) of one task's arms (K, d), from uniforms (u,)."""
         estimates = self.estimates(np.array([slot]), arms[None])
-        scores: Floats = self._policy_scores(estimates, uniforms[None])[0]
+        scores: Floats = self.policy_scores(estimates, uniforms[None])[0]
         return scores
-
-    def choose(
-        self, slots: Integers, arms: Floats, uniforms: Floats, places: Integers
-    ) -> tuple[Floats, Integers, Integers]:
-        """Choose for n tasks among arms (n, K, d), and keep the choices in free places.
-
-        Uniforms are (n, u + 1), the tie-break last. Returns scores (n, K), choices and ties (n,).
-        """
-        state, kept = self._store.state, self._store.pending.kept
-        choices, ties = np.empty(len(slots), dtype=np.int64), np.empty(len(slots), dtype=np.int64)
-        breaks = np.ascontiguousarray(uniforms[:, -1])
-        if self.index is None:
-            estimates = self.estimates(slots, arms)
-            scores = self._policy_scores(estimates, uniforms[:, :-1])
-            read = (arms, estimates.projections, scores, breaks)
-            steps.pick_many(state, slots, *read, kept, places, choices, ties)
-            return scores, choices, ties
-        scores, radii = np.empty(arms.shape[:2]), np.empty(len(slots))
-        radii[:] = self.index.radius(ManyStandings(self._store, slots))
-        room = self.scratch(arms.shape[1])
-        given = (state, slots, radii, arms, breaks)
-        self._check(steps.decide_many(*given, *room, scores, kept, places, choices, ties))
-        return scores, choices, ties
 
     def estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
         """What the estimates of n tasks say about arms (n, K, d)."""
-        room = self._room(*arms.shape[:2])
-        self._check(steps.read(self._store.state, slots, arms, *room))
-        return self.seen(slots, *room)
-
-    def seen(
-        self, slots: Integers, projections: Floats, predictions: Floats, widths: Floats
-    ) -> ArmEstimates:
-        """The estimates of n tasks on arms that were read."""
-        store = self._store
+        reading = kernels.Reading(
+            np.empty(arms.shape), np.empty(arms.shape[:2]), np.empty(arms.shape[:2])
+        )
+        position = _read_tasks(self._tasks.rows, slots, arms, reading)
+        if position != NONE:
+            raise UnreadableArmError(position)
         return ArmEstimates(
-            projections=projections,
-            predictions=predictions,
-            widths=widths,
-            log_determinant=store.scalars(slots, rows.LOG_DETERMINANT),
-            bias=store.biases(slots),
-            largest_eigenvalue=store.scalars(slots, rows.STRENGTH),
-            inverse=store.inverses(slots),
-            noise_scale=store.scalars(slots, rows.NOISE),
-            count=store.scalars(slots, rows.COUNT),
+            projections=reading.projections,
+            predictions=reading.predictions,
+            widths=reading.widths,
+            inverse=self._tasks.layout.inverses(self._tasks.rows, slots),
+            summary=self._summaries(slots),
         )
 
-    def _policy_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+    def policy_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+        """The policy's scores (n, K), an array that is the caller's to keep."""
         scores = np.ascontiguousarray(self._policy.scores(estimates, uniforms), dtype=np.float64)
-        # A policy may hand out the estimates's own array; ours are the caller's to keep.
         return scores.copy() if np.shares_memory(scores, estimates.predictions) else scores
 
-    def _check(self, position: int) -> None:
-        if position != NONE:
-            raise RefusedError(position)
+    def propensities(self, slot: int, arms: Floats, allowed: Booleans, uniforms: Floats) -> Floats:
+        """The probability of every arm (K,) to be chosen, over uniforms (m, u) of the policy.
 
-    def chances(self, slot: int, arms: Floats, mask: Booleans | None, draws: Floats) -> Floats:
-        """The chance of every arm (K,) to be chosen, over draws (m, u) of the policy's luck.
-
-        Exact where the policy has no luck of its own: ties share the chance equally.
+        Exact where the policy draws no numbers of its own: tied arms share it equally.
         """
-        n_arms = arms.shape[0]
-        estimates = self.estimates(np.array([slot]), arms[None])
-        wide = ArmEstimates(
-            **{
-                name: np.broadcast_to(value, (len(draws), *value.shape[1:]))
-                for name, value in vars(estimates).items()
-            }
-        )
-        scores = self._policy_scores(wide, draws)
-        scores = np.array(np.broadcast_to(scores, (len(draws), n_arms)))
-        allowed = np.arange(n_arms) if mask is None else np.flatnonzero(mask)
-        total = np.zeros(n_arms)
-        for row in scores[:, allowed]:
-            best, size = row.max(), np.abs(row).max()
-            winners = allowed[row >= best - kernels.TIE_TOLERANCE * size]
-            total[winners] += 1.0 / len(winners)
-        return total / len(draws)
+        n = len(uniforms)
+        estimates = self.estimates(np.array([slot]), arms[None]).repeat(n)
+        scores = self.policy_scores(estimates, uniforms)
+        scores = np.array(np.broadcast_to(scores, (n, arms.shape[0])))
+        scores[:, ~allowed] = -np.inf
+        found = np.empty(arms.shape[0])
+        kernels.propensities(scores, found)
+        return found

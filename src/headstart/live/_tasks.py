@@ -1,4 +1,4 @@
-"""Lifecycle: how a task opens, learns, and joins the memory."""
+"""Tasks: how an open task starts, learns, revises its prior, and joins the memory."""
 
 import time
 from collections.abc import Callable
@@ -12,11 +12,17 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, PriorEstimator
-from headstart.live import _layout as rows
-from headstart.live._store import Store, first_row
-from headstart.live.catalogue import Views
+from headstart.kernels import Components, revision_due
+from headstart.kernels import state as columns
+from headstart.live import inputs
+from headstart.live._catalogue_scores import CatalogueScores
+from headstart.live._layout import FIRST_PENDING, LAST_USED, NONE, Layout
+from headstart.live._pending import Pending, find
 from headstart.live.decision import Name
-from headstart.logs import reader
+from headstart.logs import accumulate, reader
+
+# What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
+FINISH = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,173 +30,199 @@ class Ending:
     """When a task ends by itself, and how it forgets until then."""
 
     horizon: int | None = None  # after so many rewards
-    idle: float | None = None  # after so many seconds without a call
+    idle_seconds: float | None = None  # after so many seconds without a call
     discount: float = 1.0  # what each reward leaves of the weight of the task's earlier ones
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
             checks.count("horizon", self.horizon)
-        if self.idle is not None:
-            checks.positive("idle", self.idle)
+        if self.idle_seconds is not None:
+            checks.positive("idle_seconds", self.idle_seconds)
         if checks.positive("discount", self.discount) > 1.0:
             raise ValueError(f"discount must be at most 1, got {self.discount}")
 
 
-class Lifecycle:
-    """The open tasks and the memory of finished ones."""
+class Tasks:
+    """The open tasks, one row each, and the memory of finished ones.
+
+    Rows are reused after a task closes. They grow by a sixteenth, in place where the system can,
+    so that what is reserved stays small beside what is used.
+    """
 
     def __init__(self, dimension: int, estimator: PriorEstimator, ending: Ending) -> None:
+        self.dimension = dimension
         self.estimator = estimator
         self.ending = ending
-        self.store = Store(dimension)
+        self.layout = Layout(dimension)
+        self.rows = np.zeros((0, self.layout.length))
+        self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
+        self.names: dict[int, Name] = {}
+        self.pending = Pending(dimension)
+        self.catalogue_scores = CatalogueScores(dimension)
         self.memory: Memory = estimator.empty(dimension)
-        self.finished = 0
+        self.n_finished = 0
         # AVG and RR move the bias with the task's own rewards.
-        self.follows = estimator.running_bias(self.memory) is not None
-        self.views = Views(self.store)
+        self.bias_moves = estimator.running_bias(self.memory) is not None
+        # Whether the rows hold the current estimates between calls.
+        self.estimate_is_kept = not self.bias_moves and ending.discount == 1.0
+        # Whether one compiled call is all that a decision or a reward needs.
+        self.one_call = self.estimate_is_kept and ending.idle_seconds is None
+        self.horizon = ending.horizon or 0  # 0 for none, as kernels take it
+        self._free: list[int] = []
         self._prior: Prior | None = None
+        self._components: Components | None = None
         self._first_row = np.empty(0)
 
     def prior(self) -> Prior:
         """What the next task starts from."""
         if self._prior is None:
             prior = self.estimator.prior(self.memory)
-            if prior.mixture is not None and self.follows:
+            if prior.mixture is not None and self.bias_moves:
                 raise ValueError("a prior must not have a mixture where its bias moves in a task")
-            self._prior, self._first_row = prior, first_row(prior)
+            self._components = None if prior.mixture is None else prior.mixture.components()
+            self._prior, self._first_row = prior, self.layout.first_row(prior)
         return self._prior
 
     def slot(self, name: Name) -> int:
         """The slot of an open task."""
-        if not isinstance(name, str | int) or name not in self.store.slots:
+        if not isinstance(name, str | int) or name not in self.slots:
             raise ValueError(f"task must be the name of an open task, got {name!r}")
-        return self.store.slots[name]
+        return self.slots[name]
 
-    def touch(self, name: Name) -> int:
-        """The slot of a task, which is opened if it is new."""
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(f"task must be named by a string or an integer, got {name!r}")
-        slot = self.store.slots.get(name)
+    def start(self, name: Name) -> int:
+        """The slot of a task that is about to be used; it is opened if it is new."""
+        slot = self.slots.get(inputs.name_of(name))
         if slot is None:
             self.prior()
-            slot = self.store.open(name, self._first_row)
-        self.stamp(name, slot)
-        self.follow(slot)
+            slot = self.open(name, self._first_row)
+        self.note_use(name, slot)
+        self.move_bias(slot)
         return slot
 
-    def stamp(self, name: Name, slot: int) -> None:
-        """Note that somebody asked for the task now."""
-        if self.ending.idle is not None:
-            slots = self.store.slots
-            slots[name] = slots.pop(name)  # to the end: the order is that of the last call
-            self.store.set_scalar(slot, rows.TOUCHED, self.ending.clock())
+    def open(self, name: Name, row: Floats) -> int:
+        """Give a row to a new task; returns its slot."""
+        if not self._free:
+            old, more = len(self.rows), max(16, len(self.rows) // 16)
+            # No view of the rows is ever kept: who reads one copies it.
+            self.rows.resize((old + more, self.layout.length), refcheck=False)
+            self._free.extend(range(old + more - 1, old - 1, -1))
+        slot = self._free.pop()
+        self.rows[slot] = row
+        self.rows[slot, FIRST_PENDING] = NONE
+        self.slots[name] = slot
+        self.names[slot] = name
+        return slot
 
-    def sweep(self) -> None:
-        """Finish the tasks that nobody asked for during the idle time."""
-        if self.ending.idle is None:
+    def close(self, name: Name) -> None:
+        """Forget an open task and what it has pending."""
+        slot = self.slots.pop(name)
+        del self.names[slot]
+        for place in self.pending.of(self.rows[slot]):
+            self.pending.drop(self.rows, place)
+        self.catalogue_scores.drop(slot)
+        self._free.append(slot)
+
+    def find(self, decision: int) -> tuple[int, int]:
+        """The place and the slot of an open decision."""
+        place = int(find(self.pending.links, decision))
+        if place == NONE:
+            raise not_open(decision)
+        return place, self.pending.owner(place)
+
+    def scalar(self, slot: int, which: int) -> float:
+        """One of the scalars of `kernels.state`."""
+        return float(self.rows[slot, self.layout.scalars][which])
+
+    def note_use(self, name: Name, slot: int) -> None:
+        """Note that the task is used now."""
+        if self.ending.idle_seconds is not None:
+            self.slots[name] = self.slots.pop(name)  # to the end: the order is that of last use
+            self.rows[slot, LAST_USED] = self.ending.clock()
+
+    def finish_idle(self) -> None:
+        """Finish the tasks that were not used during the idle time."""
+        if self.ending.idle_seconds is None:
             return
-        latest = self.ending.clock() - self.ending.idle
-        while self.store.slots:
-            name, slot = next(iter(self.store.slots.items()))
-            if self.store.scalar(slot, rows.TOUCHED) > latest:
+        latest = self.ending.clock() - self.ending.idle_seconds
+        while self.slots:
+            name, slot = next(iter(self.slots.items()))
+            if self.rows[slot, LAST_USED] > latest:
                 return
             self.finish(name)
 
-    def follow(self, slot: int) -> None:
+    def move_bias(self, slot: int) -> None:
         """Move the bias to where the memory and the task's own rewards put it, if it moves."""
-        if self.follows:
-            task = self.store.estimate(slot).statistics
+        if self.bias_moves:
+            task = self.layout.statistics(self.rows[slot])
             prior = self.estimator.prior(self.estimator.absorb(self.memory, task))
-            self.store.vector(slot, rows.BIAS)[:] = prior.bias
-            self.store.settle(slot)
+            self.layout.move(self.rows[slot], prior.bias)
 
-    def learn(self, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
-        """Learn the reward of what is kept in a place; what `rows.learn` answers."""
-        state, discount = self.store.state, self.ending.discount
-        trace = self.views.trace(slot)
-        before = state[slot].copy() if discount < 1.0 else None
-        if before is not None:
-            rows.forget(state[slot], self.store.dimension, discount)
-        answer = int(rows.learn(state, slot, kept, place, value, weight, trace))
-        if answer != rows.REFUSED:
-            self.views.follow(slot, trace)
-        elif before is not None:
-            state[slot] = before
-        return answer
-
-    def learned(self, slot: int, answer: int) -> None:
-        """What has to follow a reward: `refresh` where it is due, and at the horizon the end."""
-        if answer == rows.DUE or self.ending.discount < 1.0:
-            self.refresh(slot)
-        horizon = self.ending.horizon
-        if horizon is not None and self.store.scalar(slot, rows.REWARDS) >= horizon:
-            self.finish(self.store.name(slot))
-
-    def refresh(self, slot: int) -> None:
-        """Factorise a task afresh, and have second thoughts about its prior if it has reason to.
-
-        They are about the prior of now, with all that has been learned since the task began.
-        """
-        self.store.anchor(slot)
+    def follow_up(self, slot: int, status: int) -> None:
+        """Do what a reward asks for: refactorise, revise the prior, finish the task."""
+        row = self.rows[slot]
         if self.ending.discount < 1.0:
-            self.store.restate_noise(slot)
-        if self.store.doubtful(slot):
-            self._reconsider(slot)
+            self.layout.refactorise(row, restate=True)
+            if revision_due(self.layout.state(row).scalars, 0):
+                status |= columns.REVISE
+            else:
+                status &= ~columns.REVISE
+        elif status & columns.REFACTORISE and not status & columns.REVISE:
+            self.layout.refactorise(row, restate=False)
+        if status & columns.REVISE:
+            self._revise(slot)
+        if status & FINISH:
+            self.finish(self.names[slot])
 
-    def _reconsider(self, slot: int) -> None:
-        start = self.prior()
-        if start.mixture is None:
-            self.store.set_scalar(slot, rows.WARY, rows.NEVER)
-            return
-        try:
-            prior = start.revised(self.store.estimate(slot).statistics)
-            self.store.restart(slot, prior)
-        except np.linalg.LinAlgError:
-            # No digits left to weigh the parts with: it stays where it is.
-            return
-        self.views.drop(slot)
+    def _revise(self, slot: int) -> None:
+        """Revise a task's prior, with all that has been learned since the task began."""
+        self.prior()
+        row = self.rows[slot]
+        if self._components is None:
+            self.layout.state(row).scalars[columns.REVISION] = columns.NEVER
+        elif self.layout.revise(row, self._components):
+            self.catalogue_scores.drop(slot)
 
     def finish(self, name: Name) -> None:
-        """The task joins the memory; one without any reward leaves no trace there."""
+        """The task joins the memory; one without any reward changes nothing there."""
         slot = self.slot(name)
-        if self.store.scalar(slot, rows.REWARDS) > 0:
-            self.absorb(self.store.estimate(slot).statistics)
+        if self.scalar(slot, columns.REWARDS) > 0:
+            self.absorb(self.layout.statistics(self.rows[slot]))
         self.close(name)
-
-    def close(self, name: Name) -> None:
-        """Forget an open task."""
-        self.views.drop(self.store.slots[name])
-        self.store.close(name)
 
     def absorb(self, task: TaskStatistics) -> None:
         """A finished task joins the memory, wherever it was played."""
-        self.memory = self.estimator.absorb(self.memory, task)
-        self.finished += 1
-        self._prior = None
+        self.restore(self.estimator.absorb(self.memory, task), self.n_finished + 1)
 
-    def restore(self, memory: Memory, finished: int) -> None:
-        """Take over a memory that was saved."""
-        self.memory, self.finished, self._prior = memory, finished, None
+    def restore(self, memory: Memory, n_finished: int) -> None:
+        """Take another memory."""
+        self.memory, self.n_finished, self._prior = memory, n_finished, None
 
     def absorb_logs(
         self,
         logs: Any,
-        columns: reader.Columns,
+        log_columns: reader.Columns,
         *,
-        together: bool,
+        grouped_by_task: bool,
         progress: reader.Progress | None,
     ) -> None:
         """Every task of the logs joins the memory; none of them if anything is wrong."""
-        before, finished = self.memory, self.finished
-        dimension = self.store.dimension
+        before, finished = self.memory, self.n_finished
         try:
-            if together:
-                for found in reader.grouped(logs, columns, dimension, progress):
-                    self.absorb(found)
+            if grouped_by_task:
+                for task in accumulate.grouped_by_task(logs, log_columns, self.dimension, progress):
+                    self.absorb(task)
             else:
-                for _, found in reader.statistics(logs, columns, dimension, progress):
-                    self.absorb(found)
+                for _, task in accumulate.statistics(logs, log_columns, self.dimension, progress):
+                    self.absorb(task)
         except BaseException:
             self.restore(before, finished)
             raise
+
+
+def not_open(decision: int) -> ValueError:
+    """The error for an id that takes no reward."""
+    return ValueError(
+        f"decision {decision} is not open: it was rewarded already, its task was finished, "
+        "or it was never made here"
+    )

@@ -1,4 +1,4 @@
-"""Luck: uniform numbers in the order of a generator, drawn ahead because one at a time is slow."""
+"""UniformStream: uniform numbers in the order of a generator, drawn ahead in blocks."""
 
 import json
 
@@ -6,11 +6,12 @@ import numpy as np
 
 from headstart.arrays import Floats
 
-_AHEAD = 2048
+# One call of the generator per decision would be slow.
+_BLOCK = 2048
 
 
-class Luck:
-    """A stream of uniform numbers that can be looked at before it is used, and be saved."""
+class UniformStream:
+    """A stream of uniform numbers that can be read before they are used, and be saved."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -18,34 +19,34 @@ class Luck:
         self._used = 0
 
     def peek(self, n: int) -> Floats:
-        """The next n numbers, (n,). They stay next until they are spent."""
+        """The next n numbers, (n,). They stay next until `advance`."""
         if self._used + n > len(self._drawn):
             rest = self._drawn[self._used :]
-            self._drawn = np.concatenate([rest, self._rng.random(max(n, _AHEAD))])
+            self._drawn = np.concatenate([rest, self._rng.random(max(n, _BLOCK))])
             self._used = 0
         return self._drawn[self._used : self._used + n]
 
-    def next(self) -> float:
-        """The next number alone; it stays next until it is spent."""
+    def peek_one(self) -> float:
+        """The next number alone."""
         if self._used == len(self._drawn):
             self.peek(1)
         return float(self._drawn[self._used])
 
-    def spend(self, n: int) -> None:
-        """Move on by n numbers that were looked at."""
+    def advance(self, n: int) -> None:
+        """Go on past n numbers."""
         self._used += n
 
     def saved(self) -> tuple[str, Floats]:
-        """The generator's state as JSON, and the numbers drawn but not yet spent."""
+        """The generator's state as JSON, and the numbers drawn but not yet used."""
         return json.dumps(self._rng.bit_generator.state), self._drawn[self._used :].copy()
 
     @classmethod
-    def resumed(cls, state: str, drawn: Floats) -> "Luck":
+    def resumed(cls, state: str, drawn: Floats) -> "UniformStream":
         """The stream that was saved."""
         found = json.loads(state)
         kind = getattr(np.random, found["bit_generator"])
         bits = kind()
         bits.state = found
-        luck = cls(np.random.Generator(bits))
-        luck._drawn = drawn
-        return luck
+        stream = cls(np.random.Generator(bits))
+        stream._drawn = drawn
+        return stream

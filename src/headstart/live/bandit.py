@@ -1,4 +1,4 @@
-"""MetaBandit: the live face of the library."""
+"""MetaBandit: the bandit that an application holds."""
 
 import threading
 import time
@@ -13,19 +13,15 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.interfaces import Policy, PriorEstimator
-from headstart.live import _careful as careful
-from headstart.live import _layout as rows
-from headstart.live import _many as many
-from headstart.live import _steps as steps
-from headstart.live import inputs as arming
-from headstart.live import persistence as saving
-from headstart.live._scoring import Chooser
-from headstart.live._tasks import Ending, Lifecycle
-from headstart.live._uniforms import Luck
+from headstart.kernels import state as columns
+from headstart.live import _decide, _reward, inputs, persistence
+from headstart.live._scoring import Scoring
+from headstart.live._tasks import Ending, Tasks
+from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name, TaskView
 from headstart.live.inputs import Arms
-from headstart.logs import reader as logs_of
+from headstart.logs.reader import Columns, Progress
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 
@@ -33,15 +29,16 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class MetaBandit:
-    """A bandit for an application: one task a user, each started from what finished ones taught.
+    """A bandit for an application: one task per user, each started from what finished ones taught.
 
-    `decide` opens a task when it meets a new name; `finish` hands the task to the memory. With a
-    `horizon` a task is finished by its reward of that number, with `idle` once nobody has asked
-    for it during that many seconds of the `clock`. `discount` < 1 forgets: each reward makes the
-    task's earlier ones count that much less, and never its prior. `propensity_draws` is how many
-    draws estimate the propensities of a policy with luck of its own.
+    `decide` opens a task when it meets a new name; `finish` adds the task to the memory. `prior` is
+    the estimator that learns across tasks. With a `horizon` a task is finished by its reward of
+    that number, with `idle_seconds` once it has not been used for that long by the `clock`.
+    `discount` < 1 forgets: each reward makes the task's earlier ones count that much less, and
+    never its prior. `propensity_draws` is how many draws estimate the propensities of a policy
+    that samples.
 
-    One lock makes every call whole: threads may share a bandit.
+    One lock makes every call atomic: threads may share a bandit.
     """
 
     def __init__(
@@ -52,57 +49,53 @@ class MetaBandit:
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
         horizon: int | None = None,
-        idle: float | None = None,
+        idle_seconds: float | None = None,
         discount: float = 1.0,
         propensity_draws: int = 0,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
-        # A live task may go on for ever: the quantile that grows gives no arm up for good.
+        # A live task may go on for ever: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
+        self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         self._draws = checks.count("propensity_draws", propensity_draws, least=0)
-        ending = Ending(horizon=horizon, idle=idle, discount=discount, clock=clock)
-        estimator = Hierarchical() if prior is None else prior
-        self._tasks = Lifecycle(self.dimension, estimator, ending)
-        self._store = self._tasks.store
-        self._chooser = Chooser(self.policy, self._store)
-        self._luck = Luck(np.random.default_rng(seed))
-        # Where one compiled step does everything.
-        self._plain = (
-            self._chooser.index is not None
-            and not self._tasks.follows
-            and ending.idle is None
-            and ending.discount == 1.0
+        ending = Ending(
+            horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock
         )
+        self._tasks = Tasks(self.dimension, self.prior, ending)
+        self._scoring = Scoring(self.policy, self._tasks)
+        self._stream = UniformStream(np.random.default_rng(seed))
+        self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
         self._lock = threading.RLock()
 
-    @property
-    def prior(self) -> Prior:
+    def next_prior(self) -> Prior:
         """What the next task starts from."""
         with self._lock:
             return self._tasks.prior()
 
     @property
-    def finished(self) -> int:
+    def n_finished(self) -> int:
         """How many tasks have joined the memory."""
-        return self._tasks.finished
+        return self._tasks.n_finished
 
     def tasks(self) -> list[Name]:
         """The names of the open tasks."""
         with self._lock:
-            return list(self._store.slots)
+            return list(self._tasks.slots)
 
     def task(self, name: Name) -> TaskView:
         """What is known of an open task."""
         with self._lock:
-            slot = self._tasks.slot(name)
-            self._tasks.follow(slot)
+            tasks = self._tasks
+            slot = tasks.slot(name)
+            tasks.move_bias(slot)
+            row = tasks.rows[slot]
             return TaskView(
                 task=name,
-                estimate=self._store.estimate(slot),
-                rounds=int(self._store.scalar(slot, rows.REWARDS)),
-                waiting=len(self._store.pending.of(int(self._store.heads[slot]))),
-                noise_scale=self._store.scalar(slot, rows.NOISE),
+                estimate=tasks.layout.estimate(row),
+                n_rewards=int(tasks.scalar(slot, columns.REWARDS)),
+                n_pending=len(tasks.pending.of(row)),
+                noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
             )
 
     @overload
@@ -129,7 +122,7 @@ class MetaBandit:
         with its own id.
         """
         with self._lock:
-            slot = self._store.slots.get(task) if self._plain else None
+            slot = self._tasks.slots.get(task) if self._decides_in_one_call else None
             if (
                 slot is None
                 or mask is not None
@@ -141,104 +134,81 @@ class MetaBandit:
                 or arms.shape[0] == 0
                 or not arms.flags.carray
             ):
-                self._tasks.sweep()
-                return careful.decide(
-                    self._tasks, self._chooser, self._luck, task, arms, mask, n, self._draws
-                )
-            store, pending, luck = self._store, self._store.pending, self._luck
+                self._tasks.finish_idle()
+                given = (self._tasks, self._scoring, self._stream, task, arms)
+                return _decide.decide(*given, mask=mask, n=n, draws=self._draws)
+            tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if not pending.free:
                 pending.reserve(1)
             scores = np.empty((1, arms.shape[0]))
-            projections, predictions, widths = self._chooser.scratch(arms.shape[0])
-            choice, tied, decision = steps.decide(
-                store.state,
+            choice, tied, decision = _decide.decide_one(
+                tasks.rows,
                 slot,
-                self._chooser.radius(slot),
+                self._scoring.radius(slot),
                 arms,
-                luck.next(),
-                projections,
-                predictions,
-                widths,
+                stream.peek_one(),
+                self._scoring.scratch(arms.shape[0]),
                 scores,
                 pending.kept,
                 pending.links,
-                store.heads,
                 pending.free[-1],
             )
             if choice < 0:
-                raise arming.too_large("arms", arms)
+                raise inputs.too_large("arms", arms)
             pending.free.pop()
-            luck.spend(1)
+            stream.advance(1)
             return Decision(decision, task, choice, choice, scores[0], 1.0 / tied)
 
     def reward(self, decision_id: int, value: float, weight: float = 1.0) -> None:
-        """Pay a decision, once, any time before its task is finished.
+        """Reward a decision, once, any time before its task is finished.
 
         A weight counts the reward that many times.
         """
-        value, weight = careful.pay(value), careful.weight(weight)
-        decision = careful.identity(decision_id)
+        value, weight = inputs.reward_of(value), inputs.weight_of(weight)
+        decision = inputs.id_of(decision_id)
         with self._lock:
-            if not self._plain or self._tasks.views:
-                careful.reward(self._tasks, decision, value, weight)
-                return
-            store, pending = self._store, self._store.pending
-            answer, slot, place = steps.reward(
-                store.state,
-                pending.kept,
-                pending.links,
-                store.heads,
-                decision,
-                value,
-                weight,
-            )
-            if answer < rows.LEARNED:
-                raise careful.refusal(answer, decision, value)
-            pending.free.append(place)
-            if answer == rows.DUE or self._tasks.ending.horizon is not None:
-                self._tasks.learned(slot, answer)
+            _reward.reward(self._tasks, decision, value, weight)
 
     def observe(self, task: Name, features: ArrayLike, value: float, weight: float = 1.0) -> None:
-        """Learn what features (d,) earned that somebody else chose for the task."""
-        value, weight = careful.pay(value), careful.weight(weight)
+        """Learn the reward of features (d,) that were chosen for the task elsewhere."""
+        value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            self._tasks.sweep()
-            careful.observe(self._tasks, task, features, value, weight)
+            self._tasks.finish_idle()
+            _reward.observe(self._tasks, task, features, value, weight)
 
     def forget(self, decision_id: int) -> None:
         """Stop waiting for the reward of a decision."""
         with self._lock:
-            place, _ = self._store.find(careful.identity(decision_id))
-            self._store.pending.drop(self._store.heads, place)
+            place, _ = self._tasks.find(inputs.id_of(decision_id))
+            self._tasks.pending.drop(self._tasks.rows, place)
 
     def finish(self, task: Name) -> None:
-        """The task joins the memory, and what it waits for is forgotten."""
+        """The task joins the memory, and its pending decisions are forgotten."""
         with self._lock:
             self._tasks.finish(task)
 
     def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
         """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
         with self._lock:
-            self._tasks.sweep()
-            return many.decide(self._tasks, self._chooser, self._luck, tasks, arms)
+            self._tasks.finish_idle()
+            return _decide.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
 
     def reward_many(
         self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
     ) -> None:
-        """Pay n decisions at once, in their order; if one of them is not open, none is paid."""
+        """Reward n decisions at once, in their order; if one of them is not open, none is."""
         with self._lock:
-            self._tasks.sweep()
-            many.reward(self._tasks, decision_ids, values, weights)
+            self._tasks.finish_idle()
+            _reward.reward_many(self._tasks, decision_ids, values, weights)
 
-    def chances(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
-        """The chance (K,) of every arm to be chosen now; deciding is not part of it.
+    def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
+        """The probability (K,) of every arm to be chosen now; nothing is decided.
 
-        Exact for a policy without luck of its own, else over `propensity_draws` draws.
+        Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
         """
         with self._lock:
-            return careful.chances(
-                self._tasks, self._chooser, self._luck, task, arms, mask, self._draws
-            )
+            given = (self._tasks, self._scoring, self._stream, task, arms)
+            return _decide.propensities(*given, mask=mask, draws=self._draws)
 
     def fit(
         self,
@@ -248,33 +218,35 @@ class MetaBandit:
         features: str | Sequence[str] = "features",
         reward: str = "reward",
         weight: str | None = None,
-        together: bool = False,
-        progress: logs_of.Progress | None = None,
+        grouped_by_task: bool = False,
+        progress: Progress | None = None,
     ) -> "MetaBandit":
         """Warm start: every task of the logs joins the memory as if it had been played here.
 
         Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
         frame. Columns name the task, its features (several columns, or one of lists) and the
-        reward. Where the rows of each task lie `together`, one task is held at a time; else d²
-        numbers a task. If anything is wrong with the logs, nothing is learned.
+        reward. Where the rows of each task are `grouped_by_task`, one task is held at a time; else
+        d² numbers per task. If anything is wrong with the logs, nothing is learned.
         """
-        columns = logs_of.Columns(task=task, features=features, reward=reward, weight=weight)
+        columns = Columns(task=task, features=features, reward=reward, weight=weight)
         with self._lock:
-            self._tasks.absorb_logs(logs, columns, together=together, progress=progress)
+            self._tasks.absorb_logs(
+                logs, columns, grouped_by_task=grouped_by_task, progress=progress
+            )
         return self
 
     def save(self, path: str | Path) -> None:
         """Write the bandit to one .npz file, whole or not at all."""
         settings = {
             "horizon": self._tasks.ending.horizon,
-            "idle": self._tasks.ending.idle,
+            "idle_seconds": self._tasks.ending.idle_seconds,
             "discount": self._tasks.ending.discount,
             "propensity_draws": self._draws,
         }
         with self._lock:
-            # A view is read anew after loading; so it is here, and both score alike to the bit.
-            self._tasks.views.clear()
-            saving.save(Path(path), self._tasks, self._luck, self.policy, settings)
+            # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+            self._tasks.catalogue_scores.clear()
+            persistence.save(Path(path), self._tasks, self._stream, self.policy, settings)
 
     @classmethod
     def load(
@@ -289,11 +261,11 @@ class MetaBandit:
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its luck is fresh, so that two copies of a file do not explore in lock-step, and new
-        decisions get other ids; with `resume` both go on where they stood. A policy or prior that
-        is not part of headstart has to be given.
+        Its random numbers are fresh, so that two copies of a file do not explore in step, and new
+        decisions get other ids; with `resume` both go on where they were. A policy or prior that is
+        not part of headstart has to be given.
         """
-        saved = saving.read(Path(path))
+        saved = persistence.read(Path(path))
         bandit = cls(
             dimension=saved.number("dimension"),
             policy=cast("Policy", saved.policy()) if policy is None else policy,
@@ -302,10 +274,10 @@ class MetaBandit:
             clock=clock,
             **cast("dict[str, Any]", saved.settings()),
         )
-        saving.restore(saved, bandit._tasks)
+        persistence.restore(saved, bandit._tasks)
         if resume:
             drawn = np.asarray(saved.arrays["drawn"], dtype=np.float64)
-            bandit._luck = Luck.resumed(str(saved.header["generator"]), drawn)
+            bandit._stream = UniformStream.resumed(str(saved.header["generator"]), drawn)
         else:
-            bandit._store.pending.shuffle(np.random.default_rng())
+            bandit._tasks.pending.shuffle(np.random.default_rng())
         return bandit

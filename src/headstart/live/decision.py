@@ -1,4 +1,4 @@
-"""What the live face hands out: decisions, and what is known of a task."""
+"""What live use returns: decisions, and what is known of a task."""
 
 from collections.abc import Hashable
 from typing import NamedTuple
@@ -15,10 +15,10 @@ class Decision(NamedTuple):
 
     id: int
     task: Name
-    arm: Hashable  # the key of a mapping, the item of a catalogue, or the row of an array
-    row: int  # its row, whatever it is called
+    arm: Hashable  # the key of a mapping, the item of a catalogue, or the index in an array
+    index: int  # its index among the arms, whatever it is called
     scores: Floats  # (K,), of all arms; −∞ where masked
-    propensity: float  # the chance of this arm under the policy; nan where it was not asked for
+    propensity: float  # the probability of this arm under the policy; nan if it was not asked for
 
 
 class Decisions(NamedTuple):
@@ -26,7 +26,7 @@ class Decisions(NamedTuple):
 
     ids: Integers  # (n,)
     tasks: tuple[Name, ...]
-    arms: Integers  # (n,), rows
+    indices: Integers  # (n,), of the chosen arms
     scores: Floats  # (n, K)
     propensities: Floats  # (n,)
 
@@ -36,8 +36,8 @@ class TaskView(NamedTuple):
 
     task: Name
     estimate: RidgeEstimate  # statistics and prior; .parameter is ŵ
-    rounds: int  # rewards so far
-    waiting: int  # decisions without a reward yet
+    n_rewards: int  # so far
+    n_pending: int  # decisions without a reward yet
     noise_scale: float
 
     def interval(self, features: Floats, z: float = 1.96) -> tuple[Floats, Floats]:

@@ -1,16 +1,25 @@
-"""Arms as an application has them: an array, rows, or features by id."""
+"""What an application hands in, checked once: arms, masks, names, rewards, weights, ids."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.live.decision import Name
 
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
 Arms = ArrayLike | Mapping[Any, ArrayLike]
+
+# An arm that outweighs what is known about its direction this many times leaves no digits to the
+# other directions.
+LARGEST_GROWTH = 1e12
+# Beyond this, squares and products of rewards run out of range.
+_LARGEST = 1e50
+# Ids take 53 bits.
+_LARGEST_ID = 2**53
 
 
 def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] | None]:
@@ -18,9 +27,7 @@ def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] 
     ids: Sequence[Hashable] | None = None
     if isinstance(arms, Mapping):
         ids = list(arms)
-        for key, row in arms.items():
-            checks.shape(f"the features of arm {key!r}", _row(key, row), (dimension,), "(d,)")
-        arms = [np.asarray(row, dtype=np.float64) for row in arms.values()]
+        arms = [vector_of(f"the features of arm {key!r}", arms[key], dimension) for key in ids]
     features = checks.floats("arms", arms)
     if features.ndim != 2 or features.shape[1] != dimension or not len(features):
         raise ValueError(
@@ -29,8 +36,29 @@ def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] 
     return features, ids
 
 
-def _row(key: Hashable, row: ArrayLike) -> Floats:
-    return checks.floats(f"the features of arm {key!r}", row)
+def features_of_tasks(names: tuple[Name, ...], arms: ArrayLike, dimension: int) -> Floats:
+    """The arms (n, K, d) of n different tasks, from (n, K, d) or (K, d)."""
+    n = len(names)
+    if len(set(names)) < n:
+        raise ValueError("tasks must be different names, got one of them more than once")
+    # Finite or not shows when they are read; checking here would cost as much as choosing.
+    plain = type(arms) is np.ndarray and arms.dtype == np.float64 and arms.flags.carray
+    features = cast("Floats", arms) if plain else checks.floats("arms", arms)
+    if features.ndim == 2:
+        features = np.tile(features, (n, 1, 1))
+    if features.ndim != 3 or features.shape != (n, max(features.shape[1], 1), dimension):
+        raise ValueError(
+            f"arms must have shape (n, K, d) = ({n}, 1 or more, {dimension}) or (K, d), "
+            f"got {features.shape}"
+        )
+    return features
+
+
+def vector_of(name: str, features: ArrayLike, dimension: int) -> Floats:
+    """Features of one arm, (d,)."""
+    vector = checks.floats(name, features)
+    checks.shape(name, vector, (dimension,), "(d,)")
+    return vector
 
 
 def mask_of(mask: ArrayLike, n_arms: int) -> Booleans:
@@ -46,8 +74,62 @@ def mask_of(mask: ArrayLike, n_arms: int) -> Booleans:
     return allowed
 
 
+def name_of(value: object) -> Name:
+    """The name of a task."""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise ValueError(f"task must be named by a string or an integer, got {value!r}")
+    return value
+
+
+def reward_of(value: float) -> float:
+    """A reward."""
+    if type(value) is float and -_LARGEST < value < _LARGEST:
+        return value
+    number = float(checks.floats("value", checks.real("value", value)))
+    if abs(number) >= _LARGEST:
+        raise ValueError(f"value must be smaller than {_LARGEST:g} in size, got {value}")
+    return number
+
+
+def weight_of(value: float) -> float:
+    """A weight."""
+    if type(value) is float and 0.0 < value < _LARGEST:
+        return value
+    number = checks.positive("weight", value)
+    if number >= _LARGEST:
+        raise ValueError(f"weight must be smaller than {_LARGEST:g}, got {value}")
+    return number
+
+
+def id_of(value: int) -> int:
+    """The id of a decision."""
+    if type(value) is int and 0 <= value < _LARGEST_ID:
+        return value
+    return min(checks.count("decision_id", value, least=0), _LARGEST_ID)
+
+
+def rewards_of(
+    decisions: ArrayLike, values: ArrayLike, weights: ArrayLike
+) -> tuple[Integers, Floats, Floats]:
+    """The ids, rewards and weights of n decisions, (n,) each."""
+    ids = np.asarray(decisions)
+    if ids.ndim != 1 or not (np.issubdtype(ids.dtype, np.integer) or ids.size == 0):
+        raise ValueError(
+            f"decision_ids must be integers of shape (n,), got {ids.dtype} of shape {ids.shape}"
+        )
+    rewards = checks.floats("values", values)
+    checks.shape("values", rewards, ids.shape, "(n,)")
+    counts = np.array(np.broadcast_to(checks.floats("weights", weights), ids.shape))
+    for name, array in (("values", np.abs(rewards)), ("weights", counts)):
+        if (array >= _LARGEST).any():
+            raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
+    if (counts <= 0).any():
+        raise ValueError(f"weights must be above 0, got {counts.min()}")
+    return ids.astype(np.int64), rewards, counts
+
+
 def too_large(name: str, features: Floats) -> ValueError:
-    """What to say of arms (K, d) that are finite and still cannot be read."""
+    """The error for arms (K, d) that are finite and still cannot be read."""
     checks.floats(name, features)
     row = int(np.abs(features).max(axis=-1).argmax())
     return ValueError(

@@ -98,10 +98,10 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
     begun: set[Name] = set()
     for i, task in enumerate(log.tasks):
         choice, x = int(choices[i]), arms[i, choices[i]]
-        chances = bandit.chances(task, arms[i])
-        weights[i] = chances[choice] / propensities[i]
-        guesses = arms[i] @ model.ridge
-        robust[i] = chances @ guesses + weights[i] * (rewards[i] - guesses[choice])
+        probabilities = bandit.propensities(task, arms[i])
+        weights[i] = probabilities[choice] / propensities[i]
+        guesses = arms[i] @ model.parameter
+        robust[i] = probabilities @ guesses + weights[i] * (rewards[i] - guesses[choice])
         accepted[i] = uniforms[i] < scale * weights[i]
         if accepted[i]:
             bandit.observe(task, x, float(rewards[i]))

@@ -9,27 +9,25 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart import checks, policies, priors
+from headstart import checks, specs
+from headstart.arrays import Floats
 from headstart.atomic import atomic_write
-from headstart.live._layout import NEVER, row_length
-from headstart.live._parts import described, rebuilt
-from headstart.live._tasks import Lifecycle
-from headstart.live._uniforms import Luck
+from headstart.live import _upgrade
+from headstart.live._tasks import Tasks
+from headstart.live._uniforms import UniformStream
 
-# Raised when the meaning of a file changes; every version reads all formats up to its own. Format 1
-# had no second thoughts: the last scalar of a task was missing.
-FORMAT = 2
+# Raised when the meaning of a file changes; every version reads all formats up to its own.
+FORMAT = 3
 
-# What arrays of a memory were called in files of formats 1 and 2.
-_OLD = {"sum_of_squares": "energy", "sums_of_squares": "energies"}
+Arrays = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
 class Saved:
-    """What a file says."""
+    """The content of a file, in terms of the current format."""
 
     header: Mapping[str, object]
-    arrays: Mapping[str, NDArray[np.generic]]
+    arrays: Arrays
 
     def number(self, name: str) -> int:
         """An integer of the header."""
@@ -45,41 +43,44 @@ class Saved:
 
     def policy(self) -> object:
         """The policy, built anew."""
-        return rebuilt(self.header["policy"], policies)
+        return specs.rebuild(self.header["policy"], "policies", where="policy")
 
     def prior(self) -> object:
         """The prior estimator, built anew."""
-        return rebuilt(self.header["prior"], priors)
+        return specs.rebuild(self.header["prior"], "priors", where="prior")
+
+    def floats(self, name: str) -> Floats:
+        """An array of floats."""
+        return np.asarray(self.arrays[name], dtype=np.float64)
 
 
 def save(
-    path: Path, tasks: Lifecycle, luck: Luck, policy: object, settings: Mapping[str, object]
+    path: Path, tasks: Tasks, stream: UniformStream, policy: object, settings: Mapping[str, object]
 ) -> None:
     """Write everything, or nothing."""
-    store = tasks.store
-    slots = np.fromiter(store.slots.values(), np.int64, len(store.slots))
-    places = [store.pending.of(int(store.heads[slot])) for slot in slots]
+    slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
+    places = [tasks.pending.of(tasks.rows[slot]) for slot in slots]
     flat = np.array([place for own in places for place in own], dtype=np.int64)
-    generator, drawn = luck.saved()
-    uses, free = store.pending.saved()
+    generator, drawn = stream.saved()
+    uses, free = tasks.pending.saved()
     header = {
         "format": FORMAT,
-        "dimension": store.dimension,
+        "dimension": tasks.dimension,
         "settings": dict(settings),
-        "policy": described(policy, policies),
-        "prior": described(tasks.estimator, priors),
-        "finished": tasks.finished,
-        "tasks": list(store.slots),
+        "policy": specs.describe(policy, "policies").plain(),
+        "prior": specs.describe(tasks.estimator, "priors").plain(),
+        "n_finished": tasks.n_finished,
+        "tasks": list(tasks.slots),
         "generator": generator,
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
-        "state": store.state[slots],
+        "rows": tasks.rows[slots],
         "places": flat,
         "uses": uses,
         "free": free,
         "owners": np.repeat(np.arange(len(slots)), [len(own) for own in places]),
-        "kept": store.pending.kept[flat],
+        "kept": tasks.pending.kept[flat],
         "drawn": drawn,
         **{f"memory.{name}": np.asarray(array) for name, array in tasks.memory.items()},
     }
@@ -88,7 +89,7 @@ def save(
 
 
 def read(path: Path) -> Saved:
-    """Read a file whole, and check that it is one of ours."""
+    """Read a file whole, check that it is one of ours, and bring it to the current format."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -105,32 +106,31 @@ def read(path: Path) -> Saved:
         raise ValueError(
             f"{path} has format {version}, and this version of headstart reads 1 to {FORMAT}"
         )
+    if version < FORMAT:
+        header, arrays = _upgrade.to_format_3(header, arrays)
     return Saved(header, arrays)
 
 
-def restore(saved: Saved, tasks: Lifecycle) -> None:
+def restore(saved: Saved, tasks: Tasks) -> None:
     """Put the memory, the open tasks and their decisions where they were."""
-    store, state = tasks.store, np.asarray(saved.arrays["state"], dtype=np.float64)
-    if saved.number("format") == 1:
-        state = np.pad(state, ((0, 0), (0, 1)), constant_values=NEVER)
-    names = saved.header["tasks"]
+    rows, names = saved.floats("rows"), saved.header["tasks"]
     assert isinstance(names, list)
-    checks.shape("state", state, (len(names), row_length(store.dimension)), "(tasks, numbers)")
+    checks.shape("rows", rows, (len(names), tasks.layout.length), "(tasks, numbers)")
     memory = {}
-    for name, blank in tasks.memory.items():
-        array = saved.arrays.get(f"memory.{name}", saved.arrays.get(f"memory.{_OLD.get(name)}"))
-        if array is None or array.shape != np.shape(blank):
+    for name, empty in tasks.memory.items():
+        array = saved.arrays.get(f"memory.{name}")
+        if array is None or array.shape != np.shape(empty):
             raise ValueError(
                 f"the prior must fit the file, whose memory has no {name} like its own"
             )
         memory[name] = np.asarray(array, dtype=np.float64)
-    tasks.restore(memory, saved.number("finished"))
-    slots = [store.open(name, row) for name, row in zip(names, state, strict=True)]
+    tasks.restore(memory, saved.number("n_finished"))
+    slots = [tasks.open(name, row) for name, row in zip(names, rows, strict=True)]
     owners = [slots[owner] for owner in saved.arrays["owners"].tolist()]
-    store.pending.restore(
-        store.heads,
+    tasks.pending.restore(
+        tasks.rows,
         np.asarray(saved.arrays["uses"], dtype=np.int64),
         saved.arrays["free"].tolist(),
         list(zip(saved.arrays["places"].tolist(), owners, strict=True)),
-        np.asarray(saved.arrays["kept"], dtype=np.float64),
+        saved.floats("kept"),
     )

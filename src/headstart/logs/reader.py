@@ -12,7 +12,7 @@ from numba import njit
 from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
-from headstart.kernels.statistics import add_observation
+from headstart.kernels import add_observation
 
 if TYPE_CHECKING:
     import pyarrow as pa

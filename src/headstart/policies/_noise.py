@@ -3,7 +3,7 @@
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.interfaces import EstimateSummary
+from headstart.core.arm_estimates import EstimateSummary
 
 
 def noise_scale(summary: EstimateSummary, given: float | None) -> Floats:

@@ -8,8 +8,7 @@ from scipy.special import ndtri
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.core.arm_estimates import ArmEstimates
-from headstart.interfaces import EstimateSummary
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.policies._noise import noise_scale
 
 
@@ -48,6 +47,4 @@ class BayesUCB:
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""
-        bounds = np.asarray(self.radius(estimates)[..., None] * estimates.widths)
-        bounds += estimates.predictions
-        return bounds
+        return estimates.index(self.radius(estimates.summary))

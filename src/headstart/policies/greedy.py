@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.core.arm_estimates import ArmEstimates
-from headstart.interfaces import EstimateSummary
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,8 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.core.arm_estimates import ArmEstimates
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.radii import confidence_radius
-from headstart.interfaces import EstimateSummary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +70,4 @@ class OFUL:
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The upper confidence bounds, (…, K)."""
-        bounds = self.radius(estimates)[..., None] * estimates.widths
-        bounds += estimates.predictions
-        return bounds
+        return estimates.index(self.radius(estimates.summary))

@@ -13,7 +13,7 @@ from headstart.policies._noise import noise_scale
 
 @dataclass(frozen=True, kw_only=True)
 class Thompson:
-    """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) a round.
+    """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) per round.
 
     R is the prior's noise scale, learned or not, unless `noise_scale` is given.
     """
@@ -39,5 +39,5 @@ class Thompson:
         factor = np.linalg.cholesky(estimates.inverse)
         turned = np.linalg.solve(factor.mT, normals[..., None])
         noise = (estimates.projections @ turned)[..., 0]
-        size = self.scale * noise_scale(estimates, self.noise_scale)
+        size = self.scale * noise_scale(estimates.summary, self.noise_scale)
         return np.asarray(estimates.predictions + size[..., None] * noise)

@@ -73,7 +73,7 @@ class _FollowedAverage:
     def observe(self, features: Floats, rewards: Floats) -> Floats:
         self._estimate.observe(features, rewards)
         self._rounds += 1
-        total = self._rounds * self._estimate.ridge
+        total = self._rounds * self._estimate.parameter
         total += self._weighted
         total /= self._weight + self._rounds
         return total

@@ -66,7 +66,7 @@ class _FollowedPool:
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
         self._estimate.observe(features, rewards)
-        return self._estimate.ridge
+        return self._estimate.parameter
 
 
 def _as_memory(statistics: TaskStatistics) -> Memory:

@@ -53,7 +53,7 @@ def play(task: Task, learner: Learner | Optimal, memory: Memory, uniforms: Float
         raise ValueError("a prior must not have a mixture where its bias moves within the task")
     estimate = RunningEstimate(start)
     rounds = _Rounds(task, uniforms)
-    estimates = estimate.face(task.n_arms)
+    estimates = estimate.prepare(task.n_arms)
     luck = np.moveaxis(uniforms[..., :-1], -2, 0)
     estimate.read(rounds.arms[0])
     for t in range(task.horizon):
@@ -61,9 +61,9 @@ def play(task: Task, learner: Learner | Optimal, memory: Memory, uniforms: Float
         choices, rewards = rounds.choose(t, scores)
         arms, then = rounds.arms[t], rounds.arms[t + 1] if t + 1 < task.horizon else None
         if follower is None:
-            estimate.observe_choice(arms, choices, rewards, then)
+            estimate.learn_choices(arms, choices, rewards, then)
             continue
-        estimate.observe_choice(arms, choices, rewards)
+        estimate.learn_choices(arms, choices, rewards)
         chosen = rounds.features(t).reshape(*task.lead, task.dimension)
         estimate.move(follower.observe(chosen, rewards.reshape(task.lead)))
         if then is not None:

@@ -1,16 +1,17 @@
 """Trajectory: what an estimator knew after every round, rebuilt from what was played."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart import kernels
+from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
+from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
 from headstart.interfaces import Memory, PriorEstimator
@@ -49,7 +50,8 @@ class Trajectory:
     ) -> "Trajectory":
         """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
         so_far = running_statistics(task, episode.choices, episode.rewards)
-        estimate = RidgeEstimate(so_far, running_prior(prior, memory, so_far))
+        start = running_prior(prior, memory, task, episode.choices, episode.rewards)
+        estimate = RidgeEstimate(so_far, start)
         return cls(estimate, fit_means(task).parameter)
 
     @property
@@ -59,14 +61,14 @@ class Trajectory:
 
     @cached_property
     def truth(self) -> Floats:
-        """The true w, once a round: (R, T + 1, d)."""
+        """The true w, once per round: (R, T + 1, d)."""
         shape = self.estimate.prior.bias.shape
         return np.ascontiguousarray(np.broadcast_to(self.parameter[..., None, :], shape))
 
     def misses(self, *, noise_scale: float, failure_probability: float) -> dict[str, Booleans]:
         """Whether w lies outside each confidence set, (R, T + 1), by the name of its radius.
 
-        The mixture radius is left out where the bias moves within the task: it does not hold there.
+        The fixed-bias radius is left out where the bias moves within the task, which it excludes.
         """
         distance = self.estimate.distance(self.truth)
         radii: dict[str, Radius] = {"Theorem 1": biased_radius}
@@ -90,65 +92,45 @@ class Trajectory:
         return bool((bias != bias[..., :1, :]).any())
 
 
-def running_statistics(task: Task, choices: Integers, paid: Floats) -> TaskStatistics:
+def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskStatistics:
     """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1)."""
-    chosen = np.take_along_axis(task.arms, choices[..., None, None], axis=-2)[..., 0, :]
+    chosen = _chosen(task, choices)
     outer = chosen[..., :, None] * chosen[..., None, :]
     rounds = np.arange(task.horizon + 1, dtype=np.float64)
     return TaskStatistics(
         gram=_sum_before(outer, -3),
-        moment=_sum_before(paid[..., None] * chosen, -2),
+        moment=_sum_before(rewards[..., None] * chosen, -2),
         count=np.ascontiguousarray(np.broadcast_to(rounds, (*task.lead, task.horizon + 1))),
-        sum_of_squares=_sum_before(paid**2, -1),
+        sum_of_squares=_sum_before(rewards**2, -1),
     )
 
 
-def running_prior(prior: PriorEstimator, memory: Memory, so_far: TaskStatistics) -> Prior:
-    """The prior after every round, with leading axes (…, T + 1): moving if the estimator follows.
+def running_prior(
+    prior: PriorEstimator, memory: Memory, task: Task, choices: Integers, rewards: Floats
+) -> Prior:
+    """The prior after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1).
 
-    By the definition of `running_bias`, the bias after t rounds is that of the memory with these t
-    rounds absorbed; Λ stays as the task began with it. Second thoughts are had when they are due.
+    A `RunningEstimate` goes through the rounds as it did when they were played: its bias moves if
+    the estimator's does, and its prior is revised when that is due.
     """
-    rounds = so_far.lead[-1]
-    lead = len(so_far.lead) - 1
-    held = {name: np.repeat(np.expand_dims(a, lead), rounds, lead) for name, a in memory.items()}
-    start = prior.prior(held)
-    if prior.running_bias(memory) is not None:
-        return Prior(prior.prior(prior.absorb(held, so_far)).bias, start.regularization)
-    return start if start.mixture is None else _with_second_thoughts(start, so_far)
+    chosen = _chosen(task, choices)
+    moving = prior.running_bias(memory)
+    estimate = RunningEstimate(prior.prior(memory))
+    passed = [estimate.prior]
+    for t in range(task.horizon):
+        estimate.observe(chosen[..., t, :], rewards[..., t])
+        if moving is not None:
+            estimate.move(moving.observe(chosen[..., t, :], rewards[..., t]))
+        passed.append(estimate.prior)
+    axis = len(task.lead)
+    names = ("bias", "regularization", "noise_scale", "noise_degrees_of_freedom")
+    stacked = {name: np.stack([getattr(one, name) for one in passed], axis) for name in names}
+    return checks.trusted(Prior, mixture=None, **stacked)
 
 
-def _with_second_thoughts(start: Prior, so_far: TaskStatistics) -> Prior:
-    """What a prior with a mixture (…, T + 1) becomes, round by round, as `RunningEstimate` does."""
-    assert start.mixture is not None
-    bias, regularization = start.bias.copy(), start.regularization.copy()
-    scale = start.noise_scale.copy()
-    revised = start.revised(so_far)
-    wary, startling = (
-        start.mixture.components_differ[..., 0].copy(),
-        np.vectorize(kernels.startling, [bool]),
-    )
-    for t in range(1, so_far.lead[-1]):
-        if not kernels.is_power_of_two(t):
-            continue
-        now = Prior(bias[..., t, :], regularization[..., t, :, :])
-        seen = TaskStatistics(
-            gram=so_far.gram[..., t, :, :],
-            moment=so_far.moment[..., t, :],
-            count=so_far.count[..., t],
-            sum_of_squares=so_far.sum_of_squares[..., t],
-        )
-        surprise = RidgeEstimate(seen, now).surprise
-        wary |= startling(
-            surprise, scale[..., t], start.noise_degrees_of_freedom[..., t], seen.count
-        )
-        for kept, fresh in (
-            (bias, revised.bias),
-            (regularization, revised.regularization),
-            (scale, revised.noise_scale),
-        ):
-            kept[wary, t:] = fresh[wary, t][:, None]
-    return replace(start, bias=bias, regularization=regularization, noise_scale=scale)
+def _chosen(task: Task, choices: Integers) -> Floats:
+    """The features (…, T, d) of the chosen arms."""
+    return np.take_along_axis(task.arms, choices[..., None, None], axis=-2)[..., 0, :]
 
 
 def ever(outside: ArrayLike) -> Booleans:

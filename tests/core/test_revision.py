@@ -1,4 +1,4 @@
-"""Second thoughts: a task's own rewards decide between the parts of its prior."""
+"""Prior revision: a task's own rewards decide between the components of its prior."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,6 +18,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.kernels import state
 from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import running_prior, running_statistics
 
@@ -70,52 +71,71 @@ def test_weights_are_those_of_the_dense_likelihood(seed: int, rounds: int) -> No
     assert mixture is not None
     x, y = rng.standard_normal((rounds, 3)), 3.0 * rng.standard_normal(rounds)
     data = TaskStatistics.from_data(x, y)
-    biases, covariances, scales, weights = (part[0] for part in mixture.flat())
-    found = kernels.weigh(
-        data.gram, data.moment, float(data.sum_of_squares), float(rounds), 7.0,
-        biases, covariances, scales, weights,
-    )  # fmt: skip
+    scalars = np.zeros((state.N_SCALARS, 1))
+    scalars[state.COUNT], scalars[state.SUM_OF_SQUARES] = rounds, data.sum_of_squares
+    scalars[state.NOISE_DEGREES_OF_FREEDOM] = 7.0
+    found = kernels.component_posterior(scalars, 0, data.gram, data.moment, mixture.components(), 0)
     logs = np.log(mixture.weights) + _likelihoods(mixture, 7, x, y)
     expected = np.exp(logs - logs.max())
     np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-8, atol=1e-12)
 
 
-def test_parts_are_blended_and_a_stranger_is_not() -> None:
-    biases = np.array([[1.0], [3.0], [0.0]])
-    covariances = np.array([[[1.0]], [[2.0]], [[9.0]]])
-    scales = np.array([1.0, 2.0, 1.0])
+def test_components_are_moment_matched_and_the_outlier_component_is_taken_whole() -> None:
+    components = kernels.Components(
+        biases=np.array([[[1.0], [3.0], [0.0]]]),
+        covariances=np.array([[[[1.0]], [[2.0]], [[9.0]]]]),
+        noise_scales=np.array([[1.0, 2.0, 1.0]]),
+        weights=np.full((1, 3), 1 / 3),
+    )
     bias, regularization = np.empty(1), np.empty((1, 1))
-    parts = (biases, covariances, scales)
-    scale, base = kernels.blend(*parts, np.array([0.3, 0.3, 0.4]), bias, regularization)
+
+    def match(*weights: float) -> tuple[float, float]:
+        return kernels.moment_match(components, 0, np.array(weights), bias, regularization)
+
+    scale, log_determinant = match(0.3, 0.3, 0.4)
     # Half and half of the first two: mean 2, variance 1.5 within and 1 between, noise (1 + 4)/2.
     np.testing.assert_allclose(bias, 2.0)
     assert scale == pytest.approx(np.sqrt(2.5))
     np.testing.assert_allclose(regularization, 2.5 / (1.5 + 1.0))
-    assert base == pytest.approx(np.log(regularization[0, 0]))
-    scale, _ = kernels.blend(*parts, np.array([0.2, 0.2, 0.6]), bias, regularization)
+    assert log_determinant == pytest.approx(np.log(regularization[0, 0]))
+    scale, _ = match(0.2, 0.2, 0.6)
     np.testing.assert_allclose(bias, 0.0)
     np.testing.assert_allclose(regularization, 1.0 / 9.0)
     assert scale == 1.0
 
 
-def test_two_standard_deviations_are_startling() -> None:
+def test_two_standard_deviations_are_surprising() -> None:
     # A chi-square of 8 degrees has mean 8 and standard deviation 4.
-    assert not kernels.startling(4.0 * 15.9, 2.0, 1.0, 8.0)
-    assert kernels.startling(4.0 * 16.1, 2.0, 1.0, 8.0)
-    assert not kernels.startling(4.0 * 16.1, 2.0, 0.0, 8.0)
+    scalars = np.zeros((state.N_SCALARS, 3))
+    scalars[state.COUNT] = scalars[state.REWARDS] = 8.0
+    scalars[state.PRIOR_NOISE_SCALE] = 2.0
+    scalars[state.REVISION] = state.IF_SURPRISING
+    scalars[state.SURPRISE] = 4.0 * np.array([15.9, 16.1, 16.1])
+    scalars[state.NOISE_DEGREES_OF_FREEDOM] = [1.0, 1.0, 0.0]
+    assert [kernels.revision_due(scalars, i) for i in range(3)] == [False, True, False]
+
+
+def test_revision_is_due_at_powers_of_two() -> None:
+    scalars = np.zeros((state.N_SCALARS, 100))
+    scalars[state.REWARDS] = np.arange(100)
+    scalars[state.REVISION] = state.ALWAYS
+    due = [i for i in range(100) if kernels.revision_due(scalars, i)]
+    assert due == [1, 2, 4, 8, 16, 32, 64]
+    scalars[state.REVISION] = state.NEVER
+    assert not any(kernels.revision_due(scalars, i) for i in range(100))
 
 
 def _slowly(prior: Prior, x: Floats, y: Floats) -> Prior:
     """The prior of one task after rewards y (t,) of features x (t, d), by the definition."""
     assert prior.mixture is not None
-    now, wary = prior, bool(prior.mixture.components_differ)
+    now, revising = prior, bool(prior.mixture.components_differ)
     for t in DUE:
         if t > len(y):
             break
         data = TaskStatistics.from_data(x[:t], y[:t])
         surprise = float(RidgeEstimate(data, now).surprise)
-        wary = wary or bool(surprise > now.noise_scale**2 * (t + 2.0 * np.sqrt(2.0 * t)))
-        if wary:
+        revising = revising or bool(surprise > now.noise_scale**2 * (t + 2.0 * np.sqrt(2.0 * t)))
+        if revising:
             now = prior.revised(data)
     return now
 
@@ -123,7 +143,7 @@ def _slowly(prior: Prior, x: Floats, y: Floats) -> Prior:
 @pytest.mark.parametrize("lead", [(), (4,), (2, 3)])
 @settings(max_examples=25)
 @given(seed=seeds, rounds=st.integers(0, 40), size=st.floats(0.3, 5.0))
-def test_the_running_estimate_is_that_of_the_prior_reconsidered(
+def test_the_running_estimate_is_that_of_the_revised_prior(
     lead: tuple[int, ...], seed: int, rounds: int, size: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -133,7 +153,7 @@ def test_the_running_estimate_is_that_of_the_prior_reconsidered(
     for t in range(rounds):
         running.observe(np.ascontiguousarray(x[..., t, :]), np.ascontiguousarray(y[..., t]))
     arms = rng.standard_normal((*lead, 2, 3))
-    estimates = running.face(2)
+    estimates = running.prepare(2)
     running.read(arms.reshape(-1, 2, 3))
     assert prior.mixture is not None
     for i in np.ndindex(lead):
@@ -149,18 +169,20 @@ def test_the_running_estimate_is_that_of_the_prior_reconsidered(
         fresh = RidgeEstimate(TaskStatistics.from_data(x[i], y[i]), slow)
         np.testing.assert_allclose(running.inverse[i], fresh.inverse, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(running.parameter[i], fresh.parameter, rtol=1e-6, atol=1e-8)
-        np.testing.assert_allclose(running.log_determinant[i], fresh.log_determinant, rtol=1e-7)
-        np.testing.assert_allclose(running.noise_scale[i], fresh.noise_scale, rtol=1e-7)
-        np.testing.assert_allclose(estimates.bias[i], slow.bias, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            running.summary.log_determinant[i], fresh.log_determinant, rtol=1e-7
+        )
+        np.testing.assert_allclose(running.summary.noise_scale[i], fresh.noise_scale, rtol=1e-7)
+        np.testing.assert_allclose(estimates.summary.bias[i], slow.bias, rtol=1e-9, atol=1e-12)
         expected = fresh.read(arms[i])
         np.testing.assert_allclose(
             estimates.predictions[i], expected.predictions, rtol=1e-6, atol=1e-8
         )
         np.testing.assert_allclose(estimates.widths[i], expected.widths, rtol=1e-6)
         np.testing.assert_allclose(
-            estimates.largest_eigenvalue[i], slow.largest_eigenvalue, rtol=1e-7
+            estimates.summary.largest_eigenvalue[i], slow.largest_eigenvalue, rtol=1e-7
         )
-        assert estimates.count[i] == rounds
+        assert estimates.summary.count[i] == rounds
 
 
 def test_a_task_as_expected_leaves_its_prior_alone() -> None:
@@ -174,13 +196,13 @@ def test_a_task_as_expected_leaves_its_prior_alone() -> None:
     root = np.linalg.cholesky(np.linalg.inv(prior.regularization))
     w = prior.noise_scale[:, None] * (root @ rng.standard_normal((*lead, 3, 1)))[..., 0]
     running = RunningEstimate(prior)
-    estimates = running.face(1)
+    estimates = running.prepare(1)
     for _ in range(31):
         x = rng.standard_normal((*lead, 3))
         running.observe(x, (x * w).sum(-1) + prior.noise_scale * rng.standard_normal(lead))
-    moved = (estimates.bias != prior.bias).any(-1).mean()
-    # Five looks, each startled with a chance of about 5 %, and not independent of one another:
-    # between one and five of them, with three standard errors of √(0.2 · 0.8/400) on either side.
+    moved = (estimates.summary.bias != prior.bias).any(-1).mean()
+    # Asked five times, each surprising with probability about 5 %, and not independent: between one
+    # and five of them, with three standard errors of √(0.2 · 0.8/400) on either side.
     assert 0.05 - 0.03 < moved < 0.25 + 0.06
 
 
@@ -194,8 +216,8 @@ def _opposed(rng: np.random.Generator, size: int) -> list[hs.Task]:
     return [*tasks[:-1], turned]
 
 
-class Stubborn(hs.priors.Hierarchical):
-    """Without second thoughts."""
+class Unrevised(hs.priors.Hierarchical):
+    """Without prior revision."""
 
     def prior(self, memory: Memory) -> Prior:
         return replace(super().prior(memory), mixture=None)
@@ -204,7 +226,7 @@ class Stubborn(hs.priors.Hierarchical):
 def test_the_opposite_of_all_before_is_noticed() -> None:
     size, lost = 60, []
     tasks = _opposed(np.random.default_rng(2), size)
-    for estimator in (hs.priors.Hierarchical(), Stubborn()):
+    for estimator in (hs.priors.Hierarchical(), Unrevised()):
         learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
         memory = begin(learner, 8, (size,))
         for j, task in enumerate(tasks):
@@ -217,7 +239,7 @@ def test_the_opposite_of_all_before_is_noticed() -> None:
     assert gap.mean() > 4.0 * gap.std() / np.sqrt(size)
 
 
-def test_a_trajectory_has_the_second_thoughts_of_the_task() -> None:
+def test_a_trajectory_has_the_revisions_of_the_task() -> None:
     size, estimator = 20, hs.priors.Hierarchical()
     learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
     memory = begin(learner, 8, (size,))
@@ -228,7 +250,7 @@ def test_a_trajectory_has_the_second_thoughts_of_the_task() -> None:
         episode = play(task, learner, memory, uniforms)
         memory = learn(learner, memory, episode)
     so_far = running_statistics(task, episode.choices, episode.rewards)
-    rebuilt = running_prior(estimator, before, so_far)
+    rebuilt = running_prior(estimator, before, task, episode.choices, episode.rewards)
     estimate = RidgeEstimate(so_far, rebuilt)
     start = estimator.prior(before)
     assert (rebuilt.bias[:, -1] != start.bias).any(-1).mean() > 0.9
@@ -269,7 +291,7 @@ def test_a_mixture_needs_a_prior_that_fits() -> None:
 
 
 class Moving(hs.priors.Average):
-    """A prior whose bias moves, with a mixture: nobody could say what it means."""
+    """A prior whose bias moves, with a mixture: not defined."""
 
     def prior(self, memory: Memory) -> Prior:
         return hs.priors.Hierarchical().prior(hs.priors.Hierarchical().empty(3, (1,)))
@@ -288,13 +310,13 @@ def test_without_noise_known_beforehand_the_better_fit_wins() -> None:
     prior = _prior(np.random.default_rng(8))
     assert prior.mixture is not None
     x = np.random.default_rng(9).standard_normal((8, 3))
-    for part in range(2):
-        data = TaskStatistics.from_data(x, x @ prior.mixture.bias[part])
+    for c in range(2):
+        data = TaskStatistics.from_data(x, x @ prior.mixture.bias[c])
         blind = replace(prior, noise_degrees_of_freedom=np.zeros(()))
         found = blind.revised(data)
-        np.testing.assert_allclose(found.bias, prior.mixture.bias[part], atol=1e-9)
+        np.testing.assert_allclose(found.bias, prior.mixture.bias[c], atol=1e-9)
 
 
-def test_a_prior_without_a_mixture_has_no_second_thoughts() -> None:
+def test_a_prior_without_a_mixture_is_not_revised() -> None:
     prior = Prior(np.zeros(2), np.array(1.0))
     assert prior.revised(TaskStatistics.zeros(2)) is prior

@@ -1,0 +1,78 @@
+"""Choosing among scores: the tie rule, and what the choices of a round are worth."""
+
+import numpy as np
+
+from headstart.arrays import Floats, Integers
+from headstart.kernels.compilation import compiled
+
+# Scores closer than this, relative to the largest, differ by rounding only: they are tied.
+TIE_TOLERANCE = 1e-9
+
+
+@compiled()
+def tie_threshold(scores: Floats, i: int) -> float:
+    """The least score of row i that ties with the largest. −∞, a masked arm, never ties."""
+    best = scores[i, 0]
+    size = 0.0
+    for k in range(scores.shape[1]):
+        best = max(best, scores[i, k])
+        if scores[i, k] > -np.inf:
+            size = max(size, abs(scores[i, k]))
+    return best - TIE_TOLERANCE * size
+
+
+@compiled()
+def pick(scores: Floats, i: int, uniform: float) -> tuple[int, int]:
+    """A largest score of row i, ties by the uniform number: the arm, and how many tied with it."""
+    n_arms = scores.shape[1]
+    threshold = tie_threshold(scores, i)
+    tied = 0
+    for k in range(n_arms):
+        if scores[i, k] >= threshold:
+            tied += 1
+    wanted = min(int(uniform * tied), tied - 1)
+    chosen = 0
+    for k in range(n_arms):
+        if scores[i, k] >= threshold:
+            if wanted == 0:
+                chosen = k
+                break
+            wanted -= 1
+    return chosen, tied
+
+
+@compiled()
+def choose(
+    scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
+) -> None:
+    """Pick an arm in every row, and set its reward from the payoffs (R, K) of all arms."""
+    for i in range(scores.shape[0]):
+        choices[i], _ = pick(scores, i, uniforms[i])
+        rewards[i] = payoffs[i, choices[i]]
+
+
+@compiled()
+def propensities(scores: Floats, found: Floats) -> None:
+    """Set found (K,) to the mean over rows of each arm's probability to be picked."""
+    found[:] = 0.0
+    for i in range(scores.shape[0]):
+        threshold = tie_threshold(scores, i)
+        tied = 0
+        for k in range(scores.shape[1]):
+            if scores[i, k] >= threshold:
+                tied += 1
+        for k in range(scores.shape[1]):
+            if scores[i, k] >= threshold:
+                found[k] += 1.0 / tied
+    for k in range(scores.shape[1]):
+        found[k] /= scores.shape[0]
+
+
+@compiled()
+def regrets(means: Floats, choices: Integers, regret: Floats) -> None:
+    """Set the regret (R,) of choices (R,): the largest mean less the chosen one."""
+    for i in range(choices.shape[0]):
+        best = means[i, 0]
+        for k in range(1, means.shape[1]):
+            best = max(best, means[i, k])
+        regret[i] = best - means[i, choices[i]]

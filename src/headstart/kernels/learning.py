@@ -1,0 +1,150 @@
+"""Learning a reward: the one sequence of updates that simulation, live use and theory share."""
+
+import math
+
+import numpy as np
+
+from headstart.arrays import Floats, Integers
+from headstart.kernels.compilation import FAST, compiled
+from headstart.kernels.noise import update_noise
+from headstart.kernels.reading import project, read_one
+from headstart.kernels.revision import revision_due
+from headstart.kernels.state import (
+    COUNT,
+    DRIFT,
+    LOG_DETERMINANT,
+    REFACTORISE,
+    REVISE,
+    REWARDS,
+    SUM_OF_SQUARES,
+    SURPRISE,
+    Buffer,
+    Reading,
+    TaskState,
+)
+
+# A rank-one update with f = 1 + xᵀAx cancels log10(f) digits of A. The loss adds up, and past this
+# relative error the inverse is factorised anew from the gram.
+DRIFT_LIMIT = 1e-9
+# Directions seen often are small in A beside those never seen, and lose digits long before A as a
+# whole does. A factorisation costs as much as d updates, so one per 50 d updates is nearly free.
+_UPDATES_PER_FEATURE = 50
+_EPSILON = float(np.finfo(np.float64).eps)
+
+
+@compiled(fastmath=FAST)
+def learn(
+    state: TaskState, i: int, x: Floats, u: Floats, reward: float, weight: float
+) -> tuple[int, float]:
+    """Learn the reward y of x for task i, given u = Ax; leaves u/√f in u.
+
+    Returns what has to follow (REFACTORISE and REVISE, as bits) and (y − xᵀŵ)/√f. x, u and y carry
+    the root of the weight already; the statistics V and b are the caller's to keep.
+    """
+    scalars = state.scalars
+    growth, gap = rank_one_update(state, i, x, u, reward)
+    scalars[COUNT, i] += weight
+    scalars[SUM_OF_SQUARES, i] += reward * reward
+    scalars[REWARDS, i] += 1.0
+    scalars[LOG_DETERMINANT, i] += math.log(growth)
+    scalars[DRIFT, i] += drift_of_update(growth, x.shape[0])
+    scalars[SURPRISE, i] += gap * gap / growth
+    update_noise(scalars, i)
+    status = REFACTORISE if scalars[DRIFT, i] > DRIFT_LIMIT else 0
+    if revision_due(scalars, i):
+        status |= REVISE
+    return status, gap / math.sqrt(growth)
+
+
+@compiled(fastmath=FAST)
+def rank_one_update(
+    state: TaskState, i: int, x: Floats, u: Floats, reward: float
+) -> tuple[float, float]:
+    """A −= uuᵀ/f and ŵ += u(y − xᵀŵ)/f, f = 1 + xᵀu; returns f and y − xᵀŵ, leaves u/√f in u."""
+    inverse, parameter, shift = state.inverse, state.parameter, state.shift
+    dimension = x.shape[0]
+    square = 0.0
+    predicted = 0.0
+    for a in range(dimension):
+        square += x[a] * u[a]
+        predicted += x[a] * parameter[i, a]
+    shifted = 0.0
+    if shift.shape[0] > 0:
+        for a in range(dimension):
+            shifted += u[a] * shift[i, a]
+    growth = 1.0 + max(square, 0.0)
+    shrink = 1.0 / math.sqrt(growth)
+    gap = reward - predicted
+    length = gap / growth
+    for a in range(dimension):
+        parameter[i, a] += length * u[a]
+    for a in range(dimension):
+        u[a] *= shrink
+    for a in range(dimension):
+        scaled = u[a]
+        row = inverse[i, a]
+        for b in range(dimension):
+            row[b] -= scaled * u[b]
+    return growth, gap - shifted
+
+
+@compiled()
+def drift_of_update(growth: float, dimension: int) -> float:
+    """What one rank-one update adds to the drift of an inverse."""
+    return _EPSILON * growth + DRIFT_LIMIT / (_UPDATES_PER_FEATURE * dimension)
+
+
+@compiled(fastmath=FAST)
+def learn_choices(
+    state: TaskState,
+    buffer: Buffer,
+    filled: int,
+    arms: Floats,
+    reading: Reading,
+    choices: Integers,
+    rewards: Floats,
+    next_arms: Floats,
+    read_next: bool,
+) -> int:
+    """Learn the rewards (R,) of choices (R,) among the arms just read; they wait in the buffer.
+
+    If `read_next`, read the next arms (R, K, d) while A is still in cache. Returns what has to
+    follow for any task.
+    """
+    replications, dimension = state.parameter.shape
+    x = np.empty(dimension)
+    u = np.empty(dimension)
+    projections = reading.projections
+    features = buffer.features
+    status = 0
+    for i in range(replications):
+        k = choices[i]
+        for a in range(dimension):
+            x[a] = arms[i, k, a]
+            u[a] = projections[i, k, a]
+        for a in range(dimension):
+            features[filled, i, a] = x[a]
+        buffer.rewards[filled, i] = rewards[i]
+        status |= learn(state, i, x, u, rewards[i], 1.0)[0]
+        if read_next:
+            read_one(state, i, next_arms, i, reading, i)
+    return status
+
+
+@compiled(fastmath=FAST)
+def learn_features(
+    state: TaskState, buffer: Buffer, filled: int, features: Floats, rewards: Floats
+) -> int:
+    """Learn the rewards (R,) of any features (R, d); they wait in the buffer."""
+    replications, dimension = state.parameter.shape
+    x = np.empty(dimension)
+    u = np.empty(dimension)
+    status = 0
+    for i in range(replications):
+        for a in range(dimension):
+            x[a] = features[i, a]
+            buffer.features[filled, i, a] = x[a]
+        buffer.rewards[filled, i] = rewards[i]
+        project(state, i, x, u)
+        status |= learn(state, i, x, u, rewards[i], 1.0)[0]
+    return status

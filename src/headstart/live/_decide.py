@@ -1,0 +1,306 @@
+"""Deciding: one compiled call where that is enough, and the general way for everything else."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks, kernels
+from headstart.arrays import Floats, Integers
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import REWARDS, Reading
+from headstart.live import inputs
+from headstart.live._layout import NONE, task_state
+from headstart.live._pending import hold
+from headstart.live._scoring import Scoring, UnreadableArmError, read_task
+from headstart.live._tasks import Tasks
+from headstart.live._uniforms import UniformStream
+from headstart.live.catalogue import Catalogue
+from headstart.live.decision import Decision, Decisions, Name
+from headstart.live.inputs import Arms, too_large
+
+# In place of a number of rewards: the decision kept no u.
+_NOT_KEPT = -1.0
+
+
+@compiled()
+def _keep(
+    rows: Floats,
+    slot: int,
+    arms: Floats,
+    projections: Floats,
+    choice: int,
+    kept: Floats,
+    place: int,
+) -> None:
+    """Keep the chosen x with its u = Ax, and after how many rewards that was (`Pending`)."""
+    dimension = arms.shape[1]
+    for a in range(dimension):
+        kept[place, a] = arms[choice, a]
+        kept[place, dimension + a] = projections[choice, a]
+    kept[place, 2 * dimension] = task_state(rows[slot], dimension).scalars[REWARDS, 0]
+
+
+@compiled()
+def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
+    """Scratch memory as the reading of one task."""
+    end = n_arms * dimension
+    return Reading(
+        scratch[:end].reshape(1, n_arms, dimension),
+        scratch[end : end + n_arms].reshape(1, n_arms),
+        scratch[end + n_arms : end + 2 * n_arms].reshape(1, n_arms),
+    )
+
+
+@compiled()
+def decide_one(
+    rows: Floats,
+    slot: int,
+    radius: float,
+    arms: Floats,
+    uniform: float,
+    scratch: Floats,
+    scores: Floats,
+    kept: Floats,
+    links: Integers,
+    place: int,
+) -> tuple[int, int, int]:
+    """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and hold the decision in a free place.
+
+    Returns the choice, NONE if an arm cannot be read; how many tied; and the decision's id.
+    """
+    n_arms, dimension = arms.shape
+    reading = _reading(scratch, n_arms, dimension)
+    if not read_task(rows, slot, arms.reshape(1, n_arms, dimension), 0, reading, 0):
+        return NONE, 0, NONE
+    kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, 0)
+    choice, tied = kernels.pick(scores, 0, uniform)
+    _keep(rows, slot, arms, reading.projections[0], choice, kept, place)
+    return choice, tied, hold(links, rows, slot, place)
+
+
+@compiled()
+def _decide_tasks(
+    rows: Floats,
+    slots: Integers,
+    radii: Floats,
+    arms: Floats,
+    uniforms: Floats,
+    scratch: Floats,
+    scores: Floats,
+    kept: Floats,
+    places: Integers,
+    picked: Integers,
+) -> int:
+    """`decide_one` for n tasks, up to holding; the first whose arms cannot be read, or NONE.
+
+    Picked is (2, n): choices and numbers of ties. One task's projections at a time, so that they
+    stay in cache.
+    """
+    _, n_arms, dimension = arms.shape
+    reading = _reading(scratch, n_arms, dimension)
+    for i in range(slots.shape[0]):
+        if not read_task(rows, slots[i], arms, i, reading, 0):
+            return i
+        kernels.index_one(reading.predictions, reading.widths, 0, radii[i], scores, i)
+        picked[0, i], picked[1, i] = kernels.pick(scores, i, uniforms[i])
+        _keep(rows, slots[i], arms[i], reading.projections[0], picked[0, i], kept, places[i])
+    return NONE
+
+
+@compiled()
+def _pick_tasks(
+    rows: Floats,
+    slots: Integers,
+    arms: Floats,
+    projections: Floats,
+    scores: Floats,
+    uniforms: Floats,
+    kept: Floats,
+    places: Integers,
+    picked: Integers,
+) -> None:
+    """Pick from scores (n, K) that a policy gave, and keep the choices, up to holding."""
+    for i in range(slots.shape[0]):
+        picked[0, i], picked[1, i] = kernels.pick(scores, i, uniforms[i])
+        _keep(rows, slots[i], arms[i], projections[i], picked[0, i], kept, places[i])
+
+
+@compiled()
+def _hold_tasks(
+    links: Integers, rows: Floats, slots: Integers, places: Integers, decisions: Integers
+) -> None:
+    """Hold n decisions that were kept in free places."""
+    for i in range(slots.shape[0]):
+        decisions[i] = hold(links, rows, slots[i], places[i])
+
+
+def decide(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    task: Name,
+    arms: Arms | Catalogue,
+    *,
+    mask: ArrayLike | None,
+    n: int | None,
+    draws: int,
+) -> Decision | list[Decision]:
+    """`MetaBandit.decide` for any arms, any policy and any task."""
+    ids: Sequence[Hashable] | None
+    if isinstance(arms, Catalogue):
+        features, ids, allowed = arms.features, arms.ids, arms.alive.copy()
+        checks.shape("the catalogue", features, (len(features), tasks.dimension), "(K, d)")
+    else:
+        features, ids = inputs.features_of(arms, tasks.dimension)
+        allowed = np.ones(len(features), bool)
+    if mask is not None:
+        allowed &= inputs.mask_of(mask, len(features))
+    wanted, available = 1 if n is None else checks.count("n", n), int(allowed.sum())
+    if wanted > available:
+        raise ValueError(f"n must be at most the number of available arms, {available}, got {n}")
+    own = scoring.n_uniforms(len(features))
+    uniforms = stream.peek(own + wanted + draws * own)
+    catalogue = arms if isinstance(arms, Catalogue) else None
+    slot, scores = _scores(tasks, scoring, task, features, uniforms[:own], catalogue)
+    scores[~allowed] = -np.inf
+    left = scores[None].copy() if wanted > 1 else scores[None]
+    decisions = []
+    for rank in range(wanted):
+        index, tied = kernels.pick(left, 0, float(uniforms[own + rank]))
+        propensity = float(np.nan)
+        if rank == 0 and own == 0:
+            propensity = 1.0 / tied
+        elif rank == 0 and draws > 0:
+            # The draw that chose the arm counts with the fresh ones, so that it is never 0.
+            fresh = uniforms[own + wanted :].reshape(draws, own)
+            found = scoring.propensities(slot, features, allowed, fresh)[index]
+            propensity = float((1.0 + draws * found) / (1.0 + draws))
+        if wanted > 1:
+            left[0, index] = -np.inf
+        arm: Hashable = index if ids is None else ids[index]
+        decisions.append(
+            Decision(_hold(tasks, slot, features[index]), task, arm, index, scores, propensity)
+        )
+    stream.advance(len(uniforms))
+    return decisions[0] if n is None else decisions
+
+
+def _hold(tasks: Tasks, slot: int, features: Floats) -> int:
+    """Keep the chosen features (d,) of a task until their reward; returns the decision's id."""
+    pending = tasks.pending
+    pending.reserve(1)
+    place = pending.free.pop()
+    pending.kept[place, : tasks.dimension] = features
+    pending.kept[place, -1] = _NOT_KEPT
+    return int(hold(pending.links, tasks.rows, slot, place))
+
+
+def _scores(
+    tasks: Tasks,
+    scoring: Scoring,
+    task: Name,
+    features: Floats,
+    uniforms: Floats,
+    catalogue: Catalogue | None,
+) -> tuple[int, Floats]:
+    """The task's slot and its scores (K,); a task that was opened for it is closed on failure."""
+    opened = task not in tasks.slots
+    slot = tasks.start(task)
+    try:
+        if catalogue is not None and scoring.index is not None and tasks.estimate_is_kept:
+            state, radius = tasks.layout.state(tasks.rows[slot]), scoring.radius(slot)
+            return slot, tasks.catalogue_scores.index(catalogue, slot, state, radius)
+        return slot, scoring.scores(slot, features, uniforms)
+    except ValueError as error:
+        if opened:
+            tasks.close(task)
+        if isinstance(error, UnreadableArmError):
+            raise too_large("arms", features) from None
+        raise
+
+
+def propensities(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    task: Name,
+    arms: Arms,
+    *,
+    mask: ArrayLike | None,
+    draws: int,
+) -> Floats:
+    """`MetaBandit.propensities`."""
+    features, _ = inputs.features_of(arms, tasks.dimension)
+    allowed = np.ones(len(features), bool)
+    if mask is not None:
+        allowed = inputs.mask_of(mask, len(features))
+    own = scoring.n_uniforms(len(features))
+    if own and not draws:
+        raise ValueError("propensities of a policy that samples need propensity_draws above 0")
+    n = draws if own else 1
+    uniforms = stream.peek(n * own).reshape(n, own)
+    opened = task not in tasks.slots
+    slot = tasks.start(task)
+    try:
+        found = scoring.propensities(slot, features, allowed, uniforms)
+    except UnreadableArmError:
+        raise too_large("arms", features) from None
+    finally:
+        if opened:
+            tasks.close(task)
+    stream.advance(n * own)
+    return found
+
+
+def decide_many(
+    tasks: Tasks, scoring: Scoring, stream: UniformStream, names: Sequence[Name], arms: ArrayLike
+) -> Decisions:
+    """`MetaBandit.decide_many`."""
+    wanted = tuple(names)
+    features = inputs.features_of_tasks(wanted, arms, tasks.dimension)
+    slots, opened = _start_all(tasks, wanted)
+    n, n_arms = features.shape[:2]
+    own = scoring.n_uniforms(n_arms)
+    uniforms = stream.peek(n * (own + 1)).reshape(n, own + 1)
+    ties = np.ascontiguousarray(uniforms[:, -1])
+    pending = tasks.pending
+    pending.reserve(n)
+    places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
+    picked = np.empty((2, n), dtype=np.int64)
+    try:
+        if scoring.index is None:
+            estimates = scoring.estimates(slots, features)
+            scores = scoring.policy_scores(estimates, uniforms[:, :-1])
+            chosen = (features, estimates.projections, scores, ties, pending.kept, places, picked)
+            _pick_tasks(tasks.rows, slots, *chosen)
+        else:
+            scores, scratch = np.empty((n, n_arms)), scoring.scratch(n_arms)
+            given = (tasks.rows, slots, scoring.radii(slots), features, ties)
+            position = _decide_tasks(*given, scratch, scores, pending.kept, places, picked)
+            if position != NONE:
+                raise UnreadableArmError(position)
+    except UnreadableArmError as error:
+        for name in opened:
+            tasks.close(name)
+        raise too_large(f"arms[{error.position}]", features[error.position]) from None
+    stream.advance(n * (own + 1))
+    del pending.free[len(pending.free) - n :]
+    ids = np.empty(n, dtype=np.int64)
+    _hold_tasks(pending.links, tasks.rows, slots, places, ids)
+    found = 1.0 / picked[1] if own == 0 else np.full(n, np.nan)
+    return Decisions(ids, wanted, picked[0], scores, found)
+
+
+def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Name]]:
+    """The tasks' slots (n,), and which of them were opened for it."""
+    known = tasks.slots
+    if tasks.one_call:
+        try:
+            return np.array(list(map(known.__getitem__, names)), dtype=np.int64), []
+        except (KeyError, TypeError):
+            pass  # some are new, or cannot be names: check each
+    for name in names:
+        inputs.name_of(name)
+    opened = [name for name in names if name not in known]
+    return np.array([tasks.start(name) for name in names], dtype=np.int64), opened
