@@ -1,4 +1,4 @@
-"""Who plays in the league: rivals over their grids, yardsticks that are told things, and ours."""
+"""The learners of the league: rivals over their grids, informed baselines, and ours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -39,12 +39,12 @@ POOLED_LAMBDAS = (0.1, 1.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
-    """The truth: variances of the noise, of a task's coordinate and of the mean's; the mean."""
+class Truth:
+    """Variances of the noise, of a task's coordinate and of the mean's coordinate; the mean."""
 
     noise: float = 1.0
     task: float
-    about: float = 1.0
+    mean_variance: float = 1.0
     mean: Floats = field(default_factory=lambda: np.ones(20))
 
 
@@ -68,7 +68,7 @@ def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]
 
 
 def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
-    """Ours, told nothing, and the paper's own rule for λ."""
+    """Ours, with nothing to tune, and the paper's own rule for λ."""
     yield Learner(OURS, BayesUCB(), Hierarchical())
     yield Learner(SAMPLED, Thompson(), Hierarchical())
     yield Learner(GROWING, BayesUCB(z="growing"), Hierarchical())
@@ -76,10 +76,10 @@ def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learne
     yield Learner(PAPER, policy, Corollary2(estimation_regularization=unit))
 
 
-def told(truth: Told) -> Iterator[Learner]:
-    """Yardsticks that know the variances, and the oracle, which knows the mean task as well."""
+def told(truth: Truth) -> Iterator[Learner]:
+    """Baselines with the true variances, and the oracle, with the true mean task as well."""
     known = KnownVariances(
-        noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.about
+        noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.mean_variance
     )
     yield Learner(TOLD, BayesUCB(), known)
     yield Learner(ADA, Thompson(), known)
@@ -90,9 +90,9 @@ def told(truth: Told) -> Iterator[Learner]:
 
 @dataclass(frozen=True, kw_only=True)
 class MetaThompson:
-    """Meta-TS (Kveton et al., 2021): a task starts from N(h̃, τ²I), h̃ drawn from h's posterior.
+    """Meta-TS (Kveton et al., 2021): a task starts from N(h̃, τ²I), h̃ sampled from h's posterior.
 
-    AdaTS integrates over h instead. The draw follows from the replication's number, kept in the
+    AdaTS integrates over h instead. The sample follows from the replication's number, kept in the
     memory, and the number of tasks, so that a batch may be split in any way.
     """
 
@@ -111,18 +111,18 @@ class MetaThompson:
 
     def prior(self, memory: Memory) -> Prior:
         """N(h̃, τ²I)."""
-        mean, spread = self.known.mean_posterior(memory)
-        luck = np.empty_like(mean)
+        mean, covariance = self.known.mean_posterior(memory)
+        normals = np.empty_like(mean)
         for i in np.ndindex(mean.shape[:-1]):
             key = (int(memory["replication"][i]), int(memory["tasks"][i]))
-            luck[i] = ndtri(np.random.default_rng(key).random(mean.shape[-1]))
-        drawn = mean + (np.linalg.cholesky(spread) @ luck[..., None])[..., 0]
+            normals[i] = ndtri(np.random.default_rng(key).random(mean.shape[-1]))
+        sampled = mean + (np.linalg.cholesky(covariance) @ normals[..., None])[..., 0]
         ratio = self.known.noise_variance / self.known.task_variance
         scale = np.asarray(np.sqrt(self.known.noise_variance))
-        return Prior(drawn, np.asarray(ratio), noise_scale=scale)
+        return Prior(sampled, np.asarray(ratio), noise_scale=scale)
 
     def running_bias(self, memory: Memory) -> None:
-        """It stands still."""
+        """None: the bias is constant within a task."""
         return
 
 
@@ -146,10 +146,10 @@ class WithConstant:
 
 
 @dataclass(frozen=True)
-class WorldWithConstant(WithConstant):
-    """The same for an environment in which something is drawn once a replication."""
+class PreparableWithConstant(WithConstant):
+    """The same for an environment that is prepared once per replication."""
 
     def prepare(self, replications: int, rng: np.random.Generator) -> WithConstant:
-        """Draw it."""
+        """Prepare the environment without the constant."""
         assert hasattr(self.plain, "prepare")
         return WithConstant(self.plain.prepare(replications, rng))

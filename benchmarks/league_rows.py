@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks import laws
-from benchmarks.league_learners import Told
+from benchmarks import task_distributions as tasks
+from benchmarks.league_learners import Truth
 
 from headstart.environments import Clusters, LastFM, MovieLens, Synthetic
 from headstart.environments.ratings.ratings import Ratings
@@ -15,7 +15,7 @@ from headstart.interfaces import Environment
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One environment, and the numbers N of training tasks after which the league is read."""
+    """One environment, and the numbers N of training tasks after which regret is measured."""
 
     group: str
     name: str
@@ -24,8 +24,8 @@ class Row:
     horizon: int = 50
     noise_scale: float = 1.0
     unit: float = 1.0
-    truth: Told | None = None
-    share: float = 1.0  # of the replications: fewer where they are dear, more where regret is small
+    truth: Truth | None = None
+    share: float = 1.0  # of the replications: fewer where they are slow, more where regret is small
     full: bool = False
     intercept: bool = False
 
@@ -38,7 +38,7 @@ _COMMON: Mapping[str, Mapping[str, Any]] = {
 }
 _SCALINGS: Mapping[type, Mapping[str, Mapping[str, Any]]] = {
     LastFM: {**_COMMON, "U, V·S": _ITEMS_SCALED},
-    # Without their scale the users cluster less: no cluster passes the usual 0.15.
+    # Unscaled users cluster less: no cluster passes the default of 0.15.
     MovieLens: {
         **_COMMON,
         "U, V·S": {**_ITEMS_SCALED, "grouping": Clusters(least_silhouette=0.1)},
@@ -49,7 +49,7 @@ _SCALINGS: Mapping[type, Mapping[str, Mapping[str, Any]]] = {
 def rows() -> Iterator[Row]:
     """All of them, real data last."""
     yield from _gaussian()
-    yield from _strange()
+    yield from _outside_the_model()
     yield from _winner()
     yield from _real()
 
@@ -61,7 +61,7 @@ def _gaussian() -> Iterator[Row]:
             name=f"variance {variance:g}",
             environment=Synthetic(reward="linear", variance=variance),
             sizes=(0, 1, 5, 10),
-            truth=Told(task=variance / 20),
+            truth=Truth(task=variance / 20),
         )
     for variance in (1.0, 40.0):
         yield Row(
@@ -69,7 +69,7 @@ def _gaussian() -> Iterator[Row]:
             name=f"variance {variance:g}",
             environment=Synthetic(reward="linear", variance=variance),
             sizes=(50,),
-            truth=Told(task=variance / 20),
+            truth=Truth(task=variance / 20),
             share=0.4,
         )
     for spread in (0.3, 3.0):
@@ -77,7 +77,7 @@ def _gaussian() -> Iterator[Row]:
             group="linear",
             name=f"variance 1, arm spread {spread:g}",
             environment=Synthetic(reward="linear", spread=spread),
-            truth=Told(task=1 / 20),
+            truth=Truth(task=1 / 20),
         )
     for variance in (1.0, 10.0):
         yield Row(
@@ -85,28 +85,28 @@ def _gaussian() -> Iterator[Row]:
             name=f"variance {variance:g}, T = 10 < d",
             environment=Synthetic(reward="linear", variance=variance),
             horizon=10,
-            truth=Told(task=variance / 20),
+            truth=Truth(task=variance / 20),
         )
 
 
-def _strange() -> Iterator[Row]:
-    """Laws outside the model. The told variance is the law's own, spread over all coordinates."""
-    for name, variance, draw, full in (
-        ("rank 2, variance 20", 20.0, laws.low_rank(20.0, 2), True),
-        ("two kinds, variance 20", 20.0, laws.bimodal(20.0), True),
-        ("heavy tails, variance 10", 10.0, laws.heavy_tailed(10.0), False),
-        ("drift of 4 in 10 tasks", 1.0, laws.drifting(1.0, 10), False),
-        ("orthogonal tasks of size 4", 16.0, laws.orthogonal(4.0), False),
+def _outside_the_model() -> Iterator[Row]:
+    """Distributions outside the model; the known variance is divided among all coordinates."""
+    for name, variance, deviation, full in (
+        ("rank 2, variance 20", 20.0, tasks.low_rank(20.0, 2), True),
+        ("two kinds, variance 20", 20.0, tasks.bimodal(20.0), True),
+        ("heavy tails, variance 10", 10.0, tasks.heavy_tailed(10.0), False),
+        ("drift of 4 in 10 tasks", 1.0, tasks.drifting(1.0, 10), False),
+        ("orthogonal tasks of size 4", 16.0, tasks.orthogonal(4.0), False),
     ):
-        truth = Told(task=variance / 20)
-        world = laws.Law(draw)
-        yield Row(group="linear", name=name, environment=world, truth=truth, full=full)
-    for name, draw in (
-        ("the opposite of all before", laws.betrayal(1.0, 10)),
-        ("like none before", laws.unheard_of(1.0, 10)),
+        truth = Truth(task=variance / 20)
+        environment = tasks.DeviatingTasks(deviation)
+        yield Row(group="linear", name=name, environment=environment, truth=truth, full=full)
+    for name, deviation in (
+        ("the opposite of all before", tasks.opposite_after(1.0, 10)),
+        ("like none before", tasks.novel_after(1.0, 10)),
     ):
-        environment = laws.Law(draw)
-        yield Row(group="adversarial", name=name, environment=environment, truth=Told(task=1 / 20))
+        environment = tasks.DeviatingTasks(deviation)
+        yield Row(group="adversarial", name=name, environment=environment, truth=Truth(task=1 / 20))
 
 
 def _winner() -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""The picture of docs/hierarchical.md: what AVG divides by, and what Hierarchical divides by.
+"""The figure of docs/hierarchical.md: what AVG divides by, and what Hierarchical divides by.
 
 Run with `python -m benchmarks.picture`.
 """
@@ -18,7 +18,7 @@ from headstart.plotting import style as plots
 from headstart.priors import Average, Hierarchical, Pooled
 
 SEED = 4
-MEAN, SPREAD, NOISE = 1.0, 0.4, 0.3
+MEAN, TASK_SCALE, NOISE = 1.0, 0.4, 0.3
 SHORT, LONG = 3, 60
 COLORS = {"AVG": "#0072B2", "RR": "#D55E00", "Hierarchical": "#E69F00"}
 ESTIMATORS: dict[str, PriorEstimator] = {
@@ -31,10 +31,10 @@ ESTIMATORS: dict[str, PriorEstimator] = {
 def _tasks(
     rng: np.random.Generator, horizons: Sequence[int], lead: tuple[int, ...]
 ) -> tuple[Floats, list[TaskStatistics]]:
-    """Tasks in the plane, each looked at along nearly one direction only."""
+    """Tasks in the plane, each observed along nearly one direction only."""
     parameters, tasks = [], []
     for horizon in horizons:
-        w = MEAN + SPREAD * rng.standard_normal((*lead, 2))
+        w = MEAN + TASK_SCALE * rng.standard_normal((*lead, 2))
         angle = rng.uniform(0, np.pi, (*lead, 1)) + 0.15 * rng.standard_normal((*lead, horizon))
         x = np.stack([np.cos(angle), np.sin(angle)], -1)
         y = (x @ w[..., None])[..., 0] + NOISE * rng.standard_normal((*lead, horizon))
@@ -54,8 +54,8 @@ def _biases(estimator: PriorEstimator, tasks: list[TaskStatistics]) -> list[Floa
 
 def _plane(axes: Axes) -> None:
     parameters, tasks = _tasks(np.random.default_rng(SEED), [SHORT] * 12, ())
-    blank = Prior.zero(2, regularization=1.0)
-    ridges = np.stack([RidgeEstimate(task, blank).parameter for task in tasks])
+    zero = Prior.zero(2, regularization=1.0)
+    ridges = np.stack([RidgeEstimate(task, zero).parameter for task in tasks])
     for w, ridge in zip(parameters, ridges, strict=True):
         axes.plot(*np.stack([w, ridge]).T, color="#BBBBBB", linewidth=0.7, zorder=1)
     one, two = parameters.T
@@ -87,7 +87,7 @@ def _errors(axes: Axes) -> None:
 
 
 def main() -> None:
-    """Draw it."""
+    """Write the figure."""
     path = Path(__file__).parent.parent / "docs" / "hierarchical.png"
     with plots.figure(path, columns=2) as (left, right):
         _plane(left)

@@ -79,7 +79,7 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
         learners.append(Learner(who.FULL, BayesUCB(), Hierarchical(covariance="full")))
     regret = _evaluate(row, row.environment, learners, replications, seed)
     if row.intercept:
-        augmented = who.WorldWithConstant(row.environment)
+        augmented = who.PreparableWithConstant(row.environment)
         ours = [Learner(who.OFFSET, BayesUCB(), Hierarchical(intercept=True))]
         for size, found in _evaluate(row, augmented, ours, replications, seed).items():
             regret[size] |= found

@@ -1,4 +1,4 @@
-"""Ratings that the tests make up, and files of them in the publishers' formats."""
+"""Random ratings, and files of them in the publishers' formats."""
 
 import os
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def random_rows(
 def as_table(rows: list[tuple[int, int, int]]) -> RatingTable:
     """The rows as a table."""
     users, items, ratings = np.array(rows).T
-    return RatingTable.from_columns(users, items, ratings, source="made up")
+    return RatingTable.from_columns(users, items, ratings, source="test")
 
 
 def random_table(
@@ -40,7 +40,7 @@ def random_table(
     return as_table(random_rows(users=users, items=items, density=density, seed=seed))
 
 
-def written(published: Published, rows: list[tuple[int, int, int]]) -> str:
+def as_text(published: Published, rows: list[tuple[int, int, int]]) -> str:
     """The rows as the publisher would write them."""
     end = "\r\n" if published.header else "\n"
     extra = (0,) * (len(published.columns) - 3)
@@ -53,20 +53,20 @@ def written(published: Published, rows: list[tuple[int, int, int]]) -> str:
 def tiny(published: Published, rows: list[tuple[int, int, int]], least: int = 5) -> Published:
     """The same format, as if these rows had been published."""
     table = as_table(rows)
-    kept = table.filtered(item_ratings=least, user_ratings=least)
+    filtered = table.filtered(item_ratings=least, user_ratings=least)
     return replace(
         published,
-        rows=len(rows),
-        users=table.shape[0],
-        items=table.shape[1],
+        n_ratings=len(rows),
+        n_users=table.shape[0],
+        n_items=table.shape[1],
         min_item_ratings=least,
         min_user_ratings=least,
-        kept=(*kept.shape, len(kept)),
+        filtered=(*filtered.shape, len(filtered)),
     )
 
 
-def place(published: Published, text: str, folder: Path) -> Path:
-    """Write the file of ratings where it is looked for."""
+def write_file(published: Published, text: str, folder: Path) -> Path:
+    """Write the file of ratings to where it is searched."""
     file = folder / published.folder / published.file
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, newline="")

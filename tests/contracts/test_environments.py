@@ -1,4 +1,4 @@
-"""What every environment must do, whoever wrote it."""
+"""What every environment must do."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,12 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"dimension": 3, "n_arms": 7, "reward": "linear", "variance_of": "coordinate"},
         {"dimension": 1, "n_arms": 1, "noise_scale": 0.0},
         {"dimension": 5, "n_arms": 2, "spread": 0.0, "variance": 0.0, "mean": np.arange(5.0)},
-        {"dimension": 4, "law": "basis", "parameter_bound": 2.0, "decision_set": "fixed"},
+        {
+            "dimension": 4,
+            "task_distribution": "basis",
+            "parameter_bound": 2.0,
+            "decision_set": "fixed",
+        },
         {"dimension": 2, "covariance": [[1.0, 1.0], [1.0, 1.0]], "shift": "none"},
     ],
     "Ratings": [
@@ -34,14 +39,14 @@ every_environment = pytest.mark.parametrize(
 )
 
 
-def _settled(environment: Environment, replications: int, seed: int) -> Environment:
+def _prepared(environment: Environment, replications: int, seed: int) -> Environment:
     if isinstance(environment, PreparableEnvironment):
         return environment.prepare(replications, np.random.default_rng((seed, 0)))
     return environment
 
 
 def _sample(environment: Environment, seed: int = 0) -> hs.Task:
-    return _settled(environment, 3, seed).sample(6, 3, np.random.default_rng((seed, 1)))
+    return _prepared(environment, 3, seed).sample(6, 3, np.random.default_rng((seed, 1)))
 
 
 def test_environments_are_found() -> None:
@@ -51,7 +56,7 @@ def test_environments_are_found() -> None:
 
 @every_environment
 def test_tasks_have_the_right_shapes(environment: Environment) -> None:
-    for prepared in (environment, _settled(environment, 3, 0)):
+    for prepared in (environment, _prepared(environment, 3, 0)):
         assert prepared.dimension == environment.dimension
         task = prepared.sample(6, 3, np.random.default_rng(0))
         assert task.lead == (3,)
@@ -72,10 +77,10 @@ def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
 
 
 @every_environment
-def test_sampling_leaves_no_trace(environment: Environment) -> None:
-    # A task follows from the generator alone, and not from the tasks drawn before.
-    # Only a stream's next task depends on how many went before.
-    prepared = _settled(environment, 3, 0)
+def test_sampling_does_not_depend_on_earlier_samples(environment: Environment) -> None:
+    # A task follows from the generator alone, and not from the tasks sampled before; only the next
+    # task of a stream depends on how many came before.
+    prepared = _prepared(environment, 3, 0)
     first = prepared.sample(6, 3, np.random.default_rng(1))
     prepared.sample(6, 3, np.random.default_rng(2))
     if isinstance(prepared, TaskStream):

@@ -9,11 +9,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from tests.rated import place, random_rows, tiny, written
+from tests.rated import as_text, random_rows, tiny, write_file
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.datasets import locations as places
+from headstart.datasets import locations
 from headstart.datasets.download import fetch
 from headstart.datasets.published import LASTFM, MOVIELENS, PUBLISHED, Published, load
 
@@ -54,7 +54,7 @@ def test_what_is_served_is_kept(
     source: Published, inside: str, site: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, address = site
-    (folder / "a.zip").write_bytes(_pack(written(source, ROWS), source, inside=inside))
+    (folder / "a.zip").write_bytes(_pack(as_text(source, ROWS), source, inside=inside))
     home, small = tmp_path / "home", tiny(source, ROWS)
     file = fetch(small, home, f"{address}/a.zip")
     assert file == home / source.folder / source.file
@@ -69,10 +69,10 @@ def test_a_damaged_file_is_replaced(
     source: Published, site: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, address = site
-    (folder / "a.zip").write_bytes(_pack(written(source, ROWS), source))
+    (folder / "a.zip").write_bytes(_pack(as_text(source, ROWS), source))
     monkeypatch.setenv("HEADSTART_DATA", str(tmp_path / "mine"))
     small = tiny(source, ROWS)
-    place(source, "damaged", tmp_path / "mine")
+    write_file(source, "damaged", tmp_path / "mine")
     with pytest.raises(ValueError, match=f"headstart data fetch {source.name}"):
         load(small)
     fetch(small, url=f"{address}/a.zip")
@@ -100,7 +100,7 @@ def test_anything_else_is_refused_and_leaves_what_was_there(
     if served is not None:
         (folder / "a.zip").write_bytes(served)
     home = tmp_path / "home"
-    before = place(MOVIELENS, "before", home)
+    before = write_file(MOVIELENS, "before", home)
     with pytest.raises((ValueError, ConnectionError), match=message):
         fetch(tiny(MOVIELENS, ROWS), home, f"{address}/a.zip")
     assert before.read_text() == "before"
@@ -112,9 +112,9 @@ def test_the_command_fetches_once_and_says_where(
 ) -> None:
     folder, address = site
     small = tiny(LASTFM, ROWS)
-    (folder / "a.zip").write_bytes(_pack(written(LASTFM, ROWS), LASTFM))
+    (folder / "a.zip").write_bytes(_pack(as_text(LASTFM, ROWS), LASTFM))
     monkeypatch.setitem(PUBLISHED, "lastfm", small)
-    monkeypatch.setattr(places, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(locations, "cache", lambda: tmp_path / "cache")
     monkeypatch.delenv("HEADSTART_DATA", raising=False)
     run = CliRunner().invoke
     missing = run(app, ["data", "path"])
@@ -132,7 +132,7 @@ def test_the_command_fetches_once_and_says_where(
     (folder / "a.zip").unlink()
     again = run(app, ["data", "fetch", "lastfm", *url])
     assert again.exit_code == 0
-    assert "is there and complete" in again.output
+    assert "is complete" in again.output
 
 
 def test_the_command_fails_with_one_sentence(site: tuple[Path, str], tmp_path: Path) -> None:

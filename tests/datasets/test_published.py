@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.rated import place, random_rows, tiny, written
+from tests.rated import as_text, random_rows, tiny, write_file
 
-from headstart.datasets import locations as places
+from headstart.datasets import locations
 from headstart.datasets.locations import DataMissing
 from headstart.datasets.published import LASTFM, MOVIELENS, PUBLISHED, Published, load, read
 
@@ -16,7 +16,7 @@ both = pytest.mark.parametrize("source", PUBLISHED.values(), ids=PUBLISHED.keys(
 
 @both
 def test_what_is_written_is_read(source: Published, tmp_path: Path) -> None:
-    place(source, written(source, ROWS), tmp_path)
+    write_file(source, as_text(source, ROWS), tmp_path)
     table = load(tiny(source, ROWS), tmp_path)
     back = zip(
         table.user_names[table.users], table.item_names[table.items], table.ratings, strict=True
@@ -27,23 +27,23 @@ def test_what_is_written_is_read(source: Published, tmp_path: Path) -> None:
 @both
 def test_a_file_is_read_once_and_again_when_it_changes(source: Published, tmp_path: Path) -> None:
     small = tiny(source, ROWS)
-    file = place(source, written(source, ROWS), tmp_path)
+    file = write_file(source, as_text(source, ROWS), tmp_path)
     assert load(small, tmp_path) is load(small, tmp_path)
-    file.write_text(written(source, ROWS[:-1]), newline="")
+    file.write_text(as_text(source, ROWS[:-1]), newline="")
     with pytest.raises(ValueError, match="must hold"):
         load(small, tmp_path)
 
 
 @both
 def test_the_file_may_lie_in_the_folder_itself(source: Published, tmp_path: Path) -> None:
-    place(source, written(source, ROWS), tmp_path)
+    write_file(source, as_text(source, ROWS), tmp_path)
     assert len(load(tiny(source, ROWS), tmp_path / source.folder)) == len(ROWS)
 
 
 @both
 def test_other_contents_are_refused(source: Published, tmp_path: Path) -> None:
-    file = place(source, written(source, ROWS), tmp_path)
-    with pytest.raises(ValueError, match=f"must hold {source.rows:,} ratings") as raised:
+    file = write_file(source, as_text(source, ROWS), tmp_path)
+    with pytest.raises(ValueError, match=f"must hold {source.n_ratings:,} ratings") as raised:
         load(source, tmp_path)
     assert str(file) in str(raised.value)
     assert f"headstart data fetch {source.name} --data {tmp_path}" in str(raised.value)
@@ -51,10 +51,10 @@ def test_other_contents_are_refused(source: Published, tmp_path: Path) -> None:
 
 @both
 def test_another_shape_after_the_filter_is_refused(source: Published, tmp_path: Path) -> None:
-    place(source, written(source, ROWS), tmp_path)
+    write_file(source, as_text(source, ROWS), tmp_path)
     small = tiny(source, ROWS)
-    users, items, ratings = small.kept
-    wrong = replace(small, kept=(users, items, ratings + 1))
+    users, items, ratings = small.filtered
+    wrong = replace(small, filtered=(users, items, ratings + 1))
     with pytest.raises(ValueError, match=f"must keep {users} users, {items} items"):
         load(wrong, tmp_path)
 
@@ -88,7 +88,7 @@ LAST, MOVIES = "userID\tartistID\tweight\r\n", "1::2::3::0\n"
 def test_malformed_files_are_named_with_their_line(
     source: Published, text: str, message: str, tmp_path: Path
 ) -> None:
-    file = place(source, text, tmp_path)
+    file = write_file(source, text, tmp_path)
     with pytest.raises(ValueError, match=message) as raised:
         read(source, file)
     assert str(raised.value).startswith(str(file))
@@ -98,16 +98,16 @@ def test_a_named_folder_comes_before_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = tiny(LASTFM, ROWS)
-    monkeypatch.setattr(places, "cache", lambda: tmp_path / "cache")
+    monkeypatch.setattr(locations, "cache", lambda: tmp_path / "cache")
     monkeypatch.delenv("HEADSTART_DATA", raising=False)
     with pytest.raises(DataMissing, match="headstart data fetch lastfm, or point"):
         load(small)
-    cached = place(small, written(small, ROWS), tmp_path / "cache")
+    cached = write_file(small, as_text(small, ROWS), tmp_path / "cache")
     assert load(small).source == str(cached)
     # A folder without the file does not hide the cache; one with it does.
     monkeypatch.setenv("HEADSTART_DATA", str(tmp_path / "mine"))
     assert load(small).source == str(cached)
-    mine = place(small, written(small, ROWS), tmp_path / "mine")
+    mine = write_file(small, as_text(small, ROWS), tmp_path / "mine")
     assert load(small).source == str(mine)
     # An explicit folder is the only one.
     with pytest.raises(DataMissing, match=f"headstart data fetch lastfm --data {tmp_path}"):
@@ -115,7 +115,7 @@ def test_a_named_folder_comes_before_the_cache(
 
 
 def test_without_pooch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "cache", lambda: None)
+    monkeypatch.setattr(locations, "cache", lambda: None)
     monkeypatch.delenv("HEADSTART_DATA", raising=False)
     with pytest.raises(DataMissing, match=r"pip install 'headstart\[data\]'"):
         load(LASTFM)

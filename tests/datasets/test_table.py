@@ -1,4 +1,4 @@
-"""Tables of ratings: numbering, filtering, and what is refused."""
+"""Tables of ratings: encoding, filtering, and what is refused."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ rows = st.lists(
 
 
 @given(rows)
-def test_numbering_loses_nothing(given_rows: list[tuple[int, int, int]]) -> None:
+def test_encoding_loses_nothing(given_rows: list[tuple[int, int, int]]) -> None:
     table = as_table(given_rows)
     back = zip(
         table.user_names[table.users], table.item_names[table.items], table.ratings, strict=True
@@ -37,13 +37,15 @@ def test_filter_is_items_then_users_once(
         with pytest.raises(ValueError, match="must leave some ratings after the filter"):
             table.filtered(item_ratings=least_item, user_ratings=least_user)
         return
-    kept = table.filtered(item_ratings=least_item, user_ratings=least_user)
-    pairs = zip(kept.user_names[kept.users], kept.item_names[kept.items], strict=True)
+    filtered = table.filtered(item_ratings=least_item, user_ratings=least_user)
+    pairs = zip(
+        filtered.user_names[filtered.users], filtered.item_names[filtered.items], strict=True
+    )
     assert [tuple(map(int, pair)) for pair in pairs] == [row[:2] for row in expected]
-    assert np.bincount(kept.users).min() >= least_user
+    assert np.bincount(filtered.users).min() >= least_user
     # No name without a rating.
-    assert set(kept.users) == set(range(kept.shape[0]))
-    assert set(kept.items) == set(range(kept.shape[1]))
+    assert set(filtered.users) == set(range(filtered.shape[0]))
+    assert set(filtered.items) == set(range(filtered.shape[1]))
 
 
 @given(rows, st.integers(0, 4))
@@ -73,7 +75,7 @@ def test_names_may_be_text() -> None:
         np.array(["b", "a", "b"], dtype=object),
         np.array(["x", "x", "y"]),
         np.array([1, 2, 3]),
-        source="made up",
+        source="test",
     )
     assert list(table.user_names) == ["a", "b"]
     assert list(table.users) == [1, 0, 1]
@@ -99,7 +101,7 @@ def test_what_is_wrong_is_named(
     with pytest.raises(ValueError, match=message):
         RatingTable.from_columns(
             np.asarray(users), np.asarray(items), np.asarray(ratings),
-            source="f", row="line", first=7,
+            source="f", unit="line", first=7,
         )  # fmt: skip
 
 

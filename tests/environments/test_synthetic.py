@@ -1,4 +1,4 @@
-"""The synthetic environment has the law that it states."""
+"""The synthetic environment has the moments and the arms that it states."""
 
 from typing import Literal
 
@@ -13,20 +13,20 @@ def test_total_variance_is_as_stated(
     variance_of: Literal["task", "coordinate"], total: float
 ) -> None:
     mean = np.linspace(-1, 1, 8)
-    law = Synthetic(dimension=8, mean=mean, variance=3.0, variance_of=variance_of)
-    parameter = law.sample(1, 20_000, np.random.default_rng(0)).parameter
+    environment = Synthetic(dimension=8, mean=mean, variance=3.0, variance_of=variance_of)
+    parameter = environment.sample(1, 20_000, np.random.default_rng(0)).parameter
     assert parameter is not None
     # ‖w − w̄‖² is total/8 times a chi-square with 8 degrees: its mean is off by total·√(2/8/n).
     squares = ((parameter - mean) ** 2).sum(-1)
     assert abs(squares.mean() - total) < 5 * total * np.sqrt(2 / 8 / 20_000)
     # And every coordinate's mean by √(total/8/n).
     assert np.abs(parameter.mean(0) - mean).max() < 5 * np.sqrt(total / 8 / 20_000)
-    np.testing.assert_array_equal(law.mean_parameter, mean)
+    np.testing.assert_array_equal(environment.mean_parameter, mean)
 
 
 def test_linear_rewards_have_the_stated_means() -> None:
-    law = Synthetic(dimension=4, n_arms=3, reward="linear", noise_scale=0.7)
-    task = law.sample(50, 2_000, np.random.default_rng(1))
+    environment = Synthetic(dimension=4, n_arms=3, reward="linear", noise_scale=0.7)
+    task = environment.sample(50, 2_000, np.random.default_rng(1))
     assert task.parameter is not None
     utilities = (task.arms @ task.parameter[:, None, :, None])[..., 0]
     np.testing.assert_allclose(task.means, utilities, rtol=1e-12, atol=1e-12)
@@ -37,18 +37,18 @@ def test_linear_rewards_have_the_stated_means() -> None:
 
 
 def test_winner_rewards_have_the_stated_means() -> None:
-    law = Synthetic(dimension=4, n_arms=5, reward="winner", noise_scale=0.6)
-    task = law.sample(50, 2_000, np.random.default_rng(2))
+    environment = Synthetic(dimension=4, n_arms=5, reward="winner", noise_scale=0.6)
+    task = environment.sample(50, 2_000, np.random.default_rng(2))
     assert set(np.unique(task.rewards)) == {0.0, 1.0}
     np.testing.assert_array_equal(task.rewards.sum(-1), 1)
     np.testing.assert_allclose(task.means.sum(-1), 1, rtol=1e-12)
-    # Rounds sorted by what an arm is expected to pay: each bin of 20,000 pays that, within five
-    # standard errors of a Bernoulli's mean.
-    means, paid = task.means.ravel(), task.rewards.ravel()
+    # Rounds sorted by the expected reward: the mean reward of each bin of 20,000 is that, within
+    # five standard errors of a Bernoulli's mean.
+    means, rewards = task.means.ravel(), task.rewards.ravel()
     for part in np.array_split(np.argsort(means), 25):
         expected = means[part].mean()
         error = np.sqrt((means[part] * (1 - means[part])).mean() / len(part))
-        assert abs(paid[part].mean() - expected) < 5 * error
+        assert abs(rewards[part].mean() - expected) < 5 * error
 
 
 def test_noiseless_winner_is_the_best_arm() -> None:
@@ -60,8 +60,8 @@ def test_noiseless_winner_is_the_best_arm() -> None:
 
 
 def test_arms_are_unit_vectors_around_an_orthonormal_basis() -> None:
-    law = Synthetic(dimension=6, n_arms=8, spread=0.5)
-    prepared = law.prepare(30, np.random.default_rng(4))
+    environment = Synthetic(dimension=6, n_arms=8, spread=0.5)
+    prepared = environment.prepare(30, np.random.default_rng(4))
     products = prepared.bases[:, :6] @ prepared.bases[:, :6].mT
     np.testing.assert_allclose(products, np.broadcast_to(np.eye(6), products.shape), atol=1e-12)
     # More arms than dimensions: the basis is gone through again.
@@ -78,14 +78,14 @@ def test_arms_are_unit_vectors_around_an_orthonormal_basis() -> None:
 def test_spread_is_the_length_of_what_is_added() -> None:
     # cos of the angle to q is 1/√(1 + s²) up to how g varies, for g orthogonal to q on average.
     for spread, least, most in ((0.0, 1.0, 1.0), (0.1, 0.99, 0.999), (1.0, 0.65, 0.75)):
-        law = Synthetic(dimension=50, n_arms=1, spread=spread)
-        prepared = law.prepare(200, np.random.default_rng(6))
+        environment = Synthetic(dimension=50, n_arms=1, spread=spread)
+        prepared = environment.prepare(200, np.random.default_rng(6))
         arms = prepared.sample(20, 200, np.random.default_rng(7)).arms
         cosine = float((arms * prepared.bases[:, None]).sum(-1).mean())
         assert least - 1e-12 <= cosine <= most + 1e-12
 
 
-def test_bases_belong_to_the_replication_and_not_to_the_task() -> None:
+def test_tasks_of_a_replication_share_its_bases() -> None:
     prepared = Synthetic(spread=0.0).prepare(3, np.random.default_rng(8))
     one, two = (prepared.sample(2, 3, np.random.default_rng(seed)) for seed in (9, 10))
     np.testing.assert_array_equal(one.arms, two.arms)

@@ -1,155 +1,53 @@
-"""Logs: any table gives what live use would have learned, to rounding."""
+"""Logs are read in batches, with the columns and rows that are asked for."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.live.state import fingerprint
-from typer.testing import CliRunner
 
-import headstart as hs
-from headstart.cli import app
-from headstart.logs import reader as reading
+from headstart.logs import reader
 
-DIMENSION = 3
-NAMES = [f"x{a}" for a in range(DIMENSION)]
+ROWS = 300_000
 
 
-@pytest.fixture
-def table() -> pd.DataFrame:
-    """500 rows of 20 users in a jumble, features in columns and as lists."""
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((500, DIMENSION))
-    frame = pd.DataFrame(x, columns=NAMES)
-    frame["features"] = list(x)
-    frame["user"] = [f"user-{u}" for u in rng.integers(20, size=500)]
-    frame["reward"] = x @ np.ones(DIMENSION) + 0.1 * rng.standard_normal(500)
-    frame["weight"] = rng.uniform(0.5, 2.0, 500)
-    return frame
-
-
-def lived(frame: pd.DataFrame, weight: bool = False) -> hs.MetaBandit:
-    """The bandit that met every row as it came, and finished the users in order of appearance."""
-    bandit = hs.MetaBandit(dimension=DIMENSION)
-    weights = frame["weight"] if weight else np.ones(len(frame))
-    for row in zip(frame["user"], frame["features"], frame["reward"], weights, strict=True):
-        bandit.observe(row[0], row[1], float(row[2]), weight=float(row[3]))
-    for user in frame["user"].unique():
-        bandit.finish(user)
-    return bandit
-
-
-def assert_same(ours: hs.MetaBandit, theirs: hs.MetaBandit) -> None:
-    assert ours.finished == theirs.finished
-    for name, array in theirs._tasks.memory.items():
-        np.testing.assert_allclose(ours._tasks.memory[name], array, rtol=1e-9, atol=1e-9)
-
-
-def parquet(frame: pd.DataFrame, path: Path) -> Path:
-    frame.to_parquet(path, row_group_size=70)
+@pytest.fixture(name="path")
+def _path(tmp_path: Path) -> Path:
+    """A log larger than one batch, in one row group."""
+    path = tmp_path / "log.parquet"
+    features = np.arange(2.0 * ROWS).reshape(ROWS, 2)
+    frame = pd.DataFrame({"user": np.arange(ROWS) % 20, "a": features[:, 0], "b": features[:, 1]})
+    frame["reward"] = 1.0
+    pq.write_table(pa.Table.from_pandas(frame), path)
     return path
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "file", "folder"])
-@pytest.mark.parametrize("features", ["features", NAMES], ids=["lists", "columns"])
-def test_fit_equals_live(kind: str, features: Any, table: pd.DataFrame, tmp_path: Path) -> None:
-    made: dict[str, Callable[[], Any]] = {
-        "pandas": lambda: table,
-        "polars": lambda: pl.from_pandas(table),
-        "arrow": lambda: pa.Table.from_pandas(table),
-        "file": lambda: parquet(table, tmp_path / "log.parquet"),
-        "folder": lambda: parquet(table, tmp_path / "log.parquet").parent,
-    }
-    logs = made[kind]()
-    told = []
-    bandit = hs.MetaBandit(dimension=DIMENSION)
-    fitted = bandit.fit(
-        logs, task="user", features=features, progress=lambda *done: told.append(done)
-    )
-    assert fitted is bandit
-    assert told[-1] == (500, 500)
-    assert_same(bandit, lived(table))
-
-
-def test_weights_are_those_of_live_use(table: pd.DataFrame) -> None:
-    bandit = hs.MetaBandit(dimension=DIMENSION).fit(table, task="user", weight="weight")
-    assert_same(bandit, lived(table, weight=True))
-
-
-def test_rows_that_lie_together(table: pd.DataFrame) -> None:
-    together = table.sort_values("user", kind="stable")
-    bandit = hs.MetaBandit(dimension=DIMENSION)
-    bandit.fit(together, task="user", together=True)
-    assert_same(bandit, lived(together))
-    before = fingerprint(bandit)
-    with pytest.raises(ValueError, match="rows together"):
-        bandit.fit(table, task="user", together=True)
-    assert fingerprint(bandit) == before
-
-
-def test_batches_do_not_matter(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = hs.MetaBandit(dimension=DIMENSION).fit(table, task="user")
-    monkeypatch.setattr(reading, "_BATCH", 7)
-    assert_same(hs.MetaBandit(dimension=DIMENSION).fit(table, task="user"), whole)
-
-
-def test_partitions_on_a_cluster(table: pd.DataFrame) -> None:
-    """What Dask hands out is partitions behind `to_delayed`; here five of them."""
-    dask = pytest.importorskip("dask")
-
-    class Frame:
-        def to_delayed(self) -> list[Any]:
-            cuts = np.array_split(np.arange(len(table)), 5)
-            return [dask.delayed(table.iloc[cut]) for cut in cuts]
-
-    with dask.config.set(scheduler="threads"):
-        bandit = hs.MetaBandit(dimension=DIMENSION).fit(Frame(), task="user")
-    assert_same(bandit, lived(table))
-
-
-BAD: list[tuple[Any, str]] = [
-    (lambda f: f.drop(columns="reward"), "column 'reward'"),
-    (lambda f: f.assign(reward=np.nan), "finite"),
-    (lambda f: f.assign(user=None), "a null"),
-    (lambda f: f.assign(features=[np.ones(2)] * len(f)), "3 features"),
-    (lambda f: f.assign(features=[np.array([1.0, np.inf, 0.0])] * len(f)), "finite"),
-    (lambda f: [1, 2, 3], "must be a pandas"),
-]
-
-
-@pytest.mark.parametrize(("spoil", "message"), BAD, ids=range(len(BAD)))
-def test_bad_logs_teach_nothing(spoil: Any, message: str, table: pd.DataFrame) -> None:
-    bandit = lived(table)
-    before = fingerprint(bandit)
-    with pytest.raises(ValueError, match=message):
-        bandit.fit(spoil(table), task="user")
-    assert fingerprint(bandit) == before
-
-
-def test_the_command_saves_the_bandit(table: pd.DataFrame, tmp_path: Path) -> None:
-    path = parquet(table, tmp_path / "log.parquet")
-    out = tmp_path / "bandit.npz"
-    done = CliRunner().invoke(app, ["fit", str(path), "--out", str(out), "--task", "user"])
-    assert done.exit_code == 0, done.output
-    assert "20 tasks with 3 features" in done.output
-    assert_same(hs.MetaBandit.load(out), lived(table))
-    bad = CliRunner().invoke(app, ["fit", str(path), "--out", str(out), "--task", "nobody"])
-    assert bad.exit_code == 2
-    assert "column 'nobody'" in bad.output
-
-
-def test_the_file_is_read_in_pieces(table: pd.DataFrame, tmp_path: Path) -> None:
-    """No batch is larger than what was asked for, whatever the file."""
-    path = tmp_path / "log.parquet"
-    pq.write_table(pa.Table.from_pandas(pd.concat([table] * 600)), path)
-    columns = reading.Columns(task="user")
-    sizes = [batch.num_rows for batch, _ in reading._batches(path, columns)]
-    assert sum(sizes) == 600 * 500
-    assert max(sizes) <= reading._BATCH
+def test_no_batch_is_larger_than_the_limit(path: Path) -> None:
+    columns = reader.Columns(task="user", features=["a", "b"])
+    sizes = [batch.num_rows for batch, _ in reader.record_batches(path, columns)]
+    assert sum(sizes) == ROWS
+    assert max(sizes) <= reader.BATCH_ROWS
     assert len(sizes) > 1
+
+
+def test_a_batch_holds_its_rows_in_order(path: Path) -> None:
+    columns = reader.Columns(task="user", features=["a", "b"])
+    first, total = next(reader.batches(path, columns, 2))
+    n = len(first)
+    assert total == ROWS
+    np.testing.assert_array_equal(first.features, np.arange(2.0 * n).reshape(n, 2))
+    np.testing.assert_array_equal(np.array(first.names)[first.codes], np.arange(n) % 20)
+    np.testing.assert_array_equal(first.weights, 1.0)
+
+
+def test_the_number_of_features_is_that_of_the_columns_or_lists(tmp_path: Path) -> None:
+    path = tmp_path / "log.parquet"
+    pd.DataFrame({"x": [[1.0, 2.0, 3.0]], "y": [1.0]}).to_parquet(path)
+    assert reader.n_features(path, "x") == 3
+    assert reader.n_features(path, ["a", "b"]) == 2
+    with pytest.raises(ValueError, match="column 'y' must hold a list in every row"):
+        reader.n_features(path, "y")
+    with pytest.raises(ValueError, match="logs must have a column 'z'"):
+        reader.n_features(path, "z")

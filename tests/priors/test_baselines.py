@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.priors.hierarchical.dense import Dense, draw, statistics
+from tests.priors.hierarchical.dense import Dense, sample_tasks, statistics
 
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
@@ -10,7 +10,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, PriorEstimator
 from headstart.priors import Average, Corollary2, KnownVariances, SingleModel
 
-DATA = draw(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
+DATA = sample_tasks(np.random.default_rng(0), (4, 1, 9, 0, 6), 3)
 
 
 def _learn(estimator: PriorEstimator, tasks: list[TaskStatistics]) -> Memory:
@@ -20,7 +20,7 @@ def _learn(estimator: PriorEstimator, tasks: list[TaskStatistics]) -> Memory:
     return memory
 
 
-def test_one_model_is_one_regression_over_everything() -> None:
+def test_single_model_is_one_regression_over_all_rewards() -> None:
     *finished, current = statistics(DATA)
     model = SingleModel(regularization=0.7)
     estimate = RidgeEstimate(current, model.prior(_learn(model, finished)))
@@ -32,16 +32,16 @@ def test_one_model_is_one_regression_over_everything() -> None:
 
 
 def test_known_variances_give_the_posterior() -> None:
-    told = KnownVariances(noise_variance=0.3, task_variance=0.6, mean_variance=2.0)
+    known = KnownVariances(noise_variance=0.3, task_variance=0.6, mean_variance=2.0)
     *finished, current = statistics(DATA)
-    estimate = RidgeEstimate(current, told.prior(_learn(told, finished)))
+    estimate = RidgeEstimate(current, known.prior(_learn(known, finished)))
     expected, covariance = Dense(DATA, 0.3, 0.6 * np.eye(3), 2.0).last_task()
     np.testing.assert_allclose(estimate.parameter, expected, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(0.3 * estimate.inverse, covariance, rtol=1e-9, atol=1e-10)
     assert estimate.noise_scale == pytest.approx(np.sqrt(0.3))
 
 
-def test_lambda_from_variance_is_the_papers() -> None:
+def test_corollary2_lambda_is_the_papers() -> None:
     tasks = [task for task in statistics(DATA) if task.count > 0]
     estimator = Corollary2(bias=Average(regularization=5.0, within_task=False))
     assert estimator.prior(_learn(estimator, tasks[:1])).regularization == 5.0

@@ -64,13 +64,13 @@ def test_within_the_second_task_by_hand() -> None:
         (Pooled(estimation_regularization=1.0), 1.75),
     ):
         memory = estimator.absorb(estimator.empty(1), FIRST)
-        follower = estimator.running_bias(memory)
-        assert follower is not None
-        bias = follower.observe(np.array([3.0]), np.array(5.0))
+        running = estimator.running_bias(memory)
+        assert running is not None
+        bias = running.observe(np.array([3.0]), np.array(5.0))
         assert float(bias[0]) == pytest.approx(expected)
 
 
-def test_a_still_bias_has_no_follower() -> None:
+def test_a_constant_bias_has_no_running_bias() -> None:
     for estimator in (Average(within_task=False), Pooled(within_task=False), Fixed.zero()):
         assert estimator.running_bias(estimator.empty(1)) is None
 
@@ -85,7 +85,7 @@ def test_fixed_never_learns() -> None:
     assert _bias(fixed) == _bias(fixed, FIRST, SECOND) == 2.5
 
 
-def test_large_regularization_drags_the_literal_average_to_zero() -> None:
+def test_large_regularization_shrinks_the_literal_average_to_zero() -> None:
     # With one λ everywhere h → 0; with a small one of the estimator's own it does not.
     literal = Average(regularization=1e6, estimation_regularization="same")
     separate = Average(regularization=1e6, estimation_regularization=0.01)

@@ -1,4 +1,4 @@
-"""`headstart data`: fetch the published sets, and say where they are."""
+"""`headstart data`: fetch the published data sets, and print where they are."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ app = typer.Typer(no_args_is_help=True, help="The published data that the paper'
 
 Folder = Annotated[
     Path | None,
-    typer.Option("--data", help="The folder of the files, in place of $HEADSTART_DATA or a cache."),
+    typer.Option("--data", help="The folder of the files; default: $HEADSTART_DATA, or a cache."),
 ]
 
 
@@ -21,8 +21,8 @@ def fetch(
         str | None, typer.Option(help="Another address of the same archive, such as a mirror.")
     ] = None,
 ) -> None:
-    """Download a set from its publisher, check what arrived, and keep it."""
-    from headstart.datasets import download as fetching
+    """Download a data set from its publisher, check its contents, and store it."""
+    from headstart.datasets import download
     from headstart.datasets.published import PUBLISHED, find, load
 
     if name not in PUBLISHED:
@@ -33,24 +33,24 @@ def fetch(
     except (FileNotFoundError, ValueError):
         pass
     else:
-        typer.echo(f"{published.title} is there and complete: {find(published, data)}")
+        typer.echo(f"{published.title} is complete: {find(published, data)}")
         return
     typer.echo(f"Downloading {url or published.url}")
     try:
-        file = fetching.fetch(published, data, url)
+        file = download.fetch(published, data, url)
     except (ImportError, OSError, ValueError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(1) from error
     typer.echo(
-        f"{published.title}: {published.rows:,} ratings by {published.users:,} users of "
-        f"{published.items:,} items in {file}"
+        f"{published.title}: {published.n_ratings:,} ratings by {published.n_users:,} users of "
+        f"{published.n_items:,} items in {file}"
     )
-    typer.echo("For research; its own licence, in the readme beside it, holds.")
+    typer.echo("For research, under its own licence; see the readme in the same folder.")
 
 
 @app.command()
 def path(data: Folder = None) -> None:
-    """Say where each set is, or where it would go."""
+    """Print where each data set is, or how to get it."""
     from headstart.datasets.locations import DataMissing
     from headstart.datasets.published import PUBLISHED, find
 

@@ -1,4 +1,4 @@
-"""Downloads: the publishers' archives, checked by what they hold before they are kept."""
+"""Downloads: the publishers' archives, checked by their contents before they are stored."""
 
 import logging
 import os
@@ -12,56 +12,68 @@ from headstart.datasets.published import Published, check, read
 
 
 def fetch(published: Published, data: str | Path | None = None, url: str | None = None) -> Path:
-    """Download, check and keep a published set; returns its file of ratings.
+    """Download, check and store a published data set; returns its file of ratings.
 
-    It goes where `places.locate` looks first, so that a damaged file is really replaced. Nothing
-    is kept of an archive whose ratings are not the published ones.
+    It is stored in the folder that `locations.locate` searches first, so that it replaces a damaged
+    file. Nothing is stored of an archive whose ratings are not the published ones.
     """
     try:
-        import pooch  # noqa: PLC0415 - only the extra `data` brings it
+        import pooch  # noqa: F401, PLC0415 - only the extra `data` brings it
     except ImportError as error:
         raise ImportError("downloading needs pooch: pip install 'headstart[data]'") from error
     address = published.url if url is None else url
     home = folders(data)[0]
     home.mkdir(parents=True, exist_ok=True)
-    # pooch would advise everybody to pin the checksum of whatever arrived.
-    pooch.get_logger().setLevel(logging.WARNING)
-    with tempfile.TemporaryDirectory(dir=home, prefix=".fetching-") as folder:
-        part = Path(folder)
-        try:
-            archive = pooch.retrieve(
-                address,
-                known_hash=None,
-                path=part,
-                fname="archive.zip",
-                downloader=pooch.HTTPDownloader(timeout=60),
-            )
-        except OSError as error:
-            # Everything that requests raises is an OSError. One about a status such as 404 still
-            # holds the answer, whose connection pooch leaves open.
-            answer = getattr(error, "response", None)
-            if answer is not None:
-                answer.close()
-            raise ConnectionError(f"{address} could not be downloaded: {error}") from error
-        found = _unpack(Path(archive), part / published.folder, address)
-        ratings = found / published.file
-        if not ratings.is_file():
-            held = ", ".join(sorted(path.name for path in found.iterdir())) or "nothing"
-            raise ValueError(f"{address} must hold {published.file}, got {held}")
-        try:
-            check(published, read(published, ratings))
-        except ValueError as error:
-            problem = str(error).replace(str(ratings), published.file)
-            raise ValueError(f"{address} holds something else: {problem}") from error
+    with tempfile.TemporaryDirectory(dir=home, prefix=".fetching-") as name:
+        temporary = Path(name)
+        archive = _download(address, temporary)
+        unpacked = _unpack(archive, temporary / published.folder, address)
+        _check(published, unpacked, address)
         target = home / published.folder
         target.mkdir(exist_ok=True)
-        for path in sorted(found.iterdir()):
+        for path in sorted(unpacked.iterdir()):
             os.replace(path, target / path.name)
     return target / published.file
 
 
+def _download(address: str, folder: Path) -> Path:
+    import pooch  # noqa: PLC0415 - as above
+
+    # At the level INFO pooch advises to pin the checksum of the file that arrived.
+    pooch.get_logger().setLevel(logging.WARNING)
+    try:
+        archive = pooch.retrieve(
+            address,
+            known_hash=None,
+            path=folder,
+            fname="archive.zip",
+            downloader=pooch.HTTPDownloader(timeout=60),
+        )
+    except OSError as error:
+        # All errors of requests are OSErrors. One about a status such as 404 still holds the
+        # response, whose connection pooch leaves open.
+        response = getattr(error, "response", None)
+        if response is not None:
+            response.close()
+        raise ConnectionError(f"{address} could not be downloaded: {error}") from error
+    return Path(archive)
+
+
+def _check(published: Published, folder: Path, address: str) -> None:
+    """Raise unless the folder holds the published ratings."""
+    ratings = folder / published.file
+    if not ratings.is_file():
+        held = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        raise ValueError(f"{address} must hold {published.file}, got {held}")
+    try:
+        check(published, read(published, ratings))
+    except ValueError as error:
+        problem = str(error).replace(str(ratings), published.file)
+        raise ValueError(f"{address} holds something else: {problem}") from error
+
+
 def _unpack(archive: Path, folder: Path, address: str) -> Path:
-    """The archive's files, without their folders: one publisher packs with one, one without."""
+    """The archive's files without their folders, which not every publisher's archive has."""
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as packed:

@@ -10,7 +10,7 @@ from headstart.datasets.table import RatingTable
 
 
 class Frame(Protocol):
-    """What is needed of a data frame: pandas and Polars ones have it."""
+    """The part of a data frame's interface that is used; pandas and Polars have it."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -24,7 +24,7 @@ class Frame(Protocol):
 
 def from_frame(frame: Frame, *, user: str, item: str, rating: str) -> RatingTable:
     """The table in three columns of a pandas or Polars frame."""
-    return _columns(frame, (user, item, rating), source="the frame", row="row", first=0)
+    return _columns(frame, (user, item, rating), source="the frame", unit="row", first=0)
 
 
 def from_file(path: str | Path, *, user: str, item: str, rating: str) -> RatingTable:
@@ -34,22 +34,22 @@ def from_file(path: str | Path, *, user: str, item: str, rating: str) -> RatingT
     if file.suffix.lower() not in endings:
         raise ValueError(f"the file must end in .csv or .parquet, got {file}")
     if not file.is_file():
-        raise FileNotFoundError(f"{file} must be a file of ratings, and there is none")
+        raise FileNotFoundError(f"{file} must be a file of ratings, and it does not exist")
     return endings[file.suffix.lower()](file, (user, item, rating))
 
 
 def _read_csv(file: Path, names: tuple[str, str, str]) -> RatingTable:
-    import pandas as pd  # noqa: PLC0415 - only who brings a file waits for pandas
+    import pandas as pd  # noqa: PLC0415 - slow, and only needed for files
 
     try:
-        # Names are text, so that 007 stays itself; blank lines count, so that line numbers hold.
+        # Names are text, so that 007 is not 7; blank lines count, so that line numbers are right.
         frame = pd.read_csv(file, dtype=str, keep_default_na=False, skip_blank_lines=False)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{file} must have a header with {_listed(names)}, got nothing") from None
     except (pd.errors.ParserError, UnicodeDecodeError) as error:
         problem = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise ValueError(f"{file} must be a CSV file in UTF-8: {problem}") from error
-    return _columns(frame, names, source=str(file), row="line", first=2)
+    return _columns(frame, names, source=str(file), unit="line", first=2)
 
 
 def _read_parquet(file: Path, names: tuple[str, str, str]) -> RatingTable:
@@ -62,11 +62,11 @@ def _read_parquet(file: Path, names: tuple[str, str, str]) -> RatingTable:
         raise ImportError(message) from error
     except (ValueError, OSError) as error:
         raise ValueError(f"{file} must be a Parquet file: {error}") from error
-    return _columns(frame, names, source=str(file), row="row", first=0)
+    return _columns(frame, names, source=str(file), unit="row", first=0)
 
 
 def _columns(
-    frame: Frame, names: tuple[str, str, str], *, source: str, row: str, first: int
+    frame: Frame, names: tuple[str, str, str], *, source: str, unit: str, first: int
 ) -> RatingTable:
     known = [str(name) for name in frame.columns]
     for name in names:
@@ -74,7 +74,7 @@ def _columns(
             hint = " (a wrong separator?)" if len(known) == 1 else ""
             raise ValueError(f"{source} must have a column {name!r}, got {_listed(known)}{hint}")
     users, items, ratings = (np.asarray(frame[name].to_numpy()) for name in names)
-    return RatingTable.from_columns(users, items, ratings, source=source, row=row, first=first)
+    return RatingTable.from_columns(users, items, ratings, source=source, unit=unit, first=first)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The two published sets of the paper: how their files are written and what they must hold."""
+"""The paper's two published data sets: the format of their files, and what they must hold."""
 
 import re
 from dataclasses import dataclass
@@ -7,16 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from headstart.datasets.locations import locate, mend
+from headstart.arrays import Integers
+from headstart.datasets.locations import fetch_hint, locate
 from headstart.datasets.table import RatingTable
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A published set: its address, its file of ratings, its format, its contents.
+    """A published data set: its address, its file of ratings, its format, its contents.
 
-    `kept` is users, items and ratings after the paper's filter. No checksum: the publishers' pages
-    give none that we could confirm, so what arrives is judged by its contents.
+    `filtered` is users, items and ratings after the paper's filter. There is no checksum: the
+    publishers' pages give none that we could confirm, so a download is checked by its contents.
     """
 
     name: str
@@ -27,14 +28,14 @@ class Published:
     separator: str
     columns: tuple[str, ...]
     header: bool
-    least: int
-    most: int | None
-    rows: int
-    users: int
-    items: int
+    min_rating: int
+    max_rating: int | None
+    n_ratings: int
+    n_users: int
+    n_items: int
     min_item_ratings: int
     min_user_ratings: int
-    kept: tuple[int, int, int]
+    filtered: tuple[int, int, int]
 
 
 LASTFM = Published(
@@ -46,14 +47,14 @@ LASTFM = Published(
     separator="\t",
     columns=("userID", "artistID", "weight"),
     header=True,
-    least=1,
-    most=None,
-    rows=92_834,
-    users=1_892,
-    items=17_632,
+    min_rating=1,
+    max_rating=None,
+    n_ratings=92_834,
+    n_users=1_892,
+    n_items=17_632,
     min_item_ratings=30,
     min_user_ratings=30,
-    kept=(741, 538, 27_429),
+    filtered=(741, 538, 27_429),
 )
 
 MOVIELENS = Published(
@@ -65,76 +66,78 @@ MOVIELENS = Published(
     separator="::",
     columns=("UserID", "MovieID", "Rating", "Timestamp"),
     header=False,
-    least=1,
-    most=5,
-    rows=1_000_209,
-    users=6_040,
-    items=3_706,
+    min_rating=1,
+    max_rating=5,
+    n_ratings=1_000_209,
+    n_users=6_040,
+    n_items=3_706,
     min_item_ratings=500,
     min_user_ratings=200,
-    kept=(847, 618, 246_389),
+    filtered=(847, 618, 246_389),
 )
 
 PUBLISHED = {published.name: published for published in (LASTFM, MOVIELENS)}
 
 
 def load(published: Published, data: str | Path | None = None) -> RatingTable:
-    """The whole table of a published set, checked; read once a process and file.
+    """The whole table of a published data set, checked; each file is read once per process.
 
-    `data` is the folder that holds the files; without it, see `places.locate`.
+    `data` is the folder that holds the files; without it, see `locations.folders`.
     """
     file = find(published, data)
     status = file.stat()
     try:
         return _load(published, file, status.st_size, status.st_mtime_ns)
     except ValueError as error:
-        raise ValueError(f"{error}. {mend(published.name, data)}") from error
+        raise ValueError(f"{error}. {fetch_hint(published.name, data)}") from error
 
 
-def kept(published: Published, data: str | Path | None = None) -> RatingTable:
-    """What the paper's filter leaves of a published set."""
-    return _filtered(published, load(published, data))
+def load_filtered(published: Published, data: str | Path | None = None) -> RatingTable:
+    """The ratings of a published data set that pass the paper's filter."""
+    return _filter(published, load(published, data))
 
 
-def _filtered(published: Published, table: RatingTable) -> RatingTable:
+def _filter(published: Published, table: RatingTable) -> RatingTable:
     return table.filtered(
         item_ratings=published.min_item_ratings, user_ratings=published.min_user_ratings
     )
 
 
 def find(published: Published, data: str | Path | None = None) -> Path:
-    """The file of ratings of a published set, unread."""
+    """The path of a published data set's ratings."""
     return locate(published.folder, published.file, command=published.name, data=data)
 
 
 @lru_cache(maxsize=4)
 def _load(published: Published, file: Path, size: int, changed: int) -> RatingTable:
-    """Read a file; its size and time of change are there to tell a new one from an old."""
+    """Read a file; its size and time of change are part of the cache's key."""
     return check(published, read(published, file))
 
 
 def check(published: Published, table: RatingTable) -> RatingTable:
-    """The same table, if it holds what was published and filters to what the paper kept."""
-    got, wanted = (len(table), *table.shape), (published.rows, published.users, published.items)
-    if got != wanted:
+    """The same table, if it holds what was published, before and after the paper's filter."""
+    got = (len(table), *table.shape)
+    expected = (published.n_ratings, published.n_users, published.n_items)
+    if got != expected:
         raise ValueError(
-            f"{table.source} must hold {_listed(wanted, 'ratings', 'users', 'items')}, "
+            f"{table.source} must hold {_listed(expected, 'ratings', 'users', 'items')}, "
             f"got {_listed(got, 'ratings', 'users', 'items')}"
         )
-    filtered = _filtered(published, table)
+    filtered = _filter(published, table)
     left = (*filtered.shape, len(filtered))
-    if left != published.kept:
+    if left != published.filtered:
         raise ValueError(
-            f"{table.source} must keep {_listed(published.kept, 'users', 'items', 'ratings')} of "
-            f"items with {published.min_item_ratings} and users with {published.min_user_ratings} "
-            f"ratings, got {_listed(left, 'users', 'items', 'ratings')}"
+            f"{table.source} must keep {_listed(published.filtered, 'users', 'items', 'ratings')} "
+            f"of items with {published.min_item_ratings} and users with "
+            f"{published.min_user_ratings} ratings, "
+            f"got {_listed(left, 'users', 'items', 'ratings')}"
         )
     return table
 
 
 def read(published: Published, file: Path) -> RatingTable:
     """The table in a file of the published format, or an error naming file, line and format."""
-    # Latin-1 cannot fail: a stray byte becomes a character that is no digit.
+    # Latin-1 decodes every byte: a wrong one becomes a character that is no digit.
     text = file.read_bytes().decode("latin-1").replace("\r\n", "\n")
     lines, first = text.removesuffix("\n").split("\n"), 1
     if not text.strip():
@@ -146,41 +149,47 @@ def read(published: Published, file: Path) -> RatingTable:
         lines, first = lines[1:], 2
     if not any(lines):
         raise ValueError(f"{file} must hold ratings, got only a header")
-    try:
-        # A tab in place of the right separator would otherwise go unnoticed.
-        stray = published.separator != "\t" and "\t" in text
-        body = [line.replace(published.separator, "\t") for line in lines]
-        numbers = np.loadtxt(body, dtype=np.int64, delimiter="\t", comments=None, ndmin=2)
-        fits = not stray and numbers.shape == (len(lines), len(published.columns))
-    except ValueError:
-        fits = False
-    if not fits:
+    numbers = _parse(published, lines)
+    if numbers is None:
         raise _malformed(published, file, lines, first)
     users, items, ratings = numbers[:, 0], numbers[:, 1], numbers[:, 2]
-    most = np.inf if published.most is None else published.most
-    outside = (ratings < published.least) | (ratings > most)
+    highest = np.inf if published.max_rating is None else published.max_rating
+    outside = (ratings < published.min_rating) | (ratings > highest)
     if outside.any():
         index = int(outside.argmax())
         bounds = (
-            f"at least {published.least}"
-            if published.most is None
-            else (f"from {published.least} to {published.most}")
+            f"at least {published.min_rating}"
+            if published.max_rating is None
+            else (f"from {published.min_rating} to {published.max_rating}")
         )
         name, value = published.columns[2], ratings[index]
         raise ValueError(f"{file}, line {first + index}: {name} must be {bounds}, got {value}")
     return RatingTable.from_columns(
-        users, items, ratings, source=str(file), row="line", first=first
+        users, items, ratings, source=str(file), unit="line", first=first
     )
 
 
+def _parse(published: Published, lines: list[str]) -> Integers | None:
+    """The lines as whole numbers, (n, columns); None if any line has another format."""
+    # A tab in place of the published separator would otherwise be read as one.
+    if published.separator != "\t" and any("\t" in line for line in lines):
+        return None
+    tabbed = [line.replace(published.separator, "\t") for line in lines]
+    try:
+        numbers = np.loadtxt(tabbed, dtype=np.int64, delimiter="\t", comments=None, ndmin=2)
+    except ValueError:
+        return None
+    return numbers if numbers.shape == (len(lines), len(published.columns)) else None
+
+
 def _malformed(published: Published, file: Path, lines: list[str], first: int) -> ValueError:
-    """Find the line that cannot be read."""
+    """The error that names the first line of another format."""
     expected = published.separator.join(published.columns)
     number = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
     for index, line in enumerate(lines):
         parts = line.split(published.separator)
-        whole = len(parts) == len(published.columns)
-        if not whole or not all(number.fullmatch(part) for part in parts):
+        complete = len(parts) == len(published.columns)
+        if not complete or not all(number.fullmatch(part) for part in parts):
             shown = line if len(line) <= 60 else f"{line[:57]}..."
             return ValueError(
                 f"{file}, line {first + index}: expected whole numbers {expected!r}, got {shown!r}"

@@ -1,4 +1,4 @@
-"""RatingTable: who rated what and how, one row a rating."""
+"""RatingTable: users, items and ratings, one row per rating."""
 
 import math
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class RatingTable:
     """Ratings (n,) of items (n,) by users (n,), each pair at most once.
 
-    `users` and `items` count from 0 without gaps and stand for `user_names` and `item_names`,
-    which are sorted. `source` says where the rows came from, for errors.
+    `users` and `items` are indices into `user_names` and `item_names`, which are sorted and each
+    occur. `source` names the origin of the rows in errors.
     """
 
     users: Integers
@@ -38,16 +38,17 @@ class RatingTable:
         ratings: NDArray[Any],
         *,
         source: str,
-        row: str = "row",
+        unit: str = "row",
         first: int = 0,
     ) -> "RatingTable":
-        """Check three columns and number the names.
+        """Check three columns and encode the names.
 
-        An error names the source and the place: "row" 0, 1, …, or "line" 2, 3, … after a header.
+        An error names the source and the position: with `unit` "row" and `first` 0 it is row 0, 1,
+        …; a file with a header counts "line" 2, 3, ….
         """
 
         def refuse(index: int, problem: str) -> ValueError:
-            return ValueError(f"{source}, {row} {first + index}: {problem}")
+            return ValueError(f"{source}, {unit} {first + index}: {problem}")
 
         if not len(users) == len(items) == len(ratings):
             sizes = (len(users), len(items), len(ratings))
@@ -63,8 +64,8 @@ class RatingTable:
         if bad.any():
             index = int(bad.argmax())
             raise refuse(index, f"the rating must be a finite number, got {ratings[index]!r}")
-        user_names, user_codes = _numbered(users, f"{source}: users")
-        item_names, item_codes = _numbered(items, f"{source}: items")
+        user_names, user_codes = _encoded(users, f"{source}: users")
+        item_names, item_codes = _encoded(items, f"{source}: items")
         pairs = user_codes * len(item_names) + item_codes
         order = np.argsort(pairs, kind="stable")
         again = np.flatnonzero(pairs[order][1:] == pairs[order][:-1])
@@ -73,8 +74,8 @@ class RatingTable:
             earlier = int(np.flatnonzero(pairs == pairs[second])[0])
             raise refuse(
                 second,
-                f"user {users[second]} rated item {items[second]} already in {row} "
-                f"{first + earlier}; expected one rating a pair (add or average them beforehand)",
+                f"user {users[second]} rated item {items[second]} already in {unit} "
+                f"{first + earlier}; expected one rating per pair (add or average them beforehand)",
             )
         return cls(
             users=user_codes,
@@ -87,23 +88,23 @@ class RatingTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many users, how many items."""
+        """The number of users and the number of items."""
         return len(self.user_names), len(self.item_names)
 
     def __len__(self) -> int:
-        """How many ratings."""
+        """The number of ratings."""
         return len(self.ratings)
 
     def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
         """The ratings as a sparse matrix, users by items."""
-        from scipy import sparse  # noqa: PLC0415 - half a second that `import` should not take
+        from scipy import sparse  # noqa: PLC0415 - takes half a second to import
 
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
     def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
         """Keep items with enough ratings, then users with enough ratings of those; once, with ≥.
 
-        Once, as the paper does: afterwards an item may be left with fewer ratings than asked for.
+        Once, as the paper does: afterwards an item may have fewer ratings than `item_ratings`.
         """
         return _filtered(
             self,
@@ -139,7 +140,7 @@ def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> Ratin
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
-    """The column as numbers; NaN where it holds none."""
+    """The column as numbers; NaN where an entry is no number."""
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):
@@ -157,8 +158,8 @@ def _missing(column: NDArray[Any]) -> Booleans:
     if column.dtype.kind == "f":
         return np.asarray(np.isnan(column))
     if column.dtype.kind == "O":
-        nameless = [value is None or value == "" or _is_nan(value) for value in column]
-        return np.array(nameless, dtype=np.bool_)
+        missing = [value is None or value == "" or _is_nan(value) for value in column]
+        return np.array(missing, dtype=np.bool_)
     return np.asarray(column == "") if column.dtype.kind == "U" else np.zeros(len(column), bool)
 
 
@@ -166,7 +167,7 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _numbered(column: NDArray[Any], what: str) -> tuple[NDArray[Any], Integers]:
+def _encoded(column: NDArray[Any], what: str) -> tuple[NDArray[Any], Integers]:
     try:
         names, codes = np.unique(column, return_inverse=True)
     except TypeError as error:

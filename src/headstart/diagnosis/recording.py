@@ -240,8 +240,7 @@ def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -
     What it says is about its own w; a parameter fitted to means that are not linear has another.
     """
     centre = parameter.mean(1)
-    law = getattr(environment, "law", None)
-    known = getattr(environment, "mean_parameter", getattr(law, "mean_parameter", None))
+    known = getattr(environment, "mean_parameter", None)
     if known is None or not linear:
         return np.asarray(centre)
     return np.array(np.broadcast_to(np.asarray(known, dtype=np.float64), centre.shape))

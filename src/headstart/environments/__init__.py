@@ -1,17 +1,13 @@
-"""Where tasks come from."""
+"""Environments: where tasks come from."""
 
 from headstart.datasets import DataMissing
-from headstart.environments.ratings.clusters import Clusters
-from headstart.environments.ratings.grouping import Everyone, Nearest
-from headstart.environments.ratings.lastfm import LastFM
-from headstart.environments.ratings.movielens import MovieLens
-from headstart.environments.ratings.ratings import Ratings
+from headstart.environments.ratings import AllUsers, Clusters, LastFM, MovieLens, Nearest, Ratings
 from headstart.environments.synthetic import Synthetic
 
 __all__ = [
+    "AllUsers",
     "Clusters",
     "DataMissing",
-    "Everyone",
     "LastFM",
     "MovieLens",
     "Nearest",

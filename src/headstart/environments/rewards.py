@@ -23,7 +23,7 @@ def check(mode: str, shift: str | None, noise_scale: float) -> None:
     checks.nonnegative("noise_scale", noise_scale)
 
 
-def task(
+def sample_task(
     arms: Floats,
     parameter: Floats,
     *,
@@ -34,16 +34,18 @@ def task(
 ) -> Task:
     """The task of arms (T, R, K, d), rounds first as it lies in memory, and parameter (R, d)."""
     utilities = (arms @ parameter[:, :, None])[..., 0]
-    paid, means = pay(utilities, mode=mode, shift=shift, noise_scale=noise_scale, rng=rng)
+    rewards, means = sample_rewards(
+        utilities, mode=mode, shift=shift, noise_scale=noise_scale, rng=rng
+    )
     return Task(
         arms=arms.swapaxes(0, 1),
-        rewards=paid.swapaxes(0, 1),
+        rewards=rewards.swapaxes(0, 1),
         means=means.swapaxes(0, 1),
         parameter=parameter,
     )
 
 
-def pay(
+def sample_rewards(
     utilities: Floats,
     *,
     mode: Mode,
@@ -53,7 +55,7 @@ def pay(
 ) -> tuple[Floats, Floats]:
     """The rewards (…, K) of utilities (…, K), and their means.
 
-    Before the noise, the shift "round" brings each round's utilities to [0, 1]. None is the paper's
+    Before the noise, the shift "round" maps each round's utilities to [0, 1]. None is the paper's
     choice: "round" for the winner, as in its plots, "none" for linear, as in its theory.
     """
     noise = noise_scale * rng.standard_normal(utilities.shape)
@@ -74,7 +76,7 @@ def _shifted(utilities: Floats) -> Floats:
 def _winner(utilities: Floats, noise: Floats, noise_scale: float) -> tuple[Floats, Floats]:
     """The paper's synthetic reward: 1 to the arm that is best after noise, 0 to the others.
 
-    The paper's noise has mean 0.5, which cannot matter to a winner.
+    The paper's noise has mean 0.5, which does not change the winner.
     """
     rewards = _indicator(utilities + noise)
     if noise_scale == 0:

@@ -10,7 +10,12 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.task import Task
 from headstart.environments import rewards
-from headstart.environments.task_distributions import Basis, Gaussian, Isotropic, TaskLaw
+from headstart.environments.task_distributions import (
+    Gaussian,
+    IsotropicGaussian,
+    ScaledBasis,
+    TaskDistribution,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,19 +23,19 @@ class Synthetic:
     """Tasks w ~ N(mean, Σ₀) and arms (q_k + g)/‖q_k + g‖ around columns of an orthonormal basis.
 
     `variance` is E‖w − w̄‖², the paper's Var, when `variance_of` is "task" (Σ₀ = variance·I/d), and
-    that of each coordinate when it is "coordinate"; 0 makes all tasks one. `covariance` (d, d)
-    takes its place with any Σ₀. The law "basis" draws w evenly from the vectors S·e_i instead,
-    with S = `parameter_bound`: the two extremes of the paper's Section 5.2.
+    that of each coordinate when it is "coordinate"; 0 makes all tasks equal. `covariance` (d, d)
+    takes its place with any Σ₀. The `task_distribution` "basis" is uniform over the vectors S·e_i
+    instead, with S = `parameter_bound`: the two extremes of the paper's Section 5.2.
 
     `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is gone
     through again. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
     tasks. `reward` is "winner", the 0/1 of the paper's plots, or "linear", the model of its
-    theory; `shift` is as in `rewards.pay`.
+    theory; `shift` is as in `rewards.sample_rewards`.
     """
 
     dimension: int = 20
     n_arms: int = 5
-    law: Literal["gaussian", "basis"] = "gaussian"
+    task_distribution: Literal["gaussian", "basis"] = "gaussian"
     mean: ArrayLike = 1.0
     variance: float = 1.0
     variance_of: Literal["task", "coordinate"] = "task"
@@ -45,7 +50,7 @@ class Synthetic:
     def __post_init__(self) -> None:
         checks.count("dimension", self.dimension)
         checks.count("n_arms", self.n_arms)
-        checks.one_of("law", self.law, ("gaussian", "basis"))
+        checks.one_of("task_distribution", self.task_distribution, ("gaussian", "basis"))
         checks.nonnegative("variance", self.variance)
         checks.one_of("variance_of", self.variance_of, ("task", "coordinate"))
         checks.nonnegative("spread", self.spread)
@@ -63,57 +68,62 @@ class Synthetic:
         self._check_that_nothing_is_ignored(mean)
 
     def _check_that_nothing_is_ignored(self, mean: Floats) -> None:
-        """A setting of the other law, or of the variance beside a covariance, is a mistake."""
+        """A setting of the other distribution, or a variance beside a covariance, is a mistake."""
         isotropic = self.variance == 1.0 and self.variance_of == "task"
         if self.covariance is not None and not isotropic:
             raise ValueError(
-                "variance must be left alone where a covariance is given, "
-                f"got variance={self.variance} a {self.variance_of}"
+                "variance and variance_of must not be set where a covariance is given, "
+                f"got variance={self.variance} and variance_of={self.variance_of!r}"
             )
-        if self.law == "gaussian" and self.parameter_bound is not None:
+        if self.task_distribution == "gaussian" and self.parameter_bound is not None:
             raise ValueError(
-                f"parameter_bound must be left alone unless law is basis, {self.parameter_bound=}"
+                "parameter_bound must not be set unless task_distribution is basis, "
+                f"got {self.parameter_bound}"
             )
-        if self.law == "basis" and not (
+        if self.task_distribution == "basis" and not (
             isotropic and self.covariance is None and mean.ndim == 0 and mean == 1.0
         ):
             raise ValueError(
-                "mean, variance and covariance must be left alone where law is basis: "
+                "mean, variance and covariance must not be set where task_distribution is basis: "
                 "they follow from parameter_bound"
             )
 
     @property
-    def task_law(self) -> TaskLaw:
-        """What w is drawn from."""
-        if self.law == "basis":
+    def _parameters(self) -> TaskDistribution:
+        """The distribution of w."""
+        if self.task_distribution == "basis":
             bound = 1.0 if self.parameter_bound is None else self.parameter_bound
-            return Basis(self.dimension, bound)
+            return ScaledBasis(self.dimension, bound)
         mean = np.array(np.broadcast_to(np.asarray(self.mean, dtype=np.float64), self.dimension))
         if self.covariance is not None:
             return Gaussian(mean, np.array(self.covariance, dtype=np.float64))
         each = self.variance / self.dimension if self.variance_of == "task" else self.variance
-        return Isotropic(mean, each)
+        return IsotropicGaussian(mean, each)
 
     @property
     def mean_parameter(self) -> Floats:
         """w̄, of shape (d,): what the Oracle knows."""
-        return self.task_law.mean
+        return self._parameters.mean
 
     @property
     def task_covariance(self) -> Floats:
         """Σ₀ = E(w − w̄)(w − w̄)ᵀ, of shape (d, d); its trace is the paper's Var."""
-        return self.task_law.covariance
+        return self._parameters.covariance
 
     def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedSynthetic":
-        """Draw the basis of every replication, and the arms where they are fixed."""
+        """Sample the basis of every replication, and the arms where they are fixed."""
         size = checks.count("replications", replications)
         square = rng.standard_normal((size, self.dimension, self.dimension))
         columns = np.linalg.qr(square).Q.mT
         bases = np.ascontiguousarray(columns[:, np.arange(self.n_arms) % self.dimension])
-        arms = self.draw_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
-        return PreparedSynthetic(law=self, bases=bases, arms=arms)
+        arms = self.sample_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
+        return PreparedSynthetic(environment=self, bases=bases, arms=arms)
 
-    def draw_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
+    def sample_parameters(self, size: int, rng: np.random.Generator) -> Floats:
+        """Independent samples of w, (size, d)."""
+        return self._parameters.sample(size, rng)
+
+    def sample_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
         """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as a task lies in memory."""
         arms = rng.standard_normal((rounds, *bases.shape))
         arms *= self.spread / np.sqrt(self.dimension)
@@ -122,44 +132,46 @@ class Synthetic:
         return arms
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task in each replication, every one with a basis of its own."""
+        """One task per replication, each with a basis of its own."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedSynthetic:
-    """A synthetic environment whose bases (R, K, d) are drawn, and its arms if they are fixed."""
+    """A synthetic environment with its bases (R, K, d), and its arms if they are fixed."""
 
-    law: Synthetic
+    environment: Synthetic
     bases: Floats
     arms: Floats | None = None
 
     @property
     def dimension(self) -> int:
         """The number of features, d."""
-        return self.law.dimension
+        return self.environment.dimension
 
     @property
     def mean_parameter(self) -> Floats:
         """w̄ of every replication, (R, d): what the Oracle knows."""
-        return np.tile(self.law.mean_parameter, (len(self.bases), 1))
+        return np.tile(self.environment.mean_parameter, (len(self.bases), 1))
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task in each of the replications."""
-        law = self.law
+        """One task per replication."""
+        settings = self.environment
         rounds = checks.count("horizon", horizon)
         if replications != len(self.bases):
-            raise ValueError(f"replications must be {len(self.bases)}, as drawn, {replications=}")
-        parameter = law.task_law.draw(replications, rng)
+            raise ValueError(
+                f"replications must be {len(self.bases)}, as prepared, got {replications}"
+            )
+        parameter = settings.sample_parameters(replications, rng)
         if self.arms is None:
-            arms = law.draw_arms(self.bases, rounds, rng)
+            arms = settings.sample_arms(self.bases, rounds, rng)
         else:
             arms = np.repeat(self.arms[None], rounds, axis=0)
-        return rewards.task(
+        return rewards.sample_task(
             arms,
             parameter,
-            mode=law.reward,
-            shift=law.shift,
-            noise_scale=law.noise_scale,
+            mode=settings.reward,
+            shift=settings.shift,
+            noise_scale=settings.noise_scale,
             rng=rng,
         )

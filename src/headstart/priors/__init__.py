@@ -1,4 +1,4 @@
-"""What one task hands to the next."""
+"""Prior estimators: what completed tasks say about the next one."""
 
 from headstart.priors.average import Average
 from headstart.priors.corollary2 import Corollary2

@@ -1,18 +1,17 @@
 """Average: AVG-OFUL's bias, the mean of the tasks' ridge estimates."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.priors import _estimation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,17 +19,16 @@ class Average:
     """AVG-OFUL (Eq. 7): h = Σ T_j ŵ_j / Σ T_j, with ŵ_j each task's own ridge estimate towards 0.
 
     The running task counts with its rounds so far unless `within_task` is off. `regularization`
-    holds the next task; `estimation_regularization` is the λ of the ŵ_j, or "same" for the
-    paper's literal reading, under which a large λ drags h itself to 0.
+    is the λ of the next task; `estimation_regularization` is that of the ŵ_j, or "same" for the
+    paper's literal reading, under which a large λ shrinks h itself to 0.
     """
 
     regularization: ArrayLike = 1.0
-    estimation_regularization: ArrayLike | Literal["same"] = 1.0
+    estimation_regularization: _estimation.EstimationRegularization = 1.0
     within_task: bool = True
 
     def __post_init__(self) -> None:
-        checks.regularization("regularization", self.regularization)
-        checks.regularization("estimation_regularization", self.estimation_regularization, "same")
+        _estimation.check(self.regularization, self.estimation_regularization)
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Σ T_j ŵ_j, (…, d), and Σ T_j, (…)."""
@@ -38,7 +36,7 @@ class Average:
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's ridge estimate, weighted by its rounds."""
-        parameter = RidgeEstimate(task, self._blank(memory)).parameter
+        parameter = RidgeEstimate(task, self._zero_prior(memory)).parameter
         return {
             "weighted": memory["weighted"] + task.count[..., None] * parameter,
             "weight": memory["weight"] + task.count,
@@ -50,25 +48,28 @@ class Average:
         bias = memory["weighted"] / np.where(weight > 0, weight, 1.0)[..., None]
         return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
 
-    def running_bias(self, memory: Memory) -> "_FollowedAverage | None":
+    def running_bias(self, memory: Memory) -> "_RunningAverage | None":
         """The mean with the running task in it."""
-        return _FollowedAverage(memory, self._blank(memory)) if self.within_task else None
+        return _RunningAverage(memory, self._zero_prior(memory)) if self.within_task else None
 
-    def _blank(self, memory: Memory) -> Prior:
-        own = self.estimation_regularization
-        ridge = self.regularization if isinstance(own, str) else own
-        lead, dimension = memory["weighted"].shape[:-1], memory["weighted"].shape[-1]
-        return Prior.zero(dimension, regularization=ridge, lead=lead)
+    def _zero_prior(self, memory: Memory) -> Prior:
+        *lead, dimension = memory["weighted"].shape
+        return _estimation.zero_prior(
+            self.regularization,
+            self.estimation_regularization,
+            dimension=dimension,
+            lead=tuple(lead),
+        )
 
 
-class _FollowedAverage:
+class _RunningAverage:
     """Eq. 7 round by round: (Σ T_j ŵ_j + t ŵ_t) / (Σ T_j + t)."""
 
-    def __init__(self, memory: Memory, blank: Prior) -> None:
+    def __init__(self, memory: Memory, zero_prior: Prior) -> None:
         self._weighted = memory["weighted"]
         self._weight = memory["weight"][..., None]
         self._rounds = 0
-        self._estimate = RunningEstimate(blank)
+        self._estimate = RunningEstimate(zero_prior)
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
         self._estimate.observe(features, rewards)

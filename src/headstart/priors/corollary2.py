@@ -18,9 +18,9 @@ class Corollary2:
     """λ = 1/(T·Var_h) (Corollary 2), with Var_h = E‖w − h‖² estimated from completed tasks.
 
     The estimate is the mean of ‖ŵ_j − h‖² over the tasks' ridge estimates, T their mean number of
-    rounds, and h whatever `bias` finds. Until two tasks are there, λ is that of `bias`. Kept for
+    rounds, and h the estimate of `bias`. Before the second task, λ is that of `bias`. Provided for
     comparison: it contradicts the λ ≥ 1 of Lemma 1 unless Var_h ≤ 1/T, and is far from the Bayes
-    value s²d/Var_h, since it does not know the noise.
+    value s²d/Var_h, since it does not depend on the noise.
     """
 
     bias: Average | Pooled = field(default_factory=Average)
@@ -42,31 +42,31 @@ class Corollary2:
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's ridge estimate and its square; a task without rewards has none."""
         ridge = self.estimation_regularization
-        blank = Prior.zero(task.dimension, regularization=ridge, lead=task.lead)
-        estimate = RidgeEstimate(task, blank).parameter
+        zero = Prior.zero(task.dimension, regularization=ridge, lead=task.lead)
+        estimate = RidgeEstimate(task, zero).parameter
         own = {
             "estimates": memory["estimates"] + estimate,
             "squares": memory["squares"] + (estimate**2).sum(-1),
             "rounds": memory["rounds"] + task.count,
             "tasks": memory["tasks"] + (task.count > 0),
         }
-        return own | dict(self.bias.absorb(self._inner(memory), task))
+        return own | dict(self.bias.absorb(self._bias_memory(memory), task))
 
     def prior(self, memory: Memory) -> Prior:
-        """The bias, held with the λ of the paper's Corollary 2."""
-        inner = self.bias.prior(self._inner(memory))
-        h, n = inner.bias, memory["tasks"]
+        """The bias of `bias`, with the λ of Corollary 2."""
+        given = self.bias.prior(self._bias_memory(memory))
+        h, n = given.bias, memory["tasks"]
         total = memory["squares"] - 2.0 * (h * memory["estimates"]).sum(-1) + n * (h**2).sum(-1)
         # T·Var = (ΣT_j/N)(total/N)
         product = memory["rounds"] * total / np.maximum(n, 1.0) ** 2
         enough = (n >= 2) & (product > 0.0)
-        ridge = np.where(enough, 1.0 / np.where(enough, product, 1.0), inner.largest_eigenvalue)
+        ridge = np.where(enough, 1.0 / np.where(enough, product, 1.0), given.largest_eigenvalue)
         return Prior(h, ridge)
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
-        """The bias within the task."""
-        return self.bias.running_bias(self._inner(memory))
+        """The running bias of `bias`."""
+        return self.bias.running_bias(self._bias_memory(memory))
 
-    def _inner(self, memory: Memory) -> Memory:
+    def _bias_memory(self, memory: Memory) -> Memory:
         own = ("estimates", "squares", "rounds", "tasks")
         return {name: array for name, array in memory.items() if name not in own}

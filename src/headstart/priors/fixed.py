@@ -1,4 +1,4 @@
-"""Fixed: a bias known beforehand, and nothing learned."""
+"""Fixed: a given bias, and nothing learned."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from headstart.interfaces import Memory
 class Fixed:
     """The same bias for every task: zero is ITL, the mean parameter w̄ is the Oracle.
 
-    `bias` is (d,), or (R, d) for one a replication, or the number 0; `regularization` is a number
+    `bias` is (d,), or (R, d) for one per replication, or the number 0; `regularization` is a number
     or a (d, d) matrix.
     """
 
@@ -30,7 +30,7 @@ class Fixed:
 
     @classmethod
     def zero(cls, *, regularization: ArrayLike = 1.0) -> "Fixed":
-        """ITL: every task from zero."""
+        """ITL: every task starts from zero."""
         return cls(bias=0.0, regularization=regularization)
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
@@ -54,5 +54,5 @@ class Fixed:
         return Prior(memory["bias"], np.asarray(self.regularization, dtype=np.float64))
 
     def running_bias(self, memory: Memory) -> None:
-        """It never moves."""
+        """None: the bias is constant."""
         return

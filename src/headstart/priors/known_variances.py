@@ -1,4 +1,4 @@
-"""KnownVariances: the hierarchical prior of somebody who was told the variances."""
+"""KnownVariances: the hierarchical prior with given variances."""
 
 from dataclasses import dataclass, fields
 
@@ -9,15 +9,17 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors.hierarchical.sums import Posterior, Sums
+from headstart.priors._regularization import regularization_from
+from headstart.priors.hierarchical.posterior import Posterior
+from headstart.priors.hierarchical.sums import Sums
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownVariances:
-    """Learn the mean task alone, from w ~ N(h, τ²I), h ~ N(0, κ²I) and noise s², all three given.
+    """Learn the mean task h from w ~ N(h, τ²I), h ~ N(0, κ²I) and noise s², with all three given.
 
-    With `BayesUCB` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A yardstick
-    for `Hierarchical`, which is told nothing.
+    With `BayesUCB` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A baseline for
+    `Hierarchical`, which learns the variances.
     """
 
     noise_variance: float = 1.0
@@ -30,32 +32,34 @@ class KnownVariances:
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sums of the hierarchical prior at one λ."""
-        return Sums.zeros(dimension, 1, lead).as_memory()
+        return Sums.zeros(dimension, 1, lead).to_memory()
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task to the sums."""
-        return Sums.of(memory).plus(task, self._grid(memory)).as_memory()
+        return Sums.from_memory(memory).with_task(task, self._regularizations(memory)).to_memory()
 
     def prior(self, memory: Memory) -> Prior:
         """N(h, τ²I + S̄)."""
-        mean, spread = self.mean_posterior(memory)
-        covariance = spread + self.task_variance * np.eye(mean.shape[-1])
-        precision = self.noise_variance * np.linalg.inv(covariance)
-        scale = np.asarray(np.sqrt(self.noise_variance))
-        return Prior(mean, (precision + precision.mT) / 2.0, noise_scale=scale)
+        mean, mean_covariance = self.mean_posterior(memory)
+        covariance = mean_covariance + self.task_variance * np.eye(mean.shape[-1])
+        return Prior(
+            mean,
+            regularization_from(covariance, self.noise_variance),
+            noise_scale=np.asarray(np.sqrt(self.noise_variance)),
+        )
 
     def running_bias(self, memory: Memory) -> None:
-        """It stands still: freezing it for the task equals refreshing it every round."""
+        """None: a constant bias gives the same estimates as one refreshed within the task."""
         return
 
     def mean_posterior(self, memory: Memory) -> tuple[Floats, Floats]:
         """The mean (…, d) and covariance (…, d, d) of h given all completed tasks."""
         ratio = np.full((1, 1), self.task_variance / self.mean_variance)
-        posterior = Posterior(Sums.of(memory), self._grid(memory), ratio)
-        return posterior.mean()[..., 0, 0, :], self.task_variance * posterior.spread()[
-            ..., 0, 0, :, :
-        ]
+        posterior = Posterior(Sums.from_memory(memory), self._regularizations(memory), ratio)
+        covariance = self.task_variance * posterior.mean_covariance()[..., 0, 0, :, :]
+        return posterior.mean()[..., 0, 0, :], covariance
 
-    def _grid(self, memory: Memory) -> Floats:
+    def _regularizations(self, memory: Memory) -> Floats:
+        """λ = s²/τ² as a grid of one value, (…, 1)."""
         ratio = self.noise_variance / self.task_variance
         return np.full((*memory["count"].shape, 1), ratio)

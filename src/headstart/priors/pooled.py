@@ -1,64 +1,65 @@
 """Pooled: RR-OFUL's bias, one ridge regression over all tasks' data."""
 
 from dataclasses import dataclass, fields
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.priors import _estimation
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pooled:
     """RR-OFUL (Eq. 8): h = (Σ V_j + λI)⁻¹ Σ b_j, as if all tasks were one.
 
-    The running task's data counts unless `within_task` is off. `regularization` holds the next
-    task; `estimation_regularization` is the λ of the pooled regression, or "same".
+    The running task's data counts unless `within_task` is off. `regularization` is the λ of the
+    next task; `estimation_regularization` is that of the pooled regression, or "same".
     """
 
     regularization: ArrayLike = 1.0
-    estimation_regularization: ArrayLike | Literal["same"] = 1.0
+    estimation_regularization: _estimation.EstimationRegularization = 1.0
     within_task: bool = True
 
     def __post_init__(self) -> None:
-        checks.regularization("regularization", self.regularization)
-        checks.regularization("estimation_regularization", self.estimation_regularization, "same")
+        _estimation.check(self.regularization, self.estimation_regularization)
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sum of the tasks' statistics."""
-        return _as_memory(TaskStatistics.zeros(dimension, lead))
+        return _to_memory(TaskStatistics.zeros(dimension, lead))
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's statistics."""
-        return _as_memory(TaskStatistics(**memory) + task)
+        return _to_memory(TaskStatistics(**memory) + task)
 
     def prior(self, memory: Memory) -> Prior:
         """The pooled ridge estimate."""
         pooled = TaskStatistics(**memory)
-        bias = RidgeEstimate(pooled, self._blank(pooled)).parameter
+        bias = RidgeEstimate(pooled, self._zero_prior(pooled)).parameter
         return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
 
-    def running_bias(self, memory: Memory) -> "_FollowedPool | None":
+    def running_bias(self, memory: Memory) -> "_RunningPooled | None":
         """The pooled estimate with the running task in it."""
         if not self.within_task:
             return None
         pooled = TaskStatistics(**memory)
-        return _FollowedPool(RunningEstimate(self._blank(pooled), pooled))
+        return _RunningPooled(RunningEstimate(self._zero_prior(pooled), pooled))
 
-    def _blank(self, pooled: TaskStatistics) -> Prior:
-        own = self.estimation_regularization
-        ridge = self.regularization if isinstance(own, str) else own
-        return Prior.zero(pooled.dimension, regularization=ridge, lead=pooled.lead)
+    def _zero_prior(self, pooled: TaskStatistics) -> Prior:
+        return _estimation.zero_prior(
+            self.regularization,
+            self.estimation_regularization,
+            dimension=pooled.dimension,
+            lead=pooled.lead,
+        )
 
 
-class _FollowedPool:
+class _RunningPooled:
     """Eq. 8 round by round: a running ridge estimate that began with all earlier tasks."""
 
     def __init__(self, estimate: RunningEstimate) -> None:
@@ -69,5 +70,5 @@ class _FollowedPool:
         return self._estimate.parameter
 
 
-def _as_memory(statistics: TaskStatistics) -> Memory:
+def _to_memory(statistics: TaskStatistics) -> Memory:
     return {field.name: getattr(statistics, field.name) for field in fields(statistics)}

@@ -1,4 +1,4 @@
-"""SingleModel: no tasks, one regression that goes on for ever (pooled LinUCB)."""
+"""SingleModel: one regression over the rewards of all tasks (pooled LinUCB)."""
 
 from dataclasses import dataclass
 
@@ -14,8 +14,8 @@ from headstart.priors.pooled import Pooled
 class SingleModel:
     """Start a task where the last one ended: h = (ΣV_j + λI)⁻¹Σb_j and Λ = ΣV_j + λI.
 
-    What somebody does who does not know that there are tasks. Right if all of them share one
-    parameter, and ever surer of itself if they do not.
+    This ignores that there are tasks: right if all of them share one parameter, and overconfident
+    if they do not.
     """
 
     regularization: float = 1.0
@@ -25,22 +25,22 @@ class SingleModel:
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sum of the tasks' statistics."""
-        return self._pool().empty(dimension, lead)
+        return self._pooled().empty(dimension, lead)
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's statistics."""
-        return self._pool().absorb(memory, task)
+        return self._pooled().absorb(memory, task)
 
     def prior(self, memory: Memory) -> Prior:
-        """The estimate from all rewards so far, as sure as they make it."""
+        """The estimate from all rewards so far, with their precision."""
         pooled = TaskStatistics(**memory)
-        blank = Prior.zero(pooled.dimension, regularization=self.regularization, lead=pooled.lead)
-        estimate = RidgeEstimate(pooled, blank)
+        zero = Prior.zero(pooled.dimension, regularization=self.regularization, lead=pooled.lead)
+        estimate = RidgeEstimate(pooled, zero)
         return Prior(estimate.parameter, (estimate.precision + estimate.precision.mT) / 2.0)
 
     def running_bias(self, memory: Memory) -> None:
-        """It stands still: the estimate itself moves."""
+        """None: the bias is constant within a task, and the estimate moves."""
         return
 
-    def _pool(self) -> Pooled:
+    def _pooled(self) -> Pooled:
         return Pooled(estimation_regularization=self.regularization)

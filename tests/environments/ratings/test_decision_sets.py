@@ -1,4 +1,4 @@
-"""Decision sets: one liked item among others that are not, evenly drawn."""
+"""Decision sets: one liked item among disliked ones, sampled uniformly."""
 
 import numpy as np
 import pytest
@@ -24,8 +24,8 @@ def test_a_set_has_exactly_one_liked_item(
     matrix = table.matrix().toarray()
     sets = _sets(table, n_arms, unrated)
     rng = np.random.default_rng(seed)
-    for user in sets.fit:
-        items = sets.draw(int(user), rng.random((20, 2 * n_arms)))
+    for user in sets.eligible:
+        items = sets.sample(int(user), rng.random((20, 2 * n_arms)))
         assert items.shape == (20, n_arms)
         assert all(len(set(row)) == n_arms for row in items)
         ratings = matrix[user][items]
@@ -36,23 +36,25 @@ def test_a_set_has_exactly_one_liked_item(
 
 
 @given(st.integers(0, 1000), st.integers(2, 6), st.booleans())
-def test_exactly_those_users_fit_who_have_such_items(seed: int, n_arms: int, unrated: bool) -> None:
+def test_exactly_the_users_with_such_items_are_eligible(
+    seed: int, n_arms: int, unrated: bool
+) -> None:
     table = random_table(users=8, items=9, density=0.3, seed=seed)
     expected = []
     for user, row in enumerate(table.matrix().toarray()):
         disliked = (row <= 3).sum() if unrated else ((row > 0) & (row <= 3)).sum()
         if (row >= 4).any() and disliked >= n_arms - 1:
             expected.append(user)
-    assert list(_sets(table, n_arms, unrated).fit) == expected
+    assert list(_sets(table, n_arms, unrated).eligible) == expected
 
 
 @pytest.mark.parametrize("unrated", [False, True])
-def test_items_and_places_are_even(unrated: bool) -> None:
+def test_items_and_positions_are_uniform(unrated: bool) -> None:
     # One user, two liked items (0, 1), four disliked (2 to 5), two never rated (6, 7).
     rows = [(0, 0, 4), (0, 1, 5), (0, 2, 1), (0, 3, 2), (0, 4, 3), (0, 5, 3), (1, 6, 1), (1, 7, 1)]
     n, n_arms = 30_000, 4
     sets = _sets(as_table(rows), n_arms, unrated)
-    items = sets.draw(0, np.random.default_rng(0).random((n, 2 * n_arms)))
+    items = sets.sample(0, np.random.default_rng(0).random((n, 2 * n_arms)))
     counts = np.bincount(items.ravel(), minlength=8) / n
     disliked = 6 if unrated else 4
     expected = np.array([1 / 2] * 2 + [3 / disliked] * disliked + [0.0] * (6 - disliked))

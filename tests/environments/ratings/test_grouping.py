@@ -1,11 +1,11 @@
-"""Pools of users: everyone, near neighbours, clusters."""
+"""Groups of users: all of them, near neighbours, clusters."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headstart.environments import Clusters, Everyone, Nearest
+from headstart.environments import AllUsers, Clusters, Nearest
 from headstart.environments.ratings.grouping import Grouping
 
 # Three far blobs of 12, 9 and 4 users.
@@ -16,48 +16,48 @@ ALL = np.arange(25)
 
 
 @pytest.mark.parametrize(
-    "grouping", [Everyone(), Nearest(n_users=6), Clusters(n_clusters=3, least_users=3)]
+    "grouping", [AllUsers(), Nearest(n_users=6), Clusters(n_clusters=3, least_users=3)]
 )
 @given(seed=st.integers(0, 1000), data=st.data())
-def test_pools_hold_users_that_fit_once_each(
+def test_groups_hold_eligible_users_once_each(
     grouping: Grouping, seed: int, data: st.DataObject
 ) -> None:
-    unfit = data.draw(st.sets(st.integers(0, 24), max_size=5))
-    fit = np.array(sorted(set(range(25)) - unfit))
-    pools = grouping.draw(VECTORS, fit, 4, np.random.default_rng(seed))
-    again = grouping.draw(VECTORS, fit, 4, np.random.default_rng(seed))
-    assert len(pools) == 4
-    for pool, same in zip(pools, again, strict=True):
-        assert len(set(pool)) == len(pool)
-        assert set(pool) <= set(fit)
-        np.testing.assert_array_equal(pool, same)
+    excluded = data.draw(st.sets(st.integers(0, 24), max_size=5))
+    eligible = np.array(sorted(set(range(25)) - excluded))
+    groups = grouping.sample(VECTORS, eligible, 4, np.random.default_rng(seed))
+    again = grouping.sample(VECTORS, eligible, 4, np.random.default_rng(seed))
+    assert len(groups) == 4
+    for group, same in zip(groups, again, strict=True):
+        assert len(set(group)) == len(group)
+        assert set(group) <= set(eligible)
+        np.testing.assert_array_equal(group, same)
 
 
-def test_everyone_is_everyone_in_another_order() -> None:
-    one, two = Everyone().draw(VECTORS, ALL, 2, np.random.default_rng(0))
+def test_all_users_are_all_users_in_another_order() -> None:
+    one, two = AllUsers().sample(VECTORS, ALL, 2, np.random.default_rng(0))
     assert set(one) == set(two) == set(ALL)
     assert not np.array_equal(one, two)
 
 
 @given(st.integers(0, 1000))
 def test_nearest_are_some_users_nearest(seed: int) -> None:
-    (pool,) = Nearest(n_users=5).draw(VECTORS, ALL, 1, np.random.default_rng(seed))
+    (group,) = Nearest(n_users=5).sample(VECTORS, ALL, 1, np.random.default_rng(seed))
     nearest = [set(np.argsort(np.linalg.norm(VECTORS - vector, axis=1))[:5]) for vector in VECTORS]
-    assert set(pool) in nearest
+    assert set(group) in nearest
 
 
-def test_a_seed_user_is_in_its_pool_even_among_twins() -> None:
-    twins = np.zeros((10, 2))
+def test_a_seed_user_is_in_its_group_even_among_duplicates() -> None:
+    duplicates = np.zeros((10, 2))
     firsts = {
-        frozenset(map(int, pool))
-        for pool in Nearest(n_users=1).draw(twins, ALL[:10], 200, np.random.default_rng(0))
+        frozenset(map(int, group))
+        for group in Nearest(n_users=1).sample(duplicates, ALL[:10], 200, np.random.default_rng(0))
     }
     assert firsts == {frozenset({user}) for user in range(10)}
 
 
 def test_too_few_users_for_the_neighbours_are_refused() -> None:
     with pytest.raises(ValueError, match=r"n_users must be at most 25, .* got 26"):
-        Nearest(n_users=26).draw(VECTORS, ALL, 1, np.random.default_rng(0))
+        Nearest(n_users=26).sample(VECTORS, ALL, 1, np.random.default_rng(0))
 
 
 def test_clusters_take_turns() -> None:
@@ -65,11 +65,11 @@ def test_clusters_take_turns() -> None:
     members = grouping.members(VECTORS, ALL)
     # The blob of four is too small; the two clusterings agree, and the same users count once.
     assert sorted(len(users) for users in members) == [9, 12]
-    pools = grouping.draw(VECTORS, ALL, 5, np.random.default_rng(0))
-    for r, pool in enumerate(pools):
-        assert set(pool) == set(members[r % 2])
-        assert len({BLOB[user] for user in pool}) == 1
-    assert not np.array_equal(pools[0], pools[2])
+    groups = grouping.sample(VECTORS, ALL, 5, np.random.default_rng(0))
+    for r, group in enumerate(groups):
+        assert set(group) == set(members[r % 2])
+        assert len({BLOB[user] for user in group}) == 1
+    assert not np.array_equal(groups[0], groups[2])
 
 
 def test_a_clusters_silhouette_is_the_mean_of_its_users() -> None:
@@ -90,9 +90,9 @@ def test_a_clusters_silhouette_is_the_mean_of_its_users() -> None:
 def test_loose_clusters_are_refused() -> None:
     grouping = Clusters(n_clusters=3, least_users=3, least_silhouette=0.9999)
     with pytest.raises(ValueError, match=r"must leave a cluster, got none of 30 \(the best .* 0.9"):
-        grouping.draw(VECTORS, ALL, 1, np.random.default_rng(0))
+        grouping.sample(VECTORS, ALL, 1, np.random.default_rng(0))
     with pytest.raises(ValueError, match="n_clusters must be below the number of users, 25"):
-        Clusters(n_clusters=25).draw(VECTORS, ALL, 1, np.random.default_rng(0))
+        Clusters(n_clusters=25).sample(VECTORS, ALL, 1, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,20 @@ from headstart.environments import Clusters, DataMissing, LastFM, MovieLens
 
 def test_lastfm_has_the_papers_shape() -> None:
     environment = real(LastFM)
-    assert environment.kept.shape == (741, 538)
-    assert len(environment.kept) == 27_429
-    # Play counts: next to nobody has four artists played at most three times, unless never counts.
-    assert len(environment.ratings.decisions.fit) == 741
-    rated = LastFM(unrated_disliked=False).ratings.decisions.fit
+    assert environment.filtered.shape == (741, 538)
+    assert len(environment.filtered) == 27_429
+    # Play counts: few users have four artists with one to three plays, so that unrated ones count.
+    assert len(environment.ratings.decision_sets.eligible) == 741
+    rated = LastFM(unrated_disliked=False).ratings.decision_sets.eligible
     assert len(rated) < 20
 
 
 def test_movielens_has_the_papers_shape() -> None:
     environment = real(MovieLens)
-    assert environment.kept.shape == (847, 618)
-    assert len(environment.kept) == 246_389
-    # Everybody rated enough films both ways: nobody is lost to the decision sets.
-    assert len(environment.ratings.decisions.fit) == 847
+    assert environment.filtered.shape == (847, 618)
+    assert len(environment.filtered) == 246_389
+    # All users rated enough films both ways, so that all are eligible.
+    assert len(environment.ratings.decision_sets.eligible) == 847
 
 
 def test_lastfm_plays_twenty_neighbours() -> None:
@@ -54,8 +54,8 @@ def test_movielens_plays_its_clusters_in_turn() -> None:
     environment = real(MovieLens)
     prepared = environment.prepare(environment.clusters + 1, np.random.default_rng(0))
     assert prepared.n_tasks >= 20
-    assert set(prepared.pools[0]) == set(prepared.pools[-1])
-    assert set(prepared.pools[0]) != set(prepared.pools[1])
+    assert set(prepared.groups[0]) == set(prepared.groups[-1])
+    assert set(prepared.groups[0]) != set(prepared.groups[1])
 
 
 def test_missing_data_can_be_caught(tmp_path: object) -> None:

@@ -25,10 +25,10 @@ def test_a_task_is_a_user_and_its_arms_are_items(seed: int, reward: str, unit: b
     prepared = environment.prepare(3, np.random.default_rng(seed))
     task = prepared.sample(6, 3, np.random.default_rng(seed + 1))
     users, items = environment.embedding.users, environment.embedding.items
-    matrix = environment.kept.matrix().toarray()
+    matrix = environment.filtered.matrix().toarray()
     assert task.parameter is not None
     for r in range(3):
-        user = prepared.pools[r][0]
+        user = prepared.groups[r][0]
         np.testing.assert_array_equal(task.parameter[r], users[user])
         for t in range(6):
             which = [int(np.flatnonzero((items == arm).all(1))[0]) for arm in task.arms[r, t]]
@@ -45,41 +45,41 @@ def test_a_task_is_a_user_and_its_arms_are_items(seed: int, reward: str, unit: b
         )
 
 
-def test_a_stream_meets_every_user_once_and_then_ends() -> None:
+def test_a_stream_has_every_user_once_and_then_ends() -> None:
     environment = _environment(grouping=Nearest(n_users=7))
     prepared = environment.prepare(5, np.random.default_rng(0))
-    met = []
+    parameters = []
     for j in range(prepared.n_tasks):
         parameter = prepared.sample(2, 5, np.random.default_rng(j)).parameter
         assert parameter is not None
-        met.append(parameter)
-    walked = np.stack(met, axis=1)
-    assert walked.shape == (5, 7, 4)
+        parameters.append(parameter)
+    visited = np.stack(parameters, axis=1)
+    assert visited.shape == (5, 7, 4)
     for r in range(5):
-        assert len(np.unique(walked[r], axis=0)) == 7
-    # The mean of what was met is what the Oracle knows.
-    np.testing.assert_allclose(walked.mean(1), prepared.mean_parameter)
+        assert len(np.unique(visited[r], axis=0)) == 7
+    # Their mean is what the Oracle knows.
+    np.testing.assert_allclose(visited.mean(1), prepared.mean_parameter)
     with pytest.raises(ValueError, match=r"tasks must be at most 7, .* got a call for task 8"):
         prepared.sample(2, 5, np.random.default_rng(0))
-    # From the first user again, with the same luck: the same task.
+    # From the first user again, with the same random numbers: the same task.
     again = prepared.rewind().sample(2, 5, np.random.default_rng(0)).parameter
-    np.testing.assert_array_equal(again, met[0])
+    np.testing.assert_array_equal(again, parameters[0])
 
 
 def test_a_refused_call_does_not_move_the_stream() -> None:
     prepared = _environment().prepare(2, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="replications must be 2, as drawn"):
+    with pytest.raises(ValueError, match="replications must be 2, as prepared"):
         prepared.sample(3, 4, np.random.default_rng(1))
     with pytest.raises(ValueError, match="horizon must be"):
         prepared.sample(0, 2, np.random.default_rng(1))
     first = prepared.sample(3, 2, np.random.default_rng(1)).parameter
-    np.testing.assert_array_equal(first, TABLE_USERS[[pool[0] for pool in prepared.pools]])
+    np.testing.assert_array_equal(first, TABLE_USERS[[group[0] for group in prepared.groups]])
 
 
 TABLE_USERS = _environment().embedding.users
 
 
-def test_simulate_walks_through_the_pools() -> None:
+def test_simulate_plays_the_users_of_the_groups_in_turn() -> None:
     learners = [hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero())]
     environment = _environment(grouping=Nearest(n_users=6))
     run = partial(hs.simulate, environment, learners, horizon=3, replications=4, seed=1)
@@ -89,20 +89,20 @@ def test_simulate_walks_through_the_pools() -> None:
         run(n_tasks=7)
 
 
-def test_users_without_arms_are_no_tasks() -> None:
-    # User 0 likes nothing, user 1 dislikes nothing; the others are fit.
+def test_users_without_arms_are_not_eligible() -> None:
+    # User 0 likes nothing, user 1 dislikes nothing; the others are eligible.
     rows = [(0, i, 1) for i in range(6)] + [(1, i, 5) for i in range(6)]
     rows += [(u, i, 5 if i < 2 else 1) for u in range(2, 6) for i in range(6)]
     environment = Ratings(table=as_table(rows), dimension=2, n_arms=3)
-    assert list(environment.decisions.fit) == [2, 3, 4, 5]
+    assert list(environment.decision_sets.eligible) == [2, 3, 4, 5]
     prepared = environment.prepare(2, np.random.default_rng(0))
     assert prepared.n_tasks == 4
-    hopeless = Ratings(table=as_table(rows[:12]), dimension=1, n_arms=3)
+    empty = Ratings(table=as_table(rows[:12]), dimension=1, n_arms=3)
     with pytest.raises(ValueError, match=r"must have users with an item rated at least 4.0 and 2"):
-        hopeless.prepare(1, np.random.default_rng(0))
+        empty.prepare(1, np.random.default_rng(0))
 
 
-def test_clusters_are_counted_only_where_there_are_some() -> None:
+def test_clusters_are_counted_for_a_grouping_by_clusters_only() -> None:
     grouping = Clusters(n_clusters=2, least_users=2, least_silhouette=-1.0, n_clusterings=1)
     assert _environment(grouping=grouping).clusters == 2
     with pytest.raises(ValueError, match="grouping must be Clusters"):

@@ -11,20 +11,20 @@ from headstart.core.statistics import TaskStatistics
 Data = Sequence[tuple[Floats, Floats]]
 
 
-def draw(
+def sample_tasks(
     rng: np.random.Generator,
     horizons: Sequence[int],
     dimension: int,
     *,
     noise: float = 0.5,
-    spread: float = 0.7,
+    task_scale: float = 0.7,
     mean: float = 1.0,
 ) -> list[tuple[Floats, Floats]]:
-    """Tasks w ~ N(mean, spread²) with the given numbers of rounds."""
+    """Tasks w ~ N(mean, task_scale²) with the given numbers of rounds."""
     found = []
     for horizon in horizons:
         x = rng.standard_normal((horizon, dimension))
-        w = mean + spread * rng.standard_normal(dimension)
+        w = mean + task_scale * rng.standard_normal(dimension)
         found.append((x, x @ w + noise * rng.standard_normal(horizon)))
     return found
 

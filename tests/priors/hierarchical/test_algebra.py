@@ -1,17 +1,19 @@
-"""The sums over tasks say what one dense Gaussian over all rewards says."""
+"""The sums over tasks give what one dense Gaussian over all rewards gives."""
 
 import numpy as np
 import pytest
-from tests.priors.hierarchical.dense import Dense, draw, statistics
+from tests.priors.hierarchical.dense import Dense, sample_tasks, statistics
 
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
-from headstart.priors.hierarchical import covariance as _covariance
-from headstart.priors.hierarchical.grid import halves
+from headstart.priors._regularization import regularization_from
+from headstart.priors.hierarchical.covariance import em_step, estimate_mean
+from headstart.priors.hierarchical.grid import split_at_median
 from headstart.priors.hierarchical.normal import Normal
-from headstart.priors.hierarchical.sums import Posterior, Sums
+from headstart.priors.hierarchical.posterior import Posterior
+from headstart.priors.hierarchical.sums import Sums
 
 DIMENSION = 3
 # Fewer rounds than features, none at all, and many.
@@ -25,7 +27,7 @@ every_corner = pytest.mark.parametrize(("g", "p"), CORNERS)
 def _posterior(tasks: list[TaskStatistics], lambdas: Floats = LAMBDAS) -> Posterior:
     sums = Sums.zeros(DIMENSION, len(lambdas), ())
     for task in tasks:
-        sums = sums.plus(task, lambdas)
+        sums = sums.with_task(task, lambdas)
     return Posterior(sums, lambdas, RHOS / lambdas[:, None])
 
 
@@ -37,7 +39,7 @@ def _at(g: int, p: int) -> Floats:
 
 @pytest.fixture(name="data")
 def _data() -> list[tuple[Floats, Floats]]:
-    return draw(np.random.default_rng(0), HORIZONS, DIMENSION)
+    return sample_tasks(np.random.default_rng(0), HORIZONS, DIMENSION)
 
 
 def _dense(data: list[tuple[Floats, Floats]], posterior: Posterior, g: int, p: int) -> Dense:
@@ -69,34 +71,33 @@ def test_mean_is_generalised_least_squares(
     data: list[tuple[Floats, Floats]], g: int, p: int
 ) -> None:
     posterior = _posterior(statistics(data))
-    expected, spread = _dense(data, posterior, g, p).mean_task()
+    expected, mean_covariance = _dense(data, posterior, g, p).mean_task()
     np.testing.assert_allclose(posterior.mean()[g, p], expected, rtol=1e-10, atol=1e-10)
     found = posterior.next_task(_at(g, p))
     bias, covariance = found.mean, found.covariance
     task = posterior.noise_variance[g, p] / LAMBDAS[g] * np.eye(DIMENSION)
     np.testing.assert_allclose(bias, expected, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(covariance, task + spread, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(covariance, task + mean_covariance, rtol=1e-9, atol=1e-10)
 
 
 @every_corner
-def test_a_frozen_prior_equals_one_refreshed_every_round(g: int, p: int) -> None:
+def test_a_constant_prior_equals_one_refreshed_every_round(g: int, p: int) -> None:
     # The estimate from the other tasks' prior is the posterior given everything, this task in it.
-    data = draw(np.random.default_rng(1), (4, 7, 6), DIMENSION)
+    data = sample_tasks(np.random.default_rng(1), (4, 7, 6), DIMENSION)
     posterior = _posterior(statistics(data[:-1]))
     found = posterior.next_task(_at(g, p))
     bias, covariance = found.mean, found.covariance
     noise = posterior.noise_variance[g, p]
-    precision = noise * np.linalg.inv(covariance)
-    prior = Prior(bias, (precision + precision.T) / 2)
+    prior = Prior(bias, regularization_from(covariance, noise))
     estimate = RidgeEstimate(statistics(data)[-1], prior)
     dense = _dense(data, posterior, g, p)
-    expected, spread = dense.last_task()
+    expected, expected_covariance = dense.last_task()
     np.testing.assert_allclose(estimate.parameter, expected, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(noise * estimate.inverse, spread, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(noise * estimate.inverse, expected_covariance, rtol=1e-8, atol=1e-9)
 
 
 def test_small_lambda_averages_least_squares_and_large_lambda_pools() -> None:
-    data = draw(np.random.default_rng(2), (6, 9, 30), DIMENSION)
+    data = sample_tasks(np.random.default_rng(2), (6, 9, 30), DIMENSION)
     x, y = (np.concatenate(part) for part in zip(*data, strict=True))
     average = np.mean([np.linalg.lstsq(x, y)[0] for x, y in data], axis=0)
     pooled = np.linalg.lstsq(x, y)[0]
@@ -104,7 +105,7 @@ def test_small_lambda_averages_least_squares_and_large_lambda_pools() -> None:
     lambdas = np.array([1e-7, 1e7])
     sums = Sums.zeros(DIMENSION, 2, ())
     for task in statistics(data):
-        sums = sums.plus(task, lambdas)
+        sums = sums.with_task(task, lambdas)
     mean = Posterior(sums, lambdas, np.array([[1e-9], [1e-14]])).mean()[:, 0]
     np.testing.assert_allclose(mean[0], average, rtol=1e-5)
     np.testing.assert_allclose(mean[1], pooled, rtol=1e-5)
@@ -124,10 +125,10 @@ def test_moments_are_those_of_the_mixture(data: list[tuple[Floats, Floats]]) -> 
     np.testing.assert_allclose(found.covariance, second - np.outer(mean, mean), rtol=1e-8)
 
 
-def test_halves_share_the_posterior_out_at_the_median_of_lambda() -> None:
+def test_the_posterior_is_split_at_the_median_of_lambda() -> None:
     weights = np.random.default_rng(4).random((2, len(LAMBDAS), len(RHOS)))
     weights /= weights.sum((-2, -1), keepdims=True)
-    lower, upper = halves(weights)
+    lower, upper = split_at_median(weights)
     np.testing.assert_allclose((lower + upper) / 2.0, weights, rtol=1e-12, atol=1e-15)
     for half in (lower, upper):
         np.testing.assert_allclose(half.sum((-2, -1)), 1.0)
@@ -136,27 +137,27 @@ def test_halves_share_the_posterior_out_at_the_median_of_lambda() -> None:
         assert np.flatnonzero(lower[i].sum(-1))[-1] <= np.flatnonzero(upper[i].sum(-1))[0]
 
 
-def test_the_prior_has_the_moments_of_its_halves() -> None:
+def test_moment_matching_gives_the_moments_of_the_mixture() -> None:
     rng = np.random.default_rng(5)
     one, two = (
         Normal(rng.standard_normal(3), np.diag(rng.random(3)), np.asarray(rng.random()))
         for _ in range(2)
     )
-    draws = [one.mean, two.mean]
-    both = one.mixed(two)
-    np.testing.assert_allclose(both.mean, np.mean(draws, axis=0))
-    spread = (one.covariance + two.covariance) / 2.0 + np.cov(np.array(draws).T, bias=True)
-    np.testing.assert_allclose(both.covariance, spread)
-    assert both.noise == (one.noise + two.noise) / 2.0
+    means = [one.mean, two.mean]
+    both = one.moment_matched(two)
+    np.testing.assert_allclose(both.mean, np.mean(means, axis=0))
+    expected = (one.covariance + two.covariance) / 2.0 + np.cov(np.array(means).T, bias=True)
+    np.testing.assert_allclose(both.covariance, expected)
+    assert both.noise_variance == (one.noise_variance + two.noise_variance) / 2.0
 
 
-def test_a_stranger_is_as_large_as_the_others_whatever_its_direction() -> None:
-    law = Normal(np.array([3.0, 0.0]), np.diag([1.0, 2.0]), np.array(0.5))
-    stranger = law.stranger()
-    np.testing.assert_array_equal(stranger.mean, 0.0)
+def test_an_outlier_is_as_large_as_the_others_in_any_direction() -> None:
+    usual = Normal(np.array([3.0, 0.0]), np.diag([1.0, 2.0]), np.array(0.5))
+    outlier = usual.outlier()
+    np.testing.assert_array_equal(outlier.mean, 0.0)
     # E wwᵀ = diag(10, 2), and its mean 6 in every direction.
-    np.testing.assert_allclose(stranger.covariance, np.diag([16.0, 8.0]))
-    assert stranger.noise == 0.5
+    np.testing.assert_allclose(outlier.covariance, np.diag([16.0, 8.0]))
+    assert outlier.noise_variance == 0.5
 
 
 def test_order_of_tasks_does_not_matter(data: list[tuple[Floats, Floats]]) -> None:
@@ -176,10 +177,10 @@ def test_full_covariance_mean_is_generalised_least_squares(
 ) -> None:
     root = np.random.default_rng(4).standard_normal((DIMENSION, DIMENSION))
     covariance = root @ root.T + 0.1 * np.eye(DIMENSION)
-    found, spread = _covariance.mean_of(_stack(data), covariance, np.array(0.3), np.array(2.0))
-    expected, wanted = Dense(data, 0.3, covariance, 2.0).mean_task()
+    found, found_covariance = estimate_mean(_stack(data), covariance, np.array(0.3), np.array(2.0))
+    expected, expected_covariance = Dense(data, 0.3, covariance, 2.0).mean_task()
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(spread, wanted, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(found_covariance, expected_covariance, rtol=1e-9, atol=1e-10)
 
 
 def test_every_step_makes_the_full_covariance_more_likely(
@@ -196,7 +197,7 @@ def test_every_step_makes_the_full_covariance_more_likely(
     covariance, noise = np.diag([3.0, 0.1, 1.0]), np.array(1.0)
     before = objective(covariance, noise)
     for _ in range(30):
-        covariance, noise = _covariance.improve(
+        covariance, noise = em_step(
             _stack(data),
             covariance,
             noise,

@@ -1,8 +1,8 @@
-"""The prior that tunes itself: what it recovers, and what must not matter to it."""
+"""The prior that tunes itself: what it recovers, and what it must not depend on."""
 
 import numpy as np
 import pytest
-from tests.priors.hierarchical.dense import draw, statistics
+from tests.priors.hierarchical.dense import sample_tasks, statistics
 
 import headstart as hs
 from headstart.arrays import Floats
@@ -10,7 +10,7 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
-from headstart.priors.hierarchical.covariance import WINDOW
+from headstart.priors.hierarchical.covariance import CAPACITY
 from headstart.simulation.learner import begin, draw_uniforms, learn, play
 
 BOTH = [Hierarchical(), Hierarchical(covariance="full")]
@@ -27,36 +27,34 @@ def _learn(
 
 
 def _batch(
-    seed: int, *, lead: tuple[int, ...], n_tasks: int, horizon: int, dimension: int, spread: Floats
+    seed: int, *, lead: tuple[int, ...], n_tasks: int, horizon: int, dimension: int, scale: Floats
 ) -> list[TaskStatistics]:
-    """Tasks N(1, diag spread²) on random designs, with noise 0.5."""
+    """Tasks N(1, diag scale²) on random designs, with noise 0.5."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(n_tasks):
         x = rng.standard_normal((*lead, horizon, dimension))
-        w = 1.0 + spread * rng.standard_normal((*lead, dimension))
+        w = 1.0 + scale * rng.standard_normal((*lead, dimension))
         y = (x @ w[..., None])[..., 0] + 0.5 * rng.standard_normal((*lead, horizon))
         found.append(TaskStatistics.from_data(x, y))
     return found
 
 
-@pytest.mark.parametrize(("spread", "horizon"), [(0.1, 15), (0.5, 15), (2.0, 15), (0.5, 4)])
-def test_variances_are_recovered(spread: float, horizon: int) -> None:
+@pytest.mark.parametrize(("scale", "horizon"), [(0.1, 15), (0.5, 15), (2.0, 15), (0.5, 4)])
+def test_variances_are_recovered(scale: float, horizon: int) -> None:
     # 40 tasks of 6 features: τ² has a relative standard error of √(2/240) = 9 % at best, so the
     # median of 60 fits has one of about 2 %. The last case has fewer rounds than features; there
-    # much larger or smaller spreads are hardly told apart from noise, and not asked for.
-    tasks = _batch(
-        0, lead=(60,), n_tasks=40, horizon=horizon, dimension=6, spread=np.full(6, spread)
-    )
-    fitted = Hierarchical().components(_learn(Hierarchical(), tasks, (60,)))
+    # much larger or smaller scales are hardly distinguished from noise, and not tested.
+    tasks = _batch(0, lead=(60,), n_tasks=40, horizon=horizon, dimension=6, scale=np.full(6, scale))
+    fitted = Hierarchical().variances(_learn(Hierarchical(), tasks, (60,)))
     assert np.median(fitted.noise) == pytest.approx(0.25, rel=0.15)
-    assert np.median(fitted.task) == pytest.approx(spread**2, rel=0.15)
+    assert np.median(fitted.task) == pytest.approx(scale**2, rel=0.15)
     # κ² is the mean square of one vector of six ones, on a grid of half a decade.
     assert 0.3 < np.median(fitted.mean) < 3.0
 
 
 def test_bias_approaches_the_mean_task() -> None:
-    tasks = _batch(1, lead=(20,), n_tasks=200, horizon=8, dimension=4, spread=np.full(4, 0.5))
+    tasks = _batch(1, lead=(20,), n_tasks=200, horizon=8, dimension=4, scale=np.full(4, 0.5))
     few = Hierarchical().prior(_learn(Hierarchical(), tasks[:5], (20,)))
     many = Hierarchical().prior(_learn(Hierarchical(), tasks, (20,)))
     errors = [float(((prior.bias - 1.0) ** 2).sum(-1).mean()) for prior in (few, many)]
@@ -66,8 +64,8 @@ def test_bias_approaches_the_mean_task() -> None:
 
 
 def test_full_covariance_finds_the_directions_along_which_tasks_differ() -> None:
-    spread = np.array([2.0, 0.1, 0.1, 0.1])
-    tasks = _batch(2, lead=(), n_tasks=40, horizon=10, dimension=4, spread=spread)
+    scale = np.array([2.0, 0.1, 0.1, 0.1])
+    tasks = _batch(2, lead=(), n_tasks=40, horizon=10, dimension=4, scale=scale)
     prior = Hierarchical(covariance="full").prior(_learn(Hierarchical(covariance="full"), tasks))
     variance = np.diagonal(prior.noise_scale**2 * np.linalg.inv(prior.regularization))
     assert 1.5 < variance[0] < 8.0
@@ -79,18 +77,18 @@ def test_full_covariance_finds_the_directions_along_which_tasks_differ() -> None
 def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
     # From the first round on, with nothing known about the scale. 1024 only moves exponents.
     environment = hs.environments.Synthetic(dimension=6, n_arms=4, reward="linear")
-    world = environment.prepare(5, np.random.default_rng(0))
+    prepared = environment.prepare(5, np.random.default_rng(0))
     learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
-    tasks = [world.sample(12, 5, np.random.default_rng((1, j))) for j in range(8)]
-    luck = [
+    tasks = [prepared.sample(12, 5, np.random.default_rng((1, j))) for j in range(8)]
+    uniforms = [
         draw_uniforms(task, learner, np.random.default_rng((2, j))) for j, task in enumerate(tasks)
     ]
     chosen = []
     for factor in (1.0, 1024.0, 1000.0, 1e-6):
         memory, choices = begin(learner, 6, (5,)), []
-        for task, uniforms in zip(tasks, luck, strict=True):
+        for task, given in zip(tasks, uniforms, strict=True):
             scaled = hs.Task(arms=task.arms, rewards=factor * task.rewards, means=task.means)
-            episode = play(scaled, learner, memory, uniforms)
+            episode = play(scaled, learner, memory, given)
             memory = learn(learner, memory, episode)
             choices.append(episode.choices)
         chosen.append(np.stack(choices))
@@ -103,7 +101,7 @@ def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
 def test_features_of_any_scale_give_the_same_predictions(
     estimator: Hierarchical, factor: float
 ) -> None:
-    data = draw(np.random.default_rng(3), (5, 9, 2, 7, 7, 7), 3)
+    data = sample_tasks(np.random.default_rng(3), (5, 9, 2, 7, 7, 7), 3)
     one = estimator.prior(_learn(estimator, statistics(data)))
     two = estimator.prior(_learn(estimator, statistics([(factor * x, y) for x, y in data])))
     np.testing.assert_allclose(two.bias * factor, one.bias, rtol=1e-9)
@@ -113,7 +111,7 @@ def test_features_of_any_scale_give_the_same_predictions(
 
 @either
 def test_tasks_without_rewards_are_ignored(estimator: Hierarchical) -> None:
-    tasks = statistics(draw(np.random.default_rng(4), (5, 9, 2, 7, 7, 7), 3))
+    tasks = statistics(sample_tasks(np.random.default_rng(4), (5, 9, 2, 7, 7, 7), 3))
     nothing = TaskStatistics.zeros(3)
     plain = estimator.prior(_learn(estimator, tasks))
     mixed = estimator.prior(_learn(estimator, [nothing, *tasks[:2], nothing, *tasks[2:], nothing]))
@@ -133,7 +131,7 @@ def test_before_any_reward_it_is_itl(estimator: Hierarchical) -> None:
         np.testing.assert_array_equal(prior.noise_degrees_of_freedom, 0.0)
 
 
-def test_rewards_of_zero_teach_nothing() -> None:
+def test_rewards_of_zero_leave_the_bias_at_zero() -> None:
     x = np.random.default_rng(5).standard_normal((2, 6, 3))
     prior = Hierarchical().prior(
         _learn(Hierarchical(), [TaskStatistics.from_data(x, np.zeros((2, 6)))], (2,))
@@ -144,15 +142,15 @@ def test_rewards_of_zero_teach_nothing() -> None:
 
 @either
 def test_noiseless_tasks_stay_finite(estimator: Hierarchical) -> None:
-    data = draw(np.random.default_rng(6), (6,) * 8, 3, noise=0.0, spread=0.0)
+    data = sample_tasks(np.random.default_rng(6), (6,) * 8, 3, noise=0.0, task_scale=0.0)
     prior = estimator.prior(_learn(estimator, statistics(data)))
     np.testing.assert_allclose(prior.bias, 1.0, rtol=1e-4)
     assert np.isfinite(prior.regularization).all()
 
 
 @either
-def test_leading_axes_are_separate_worlds(estimator: Hierarchical) -> None:
-    tasks = _batch(7, lead=(2, 3), n_tasks=7, horizon=5, dimension=4, spread=np.full(4, 0.5))
+def test_leading_axes_are_independent(estimator: Hierarchical) -> None:
+    tasks = _batch(7, lead=(2, 3), n_tasks=7, horizon=5, dimension=4, scale=np.full(4, 0.5))
     whole = estimator.prior(_learn(estimator, tasks, (2, 3)))
     for i in np.ndindex(2, 3):
         alone = [
@@ -164,17 +162,17 @@ def test_leading_axes_are_separate_worlds(estimator: Hierarchical) -> None:
             np.testing.assert_allclose(getattr(whole, name)[i], getattr(part, name), rtol=1e-9)
 
 
-def test_the_window_keeps_the_latest_tasks() -> None:
+def test_the_latest_tasks_are_stored() -> None:
     estimator = Hierarchical(covariance="full")
-    tasks = _batch(8, lead=(), n_tasks=WINDOW + 3, horizon=3, dimension=2, spread=np.ones(2))
+    tasks = _batch(8, lead=(), n_tasks=CAPACITY + 3, horizon=3, dimension=2, scale=np.ones(2))
     memory = _learn(estimator, tasks)
-    expected = [*tasks[WINDOW:], *tasks[3:WINDOW]]
+    expected = [*tasks[CAPACITY:], *tasks[3:CAPACITY]]
     np.testing.assert_array_equal(memory["moments"], np.stack([t.moment for t in expected]))
     assert np.isfinite(estimator.prior(memory).regularization).all()
 
 
 @pytest.mark.parametrize("offset", [0.0, 5.0])
-def test_an_intercept_takes_the_offset_away(offset: float) -> None:
+def test_an_intercept_learns_the_offset(offset: float) -> None:
     # Features a hundred times smaller than the constant next to them.
     rng = np.random.default_rng(9)
     tasks = []
@@ -193,17 +191,17 @@ def test_unknown_covariance_is_refused() -> None:
 
 
 def test_prior_carries_the_noise() -> None:
-    tasks = _batch(10, lead=(), n_tasks=30, horizon=20, dimension=3, spread=np.ones(3))
+    tasks = _batch(10, lead=(), n_tasks=30, horizon=20, dimension=3, scale=np.ones(3))
     prior: Prior = Hierarchical().prior(_learn(Hierarchical(), tasks))
     assert prior.noise_scale == pytest.approx(0.5, rel=0.1)
     assert prior.noise_degrees_of_freedom == 600.0
 
 
 @pytest.mark.parametrize("factor", [2.0**-10, 2.0**10])
-def test_second_thoughts_do_not_depend_on_the_features_unit(factor: float) -> None:
+def test_revision_does_not_depend_on_the_features_unit(factor: float) -> None:
     estimator = Hierarchical(intercept=True)
     for seed in range(20):
-        data = draw(np.random.default_rng((6, seed)), (6, 6), 3)
+        data = sample_tasks(np.random.default_rng((6, seed)), (6, 6), 3)
         found = []
         for scale in (1.0, factor):
             units = np.array([scale, scale, 1.0])

@@ -12,14 +12,14 @@ from headstart.arrays import Floats, Integers
 
 @dataclass(frozen=True, kw_only=True)
 class Clusters:
-    """The paper's MovieLens tasks: KMeans clusters that hold together and are large enough.
+    """The paper's MovieLens tasks: KMeans clusters that are compact and large enough.
 
     The paper filters "clusterings" by silhouette, but no clustering of its users reaches 0.15 as a
-    whole; single clusters do. So a cluster stays if the mean silhouette of its users is at least
-    `least_silhouette` and at least `least_users` of them can be a task. One clustering leaves one
-    or two, and its seed says which: so `n_clusterings` of them are made, from `seed` onwards, and
-    all that stay are used (the same users once; overlaps remain). Replication r plays cluster
-    r mod (number that stay), its users shuffled anew.
+    whole; single clusters do. So a cluster passes if the mean silhouette of its users is at least
+    `least_silhouette` and at least `least_users` of them are eligible. In one clustering one or two
+    pass, and its seed decides which: so `n_clusterings` of them are made, from `seed` onwards, and
+    all clusters that pass are used (equal ones once; overlaps remain). Replication r plays cluster
+    r mod (number that pass), its users shuffled anew.
     """
 
     n_clusters: int = 20
@@ -38,11 +38,11 @@ class Clusters:
         checks.count("n_clusterings", self.n_clusterings)
         checks.count("seed", self.seed, least=0)
 
-    def draw(
-        self, vectors: Floats, fit: Integers, replications: int, rng: np.random.Generator
+    def sample(
+        self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """The users of the cluster whose turn it is, shuffled."""
-        members = self.members(vectors, fit)
+        """The eligible users of cluster r mod (number that pass), shuffled."""
+        members = self.members(vectors, eligible)
         if not members:
             best = max(silhouettes.max() for _, silhouettes in self.clusterings(vectors))
             raise ValueError(
@@ -52,18 +52,18 @@ class Clusters:
             )
         return [rng.permutation(members[r % len(members)]) for r in range(replications)]
 
-    def members(self, vectors: Floats, fit: Integers) -> list[Integers]:
-        """The users that can be a task in every cluster that stays, by seed, then by label."""
-        stay: dict[bytes, Integers] = {}
+    def members(self, vectors: Floats, eligible: Integers) -> list[Integers]:
+        """The eligible users of every cluster that passes, by seed, then by label."""
+        passing: dict[bytes, Integers] = {}
         for labels, silhouettes in self.clusterings(vectors):
             for k in np.flatnonzero(silhouettes >= self.least_silhouette):
-                users = fit[labels[fit] == k]
+                users = eligible[labels[eligible] == k]
                 if len(users) >= self.least_users:
-                    stay.setdefault(users.tobytes(), users)
-        return list(stay.values())
+                    passing.setdefault(users.tobytes(), users)
+        return list(passing.values())
 
     def clusterings(self, vectors: Floats) -> list[tuple[Integers, Floats]]:
-        """Per clustering the cluster of every user, (n,), and every cluster's silhouette, (C,)."""
+        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,)."""
         if len(vectors) <= self.n_clusters:
             raise ValueError(
                 f"n_clusters must be below the number of users, {len(vectors)}, "
@@ -74,17 +74,17 @@ class Clusters:
         return [_cluster(data, size, self.n_clusters, seed) for seed in seeds]
 
 
-# Keyed by the vectors' bytes: a study asks for the same clustering again and again.
+# Keyed by the vectors' bytes, because a study asks for the same clustering many times.
 @lru_cache(maxsize=64)
 def _cluster(data: bytes, size: int, n_clusters: int, seed: int) -> tuple[Integers, Floats]:
     try:
-        from sklearn.cluster import KMeans  # noqa: PLC0415 - only clusters wait for scikit-learn
+        from sklearn.cluster import KMeans  # noqa: PLC0415 - optional and slow
         from sklearn.metrics import silhouette_samples  # noqa: PLC0415
     except ImportError as error:
         message = "clustering needs scikit-learn: pip install 'headstart[data]'"
         raise ImportError(message) from error
     users = np.frombuffer(data).reshape(size, -1)
-    # One thread, so that sums are taken in one order and the labels are the same everywhere.
+    # One thread, so that sums are taken in one order and labels do not depend on the machine.
     with threadpool_limits(1):
         fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(users)
         each = silhouette_samples(users, fitted.labels_)

@@ -1,4 +1,4 @@
-"""DecisionSets: the arms of a round, one item that the user likes among others it does not."""
+"""DecisionSets: the arms of a round, one item that the user likes among items it dislikes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,8 +43,8 @@ class DecisionSets:
         return self.table.shape[1] - listed if self.unrated_disliked else listed
 
     @cached_property
-    def fit(self) -> Integers:
-        """The users that can be a task: with a liked item and K − 1 that are not."""
+    def eligible(self) -> Integers:
+        """The users that can be a task: with a liked item and K − 1 disliked ones."""
         return np.array(
             [
                 user
@@ -54,29 +54,29 @@ class DecisionSets:
             dtype=np.int64,
         )
 
-    def draw(self, user: int, uniforms: Floats) -> Integers:
+    def sample(self, user: int, uniforms: Floats) -> Integers:
         """The items (T, K) of a user's rounds, in random order, from uniforms (T, 2K) in [0, 1)."""
         rounds, n_arms = len(uniforms), self.n_arms
         chosen = np.empty((rounds, n_arms), dtype=np.int64)
         liked = self._liked[user]
         chosen[:, 0] = liked[(uniforms[:, 0] * len(liked)).astype(np.int64)]
-        # Floyd's way to K − 1 different places among n: at step j one of the first j + 1, or j
-        # itself where that one is taken.
+        # Floyd's algorithm for K − 1 different ranks among n: at step j one of the first j + 1, or
+        # j itself where that one is taken.
         n = self._n_disliked(user)
-        places = np.empty((rounds, n_arms - 1), dtype=np.int64)
+        ranks = np.empty((rounds, n_arms - 1), dtype=np.int64)
         for i, j in enumerate(range(n - n_arms + 1, n)):
-            place = (uniforms[:, 1 + i] * (j + 1)).astype(np.int64)
-            taken = (places[:, :i] == place[:, None]).any(1)
-            places[:, i] = np.where(taken, j, place)
-        chosen[:, 1:] = self._disliked_at(user, places)
+            rank = (uniforms[:, 1 + i] * (j + 1)).astype(np.int64)
+            taken = (ranks[:, :i] == rank[:, None]).any(1)
+            ranks[:, i] = np.where(taken, j, rank)
+        chosen[:, 1:] = self._disliked_at(user, ranks)
         return np.take_along_axis(chosen, uniforms[:, n_arms:].argsort(1), 1)
 
-    def _disliked_at(self, user: int, places: Integers) -> Integers:
-        """The disliked items of a user by their place among them."""
+    def _disliked_at(self, user: int, ranks: Integers) -> Integers:
+        """The disliked items of a user by their rank among them."""
         listed = self._listed[user]
         if not self.unrated_disliked:
-            return np.asarray(listed[places])
-        # The p-th item outside a sorted list lies past every entry that is at most its own rank
-        # further than p.
-        skipped = np.searchsorted(listed - np.arange(len(listed)), places, side="right")
-        return np.asarray(places + skipped)
+            return np.asarray(listed[ranks])
+        # The p-th item outside a sorted list lies past every entry that exceeds its own index by
+        # at most p.
+        skipped = np.searchsorted(listed - np.arange(len(listed)), ranks, side="right")
+        return np.asarray(ranks + skipped)

@@ -17,7 +17,7 @@ FEATURES = ("users-scaled", "items-scaled")
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Users (n, d) and items (m, d) whose inner products come closest to the ratings."""
+    """Users (n, d) and items (m, d) whose inner products approximate the ratings best."""
 
     users: Floats
     items: Floats
@@ -27,10 +27,10 @@ class Embedding:
 def embed(
     table: RatingTable, dimension: int, transform: Transform, features: Features, unit_arms: bool
 ) -> Embedding:
-    """The leading d singular vectors of the ratings, zeros for what is missing.
+    """The leading d singular vectors of the ratings, with zeros for missing ones.
 
     M ≈ U S Vᵀ; users-scaled takes U S and V, items-scaled U and V S. The transform "log" takes
-    log(1 + rating) first. `unit_arms` then brings every item to length 1.
+    log(1 + rating) first. `unit_arms` then scales every item to length 1.
     """
     left, values, right = _decompose(table, dimension, transform)
     users, items = (left * values, right) if features == "users-scaled" else (left, right * values)
@@ -44,11 +44,11 @@ def embed(
 def _decompose(
     table: RatingTable, dimension: int, transform: Transform
 ) -> tuple[Floats, Floats, Floats]:
-    """U (n, d), S (d,) in falling order, V (m, d); each column of V has its largest entry above 0.
+    """U (n, d), S (d,) in descending order, V (m, d); each column's largest entry of V is positive.
 
-    The sign is ours to choose, and without a choice it would depend on the machine's LAPACK.
+    The sign is a convention; without one it would depend on the machine's LAPACK.
     """
-    from scipy.sparse import linalg  # noqa: PLC0415 - half a second that `import` should not take
+    from scipy.sparse import linalg  # noqa: PLC0415 - takes half a second to import
 
     if dimension >= min(table.shape):
         users, items = table.shape

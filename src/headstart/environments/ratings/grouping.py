@@ -1,4 +1,4 @@
-"""Which users become the tasks of a replication: everyone or near neighbours."""
+"""Which users become the tasks of a replication: all of them, or near neighbours."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,27 +10,27 @@ from headstart.arrays import Floats, Integers
 
 
 class Grouping(Protocol):
-    """How the pools of users are drawn, from whose members the tasks come one by one."""
+    """A rule for the group of users whose members become the tasks of one replication."""
 
-    def draw(
-        self, vectors: Floats, fit: Integers, replications: int, rng: np.random.Generator
+    def sample(
+        self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """The pool of every replication in the order of its tasks.
+        """The group of every replication, its users in the order of their tasks.
 
-        Users are rows of vectors (n, d); only those in `fit` can be a task.
+        `vectors` (n, d) are those of all users; only the `eligible` ones can be a task.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Everyone:
-    """All users, in random order: the users as they come."""
+class AllUsers:
+    """All eligible users, in random order."""
 
-    def draw(
-        self, vectors: Floats, fit: Integers, replications: int, rng: np.random.Generator
+    def sample(
+        self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """All users that can be a task, shuffled anew for every replication."""
-        return [rng.permutation(fit) for _ in range(replications)]
+        """All eligible users, shuffled anew for every replication."""
+        return [rng.permutation(eligible) for _ in range(replications)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,20 +42,20 @@ class Nearest:
     def __post_init__(self) -> None:
         checks.count("n_users", self.n_users)
 
-    def draw(
-        self, vectors: Floats, fit: Integers, replications: int, rng: np.random.Generator
+    def sample(
+        self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """A seed user for every replication, drawn with replacement, and its neighbours."""
-        if len(fit) < self.n_users:
+        """A seed user for every replication, sampled with replacement, and its neighbours."""
+        if len(eligible) < self.n_users:
             raise ValueError(
-                f"n_users must be at most {len(fit)}, the users that can be a task, "
+                f"n_users must be at most {len(eligible)}, the users that can be a task, "
                 f"got {self.n_users}"
             )
-        known = vectors[fit]
-        pools = []
-        for seed in rng.integers(len(fit), size=replications):
-            distance = np.linalg.norm(known - known[seed], axis=1)
-            distance[seed] = -1.0  # before a twin at distance 0
+        candidates = vectors[eligible]
+        groups = []
+        for seed in rng.integers(len(eligible), size=replications):
+            distance = np.linalg.norm(candidates - candidates[seed], axis=1)
+            distance[seed] = -1.0  # before a duplicate at distance 0
             nearest = np.argsort(distance, kind="stable")[: self.n_users]
-            pools.append(rng.permutation(fit[nearest]))
-        return pools
+            groups.append(rng.permutation(eligible[nearest]))
+        return groups

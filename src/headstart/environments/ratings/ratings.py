@@ -1,4 +1,4 @@
-"""Ratings: tasks from anybody's table of users, items and ratings, as the paper makes them."""
+"""Ratings: tasks from a table of users, items and ratings, as the paper makes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -24,18 +24,18 @@ from headstart.environments.ratings.embedding import (
     Transform,
     embed,
 )
-from headstart.environments.ratings.grouping import Everyone, Grouping
+from headstart.environments.ratings.grouping import AllUsers, Grouping
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """One task a user: w is the user's vector, the arms are items, xᵀw is the utility.
+    """One task per user: w is the user's vector, the arms are items, xᵀw is the utility.
 
     Items with fewer than `min_item_ratings` are dropped, then users with fewer than
     `min_user_ratings`; vectors come from an SVD (`embedding`). Every round offers one item rated
-    at least `liked` and `n_arms` − 1 rated at most `disliked`, never rated ones among them if
-    `unrated_disliked`; a user without such items cannot be a task. `liked` and `disliked` speak of
-    ratings as given, whatever the `transform`. `grouping` says which users share a replication.
+    at least `liked` and `n_arms` − 1 rated at most `disliked`, unrated ones among them if
+    `unrated_disliked`; a user without such items is not eligible as a task. `liked` and `disliked`
+    apply to ratings before the `transform`. `grouping` selects the users of a replication.
     """
 
     table: RatingTable
@@ -45,7 +45,7 @@ class Ratings:
     transform: Transform = "raw"
     features: Features = "users-scaled"
     unit_arms: bool = False
-    grouping: Grouping = field(default_factory=Everyone)
+    grouping: Grouping = field(default_factory=AllUsers)
     n_arms: int = 5
     liked: float = 4.0
     disliked: float = 3.0
@@ -92,7 +92,7 @@ class Ratings:
         return cls(table=frames.from_file(path, user=user, item=item, rating=rating), **settings)
 
     @cached_property
-    def kept(self) -> RatingTable:
+    def filtered(self) -> RatingTable:
         """The ratings after the filter."""
         return self.table.filtered(
             item_ratings=self.min_item_ratings, user_ratings=self.min_user_ratings
@@ -101,13 +101,15 @@ class Ratings:
     @cached_property
     def embedding(self) -> Embedding:
         """The vectors of the users, (n, d), and of the items, (m, d)."""
-        return embed(self.kept, self.dimension, self.transform, self.features, bool(self.unit_arms))
+        return embed(
+            self.filtered, self.dimension, self.transform, self.features, bool(self.unit_arms)
+        )
 
     @cached_property
-    def decisions(self) -> DecisionSets:
-        """Where the arms of a round come from."""
+    def decision_sets(self) -> DecisionSets:
+        """The rounds' sets of arms."""
         return DecisionSets(
-            table=self.kept,
+            table=self.filtered,
             n_arms=self.n_arms,
             liked=self.liked,
             disliked=self.disliked,
@@ -116,83 +118,86 @@ class Ratings:
 
     @property
     def clusters(self) -> int:
-        """How many clusters pass the filters of a `Clusters` grouping: one full turn of them."""
+        """The number of clusters that pass the filters of a `Clusters` grouping."""
         if not isinstance(self.grouping, Clusters):
-            raise ValueError(f"grouping must be Clusters for a number of them, {self.grouping=}")
-        return len(self.grouping.members(self.embedding.users, self.decisions.fit))
+            raise ValueError(f"grouping must be Clusters to count them, got {self.grouping}")
+        return len(self.grouping.members(self.embedding.users, self.decision_sets.eligible))
 
     def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedRatings":
-        """Draw the pool of users of every replication."""
+        """Sample the group of users of every replication."""
         size = checks.count("replications", replications)
-        fit = self.decisions.fit
-        if len(fit) == 0:
+        eligible = self.decision_sets.eligible
+        if len(eligible) == 0:
             raise ValueError(
                 f"{self.table.source} must have users with an item rated at least {self.liked} "
                 f"and {self.n_arms - 1} rated at most {self.disliked}, got none"
             )
-        pools = self.grouping.draw(self.embedding.users, fit, size, rng)
-        return PreparedRatings(law=self, pools=pools)
+        groups = self.grouping.sample(self.embedding.users, eligible, size, rng)
+        return PreparedRatings(environment=self, groups=groups)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One user in each replication, each from a pool of its own."""
+        """One user per replication, each from a group of its own."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
 class PreparedRatings:
-    """A stream: every `sample` is the next user of each pool, and nobody comes twice."""
+    """A task stream: every `sample` is the next user of each group, and each user occurs once."""
 
-    def __init__(self, *, law: Ratings, pools: Sequence[Integers]) -> None:
-        self.law = law
-        self.pools = tuple(pools)
-        self._met = 0
+    def __init__(self, *, environment: Ratings, groups: Sequence[Integers]) -> None:
+        self.environment = environment
+        self.groups = tuple(groups)
+        self._n_sampled = 0
 
     @property
     def dimension(self) -> int:
         """The number of features, d."""
-        return self.law.dimension
+        return self.environment.dimension
 
     @property
     def n_tasks(self) -> int:
-        """How many tasks there are in all: the users of the smallest pool."""
-        return min(len(pool) for pool in self.pools)
+        """The number of tasks in the stream: the users of the smallest group."""
+        return min(len(group) for group in self.groups)
 
     @property
     def mean_parameter(self) -> Floats:
-        """w̄ of every replication, (R, d): the mean of its pool's users, what the Oracle knows."""
-        users = self.law.embedding.users
-        return np.stack([users[pool].mean(0) for pool in self.pools])
+        """w̄ of every replication, (R, d): the mean of its group's users, what the Oracle knows."""
+        users = self.environment.embedding.users
+        return np.stack([users[group].mean(0) for group in self.groups])
 
     @property
     def parameter_bound(self) -> float:
-        """S, the largest ‖w‖ of any user: what a radius that splits ‖h − w*‖ asks for."""
-        return float(np.linalg.norm(self.law.embedding.users, axis=1).max())
+        """S, the largest ‖w‖ of all users, which `NormBound` asks for."""
+        return float(np.linalg.norm(self.environment.embedding.users, axis=1).max())
 
     def rewind(self) -> "PreparedRatings":
-        """The same pools from their first user on."""
-        return PreparedRatings(law=self.law, pools=self.pools)
+        """The same groups from their first user on."""
+        return PreparedRatings(environment=self.environment, groups=self.groups)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """The next user of every pool as a task."""
-        law = self.law
+        """The next user of every group as a task."""
+        settings = self.environment
         rounds = checks.count("horizon", horizon)
-        if replications != len(self.pools):
-            raise ValueError(f"replications must be {len(self.pools)}, as drawn, {replications=}")
-        if self._met >= self.n_tasks:
+        if replications != len(self.groups):
             raise ValueError(
-                f"tasks must be at most {self.n_tasks}, the users of the smallest pool, "
-                f"got a call for task {self._met + 1}"
+                f"replications must be {len(self.groups)}, as prepared, got {replications}"
             )
-        users = np.array([pool[self._met] for pool in self.pools])
-        uniforms = rng.random((replications, rounds, 2 * law.n_arms))
+        if self._n_sampled >= self.n_tasks:
+            raise ValueError(
+                f"tasks must be at most {self.n_tasks}, the users of the smallest group, "
+                f"got a call for task {self._n_sampled + 1}"
+            )
+        users = np.array([group[self._n_sampled] for group in self.groups])
+        uniforms = rng.random((replications, rounds, 2 * settings.n_arms))
+        decision_sets = settings.decision_sets
         items = np.stack(
-            [law.decisions.draw(int(u), row) for u, row in zip(users, uniforms, strict=True)], 1
+            [decision_sets.sample(int(u), own) for u, own in zip(users, uniforms, strict=True)], 1
         )
-        self._met += 1
-        return rewards.task(
-            law.embedding.items[items],
-            law.embedding.users[users],
-            mode=law.reward,
-            shift=law.shift,
-            noise_scale=law.noise_scale,
+        self._n_sampled += 1
+        return rewards.sample_task(
+            settings.embedding.items[items],
+            settings.embedding.users[users],
+            mode=settings.reward,
+            shift=settings.shift,
+            noise_scale=settings.noise_scale,
             rng=rng,
         )

@@ -1,5 +1,5 @@
 """Hierarchical: the prior that learns its own variances."""
 
-from headstart.priors.hierarchical.estimator import Components, Hierarchical
+from headstart.priors.hierarchical.estimator import Hierarchical, Variances
 
-__all__ = ["Components", "Hierarchical"]
+__all__ = ["Hierarchical", "Variances"]

@@ -1,4 +1,4 @@
-"""A normal belief about the next task, and what can be made of two of them."""
+"""Normal: a normal distribution of the next task, with the noise."""
 
 from dataclasses import dataclass
 
@@ -13,45 +13,45 @@ class Normal:
 
     mean: Floats
     covariance: Floats
-    noise: Floats
+    noise_variance: Floats
 
     @property
-    def size(self) -> Floats:
+    def average_variance(self) -> Floats:
         """The mean variance of a coordinate, (…)."""
         trace = np.trace(self.covariance, axis1=-2, axis2=-1)
         return np.asarray(trace / self.mean.shape[-1])
 
-    def mixed(self, other: "Normal") -> "Normal":
-        """The moments of the two, half and half."""
+    def moment_matched(self, other: "Normal") -> "Normal":
+        """The moments of the mixture of the two with equal weights."""
         gap = (self.mean - other.mean) / 2.0
         between = gap[..., :, None] * gap[..., None, :]
         return Normal(
             (self.mean + other.mean) / 2.0,
             (self.covariance + other.covariance) / 2.0 + between,
-            (self.noise + other.noise) / 2.0,
+            (self.noise_variance + other.noise_variance) / 2.0,
         )
 
-    def stranger(self) -> "Normal":
-        """A task of the size that tasks have, of which nothing else is known, not even its sign.
+    def outlier(self) -> "Normal":
+        """The outlier component, N(0, E wwᵀ + I·E‖w‖²/d): tasks of this size in any direction.
 
-        E wwᵀ of the tasks believed in, and as much again spread over all directions: it may lie
-        along the mean task, or anywhere.
+        E wwᵀ keeps the direction of the mean task and its opposite likely; the second term is as
+        large and isotropic.
         """
-        moment = self.covariance + self.mean[..., :, None] * self.mean[..., None, :]
+        second_moment = self.covariance + self.mean[..., :, None] * self.mean[..., None, :]
         dimension = self.mean.shape[-1]
-        size = np.trace(moment, axis1=-2, axis2=-1) / dimension
-        even = size[..., None, None] * np.eye(dimension)
-        return Normal(np.zeros_like(self.mean), even + moment, self.noise)
+        size = np.trace(second_moment, axis1=-2, axis2=-1) / dimension
+        isotropic = size[..., None, None] * np.eye(dimension)
+        return Normal(np.zeros_like(self.mean), isotropic + second_moment, self.noise_variance)
 
-    def where(self, known: Booleans, otherwise: "Normal") -> "Normal":
-        """The belief itself where it is known, (…), and else the other."""
+    def where(self, condition: Booleans, otherwise: "Normal") -> "Normal":
+        """Itself where the condition (…) holds, and elsewhere the other."""
         return Normal(
-            np.where(known[..., None], self.mean, otherwise.mean),
-            np.where(known[..., None, None], self.covariance, otherwise.covariance),
-            np.where(known, self.noise, otherwise.noise),
+            np.where(condition[..., None], self.mean, otherwise.mean),
+            np.where(condition[..., None, None], self.covariance, otherwise.covariance),
+            np.where(condition, self.noise_variance, otherwise.noise_variance),
         )
 
-    def times(self, units: Floats) -> "Normal":
-        """The belief about Dw, with D diagonal, (…, d)."""
-        turned = units[..., :, None] * units[..., None, :]
-        return Normal(units * self.mean, turned * self.covariance, self.noise)
+    def scaled(self, factors: Floats) -> "Normal":
+        """The distribution of Dw, with D = diag(factors) and factors (…, d)."""
+        products = factors[..., :, None] * factors[..., None, :]
+        return Normal(factors * self.mean, products * self.covariance, self.noise_variance)

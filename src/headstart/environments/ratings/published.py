@@ -1,0 +1,124 @@
+"""LastFM and MovieLens: `Ratings` of the paper's two data sets, with the paper's settings."""
+
+import math
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from headstart.core.task import Task
+from headstart.datasets.published import LASTFM, MOVIELENS, Published, load_filtered
+from headstart.datasets.table import RatingTable
+from headstart.environments.ratings.clusters import Clusters
+from headstart.environments.ratings.embedding import Features, Transform
+from headstart.environments.ratings.grouping import Grouping, Nearest
+from headstart.environments.ratings.ratings import PreparedRatings, Ratings
+from headstart.environments.rewards import Mode, Shift
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LastFM:
+    """`Ratings` of HetRec 2011's play counts, 741 users × 538 artists, with the paper's settings.
+
+    The "ratings" are play counts, so that at most 3 plays include none. `data` is the folder of
+    the publisher's files; without it they are searched in $HEADSTART_DATA and in the download
+    cache, and DataMissing is raised if they are in neither. The other settings are those of
+    `Ratings`.
+    """
+
+    data: str | Path | None = None
+    dimension: int = 10
+    transform: Transform = "raw"
+    features: Features = "users-scaled"
+    unit_arms: bool = False
+    grouping: Grouping = field(default_factory=Nearest)
+    n_arms: int = 5
+    liked: float = 4.0
+    disliked: float = 3.0
+    unrated_disliked: bool = True
+    reward: Mode = "winner"
+    shift: Shift | None = None
+    noise_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        _ = self.ratings
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """The environment that these settings describe."""
+        return _ratings(LASTFM, self)
+
+    @property
+    def filtered(self) -> RatingTable:
+        """The ratings after the filter."""
+        return self.ratings.filtered
+
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedRatings:
+        """Sample the group of users of every replication."""
+        return self.ratings.prepare(replications, rng)
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """One user per replication, each from a group of its own."""
+        return self.ratings.sample(horizon, replications, rng)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MovieLens:
+    """`Ratings` of MovieLens-1M, 847 users × 618 films, with the paper's settings.
+
+    Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film is not a
+    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1. `data` is as
+    in `LastFM`; the other settings are those of `Ratings`.
+    """
+
+    data: str | Path | None = None
+    dimension: int = 10
+    transform: Transform = "raw"
+    features: Features = "users-scaled"
+    unit_arms: bool = False
+    grouping: Grouping = field(default_factory=Clusters)
+    n_arms: int = 5
+    liked: float = 4.0
+    disliked: float = 3.0
+    unrated_disliked: bool = False
+    reward: Mode = "winner"
+    shift: Shift | None = None
+    noise_scale: float = math.sqrt(0.1)
+
+    def __post_init__(self) -> None:
+        _ = self.ratings
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """The environment that these settings describe."""
+        return _ratings(MOVIELENS, self)
+
+    @property
+    def filtered(self) -> RatingTable:
+        """The ratings after the filter."""
+        return self.ratings.filtered
+
+    @property
+    def clusters(self) -> int:
+        """The number of clusters that pass the filters, one per replication in turn."""
+        return self.ratings.clusters
+
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedRatings:
+        """Sample the group of users of every replication."""
+        return self.ratings.prepare(replications, rng)
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """One user per replication, each from a group of its own."""
+        return self.ratings.sample(horizon, replications, rng)
+
+
+def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
+    """The data set after the paper's filter, with the settings of the environment."""
+    settings = {
+        each.name: getattr(environment, each.name)
+        for each in fields(environment)
+        if each.name != "data"
+    }
+    # Filtered here, so that only what is used travels to another process.
+    return Ratings(table=load_filtered(published, environment.data), **settings)

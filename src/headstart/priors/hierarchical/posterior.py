@@ -1,0 +1,82 @@
+"""Posterior: the mean task, the noise and the likelihood that sums over tasks give.
+
+Written in λ = s²/τ² and ρ = s²/κ², which do not depend on the rewards' unit. Shapes: … leading
+axes, G values of λ, P values of ρ.
+"""
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.priors.hierarchical.normal import Normal
+from headstart.priors.hierarchical.sums import Sums
+
+
+class Posterior:
+    """Posterior of h, s² and the next task for every λ (…, G) and every e = ρ/λ (G, P).
+
+    With information = Q diag(m) Qᵀ and a = Qᵀ ridges, everything is a sum over d coordinates:
+    h = Q (a/(m + e)), its covariance τ² Q diag(1/(m + e)) Qᵀ.
+    """
+
+    def __init__(self, sums: Sums, regularizations: Floats, ratios: Floats) -> None:
+        self._sums = sums
+        self._regularizations = regularizations
+        values, self._basis = np.linalg.eigh(sums.information)
+        self._values = np.maximum(values, 0.0)[..., None, :]
+        self._rotated = (self._basis.mT @ sums.ridges[..., None])[..., None, :, 0]
+        self._ratios = ratios[..., None]
+        # The variances of h along the basis, in units of τ².
+        self._variances = 1.0 / (self._values + self._ratios)
+        explained = (self._rotated**2 * self._variances).sum(-1)
+        residual = sums.residual[..., None] - regularizations[..., None] * explained
+        # A difference of two sums of squares, never below their rounding error.
+        floor = 1e-13 * sums.sum_of_squares[..., None, None]
+        self._residual = np.maximum(residual, floor)
+
+    @property
+    def noise_variance(self) -> Floats:
+        """The most likely s², (…, G, P)."""
+        count = np.maximum(self._sums.count, 1.0)
+        return np.asarray(self._residual / count[..., None, None])
+
+    @property
+    def deviance(self) -> Floats:
+        """−2 log p(all rewards | λ, ρ) at the most likely s², (…, G, P), less n(1 + log 2π).
+
+        n log s² + Σ log det(I + V_j/λ) + log det(I + information/e); h is integrated out, which is
+        what restricted maximum likelihood does under a flat prior of h. Integrating s² out over
+        ds²/s² gives the same, up to a constant.
+        """
+        variance = self.noise_variance
+        count = self._sums.count[..., None, None]
+        noise = count * np.log(np.where(variance > 0.0, variance, 1.0))
+        mean = np.log1p(self._values / self._ratios).sum(-1)
+        return np.asarray(noise + self._sums.log_determinant[..., None] + mean)
+
+    def mean(self) -> Floats:
+        """H, the best linear unbiased estimate of the mean task, shrunk by ρ, (…, G, P, d)."""
+        rotated = self._rotated * self._variances
+        return np.asarray(rotated @ self._basis.mT)
+
+    def mean_covariance(self) -> Floats:
+        """The covariance of h in units of τ², (information + eI)⁻¹, of shape (…, G, P, d, d)."""
+        basis = self._basis[..., None, :, :]
+        return np.asarray((basis * self._variances[..., None, :]) @ basis.mT)
+
+    def next_task(self, weights: Floats) -> Normal:
+        """The moments of the next task, and the noise variance, under weights (…, G, P).
+
+        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ + S̄ = τ² (I + (information + eI)⁻¹); the
+        covariance of h between the values of λ and ρ is added.
+        """
+        rotated = self._rotated * self._variances
+        mean = (self._basis @ (weights[..., None] * rotated).sum(-2)[..., None])[..., 0].sum(-2)
+        scale = weights * self.noise_variance / self._regularizations[..., None]
+        diagonal = (scale[..., None] * (1.0 + self._variances)).sum(-2)
+        # Centred before squaring, because h may be large and its variance small.
+        gap = rotated - (self._basis.mT @ mean[..., None, :, None])[..., None, :, 0]
+        within = (weights[..., None] * gap).mT @ gap
+        within += diagonal[..., None] * np.eye(mean.shape[-1])
+        covariance = (self._basis @ within @ self._basis.mT).sum(-3)
+        noise = (weights * self.noise_variance).sum((-2, -1))
+        return Normal(mean, np.asarray((covariance + covariance.mT) / 2.0), np.asarray(noise))
