@@ -9,10 +9,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart import checks, policies, priors
+from headstart import checks, specs
 from headstart.atomic import atomic_write
 from headstart.live._layout import NEVER, row_length
-from headstart.live._parts import described, rebuilt
 from headstart.live._tasks import Lifecycle
 from headstart.live._uniforms import Luck
 
@@ -22,6 +21,14 @@ FORMAT = 2
 
 # What arrays of a memory were called in files of formats 1 and 2.
 _OLD = {"sum_of_squares": "energy", "sums_of_squares": "energies"}
+
+# What classes were called there.
+_OLD_CLASSES = {
+    "Credible": "BayesUCB",
+    "FromVariance": "Corollary2",
+    "OneModel": "SingleModel",
+    "Split": "NormBound",
+}
 
 
 @dataclass(frozen=True)
@@ -45,11 +52,17 @@ class Saved:
 
     def policy(self) -> object:
         """The policy, built anew."""
-        return rebuilt(self.header["policy"], policies)
+        return self._rebuilt("policy", "policies")
 
     def prior(self) -> object:
         """The prior estimator, built anew."""
-        return rebuilt(self.header["prior"], priors)
+        return self._rebuilt("prior", "priors")
+
+    def _rebuilt(self, name: str, package: str) -> object:
+        table = self.header[name]
+        if self.number("format") <= 2:
+            table = upgrade(table)
+        return specs.rebuild(table, package, where=name)
 
 
 def save(
@@ -66,8 +79,8 @@ def save(
         "format": FORMAT,
         "dimension": store.dimension,
         "settings": dict(settings),
-        "policy": described(policy, policies),
-        "prior": described(tasks.estimator, priors),
+        "policy": specs.describe(policy, "policies").plain(),
+        "prior": specs.describe(tasks.estimator, "priors").plain(),
         "finished": tasks.finished,
         "tasks": list(store.slots),
         "generator": generator,
@@ -134,3 +147,19 @@ def restore(saved: Saved, tasks: Lifecycle) -> None:
         list(zip(saved.arrays["places"].tolist(), owners, strict=True)),
         np.asarray(saved.arrays["kept"], dtype=np.float64),
     )
+
+
+def upgrade(table: object) -> object:
+    """A policy or prior as files of formats 1 and 2 describe it, in today's names."""
+    if isinstance(table, list):
+        return [upgrade(value) for value in table]
+    if not isinstance(table, Mapping):
+        return table
+    new = {name: upgrade(value) for name, value in table.items()}
+    if "class" in new:
+        new["class"] = _OLD_CLASSES.get(str(new["class"]), new["class"])
+    if new.get("class") == "BayesUCB" and "z" in new and new["z"] is None:
+        new["z"] = "growing"
+    if "radius_of" in new:
+        new["fixed_bias"] = new.pop("radius_of") == "mixture"
+    return new
