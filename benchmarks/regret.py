@@ -103,7 +103,7 @@ def _evaluate(
     results = evaluate(
         environment,
         learners,
-        n_training_tasks=row.sizes[0] if len(row.sizes) == 1 else row.sizes,
+        n_training_tasks=row.sizes,
         n_test_tasks=N_TESTS,
         horizon=row.horizon,
         replications=round(replications * row.share),
@@ -111,8 +111,6 @@ def _evaluate(
         workers=1,
     )["regret"]
     totals = results.sum("round").mean("task")
-    if len(row.sizes) == 1:
-        totals = totals.expand_dims(trained=list(row.sizes))
     return {
         size: {
             learner.name: totals.sel(trained=size, learner=learner.name).to_numpy()
@@ -175,7 +173,7 @@ def targets(results: Sequence[Result]) -> Iterator[str]:
     yield f"- Full Σ₀ 20 % below isotropic on the low-rank law: {state}, ratio {ratio:.2f}."
 
 
-def draw(results: Sequence[Result], path: Path) -> None:
+def plot(results: Sequence[Result], path: Path) -> None:
     """The heat map: regret relative to the best column that is told nothing it could not know."""
     shown = (*who.TUNED, who.PAPER, who.ADA, who.TOLD, who.OURS, who.ORACLE)
     ratios = np.full((len(results), len(shown)), np.nan)
@@ -289,7 +287,7 @@ def main() -> None:
     seconds = time.monotonic() - start
     page = report(results, replications=given.replications, seed=given.seed, seconds=seconds)
     (given.out / "league.md").write_text(page)
-    draw(results, given.out / "league.png")
+    plot(results, given.out / "league.png")
 
 
 if __name__ == "__main__":

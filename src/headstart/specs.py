@@ -1,7 +1,7 @@
-"""Parts of a study: a class of one of the rooms by name, with its settings, and how it is built.
+"""Specs: a class by name with its settings as plain data, built into an object and back.
 
-A name is looked up in the room itself (`headstart.policies.__all__` and so on), so that a new
-class can be named in a study without being listed anywhere else. A class of one's own is named
+A name is looked up in the package itself (`headstart.policies.__all__` and so on), so that a new
+class can be named without being listed anywhere else. A class outside of headstart is named
 "module:Class". "Class.constructor" names a class method that makes one, such as
 "Ratings.from_file".
 """
@@ -12,22 +12,26 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from types import MappingProxyType
 
+import numpy as np
+
 from headstart import checks
 
-# What TOML can say: numbers, words, lists of them, and parts within parts.
+# What TOML and JSON can say: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
-# What makes a class of a room a policy, a prior estimator or an environment.
-_DUTY = {"policies": "scores", "priors": "absorb", "environments": "sample"}
+# The method that makes a class of a package a policy, a prior estimator or an environment.
+_METHODS = {"policies": "scores", "priors": "absorb", "environments": "sample"}
+
+_CLASS, _ARRAY = "class", "array"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Spec:
     """A class by name, and settings for its constructor.
 
-    A setting may itself be a part of the same room. A word that begins with @ stands for what is
-    known only while the study runs: @regularization is the value of the grid, and any other,
-    such as @mean_parameter, an attribute of the prepared environment.
+    A setting may itself be a spec of the same package. A string that begins with @ stands for
+    what is known only while a study runs: @regularization is the value of the grid, and any
+    other, such as @mean_parameter, an attribute of the prepared environment.
     """
 
     kind: str
@@ -37,83 +41,146 @@ class Part:
         frozen = {name: _freeze(value) for name, value in self.settings.items()}
         object.__setattr__(self, "settings", MappingProxyType(frozen))
 
-    def __reduce__(self) -> tuple[Callable[..., "Part"], tuple[object, ...]]:
+    def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[object, ...]]:
         # A read-only view cannot be pickled; what it shows can.
-        return _part, (self.kind, dict(self.settings))
+        return _spec, (self.kind, dict(self.settings))
 
-    def names(self) -> set[str]:
-        """The names that the study leaves to the run, without their @."""
-        found: set[str] = set()
-        for value in self.settings.values():
-            if isinstance(value, Part):
-                found |= value.names()
-            elif _is_late(value):
-                found.add(str(value)[1:])
-        return found
+    def placeholders(self) -> set[str]:
+        """The names that are left to the run, without their @."""
+        return set().union(*map(_placeholders, self.settings.values()))
 
     def plain(self) -> dict[str, Setting]:
-        """As a TOML table."""
-        table: dict[str, Setting] = {"class": self.kind}
-        for name, value in self.settings.items():
-            if isinstance(value, Part):
-                table[name] = value.plain()
-            else:
-                table[name] = _thaw(value)
-        return table
+        """As a TOML or JSON table."""
+        return {_CLASS: self.kind} | {name: _plain(value) for name, value in self.settings.items()}
+
+
+@dataclass(frozen=True)
+class _Array:
+    """The numbers of an array, as nested tuples."""
+
+    numbers: Setting
+
+
+def read(table: object, where: str) -> Spec:
+    """The spec in a table; `where` names it in errors."""
+    if not isinstance(table, Mapping):
+        raise ValueError(f'{where} must be a table with a "class", got {table!r}')
+    if not isinstance(table.get(_CLASS), str):
+        raise ValueError(f"{where}.class must be the name of a class, got {table.get(_CLASS)!r}")
+    settings = {
+        name: _read_setting(value, f"{where}.{name}")
+        for name, value in table.items()
+        if name != _CLASS
+    }
+    return Spec(kind=table[_CLASS], settings=settings)
 
 
 def build(
-    part: Part, room: str, *, where: str, known: Callable[[str], object] | None = None
+    spec: Spec, package: str, *, where: str, resolve: Callable[[str], object] | None = None
 ) -> object:
-    """Construct the part; `known` gives what a word with @ stands for."""
-    made = _find(part.kind, room, where)
-    settings: dict[str, object] = {}
-    for name, value in _checked(part, made, where).items():
-        place = f"{where}.{name}"
-        if isinstance(value, Part):
-            settings[name] = build(value, room, where=place, known=known)
-        elif _is_late(value):
-            if known is None:
-                raise ValueError(f"{place} must be a plain value, got {value!r}")
-            settings[name] = known(str(value)[1:])
-        else:
-            settings[name] = _thaw(value)
+    """Construct the object; `resolve` gives what a string with @ stands for."""
+    made = _find(spec.kind, package, where)
+    _check_settings(spec, made, where)
+
+    def built(value: Setting, at: str) -> object:
+        if isinstance(value, Spec):
+            return build(value, package, where=at, resolve=resolve)
+        if isinstance(value, _Array):
+            return np.asarray(value.numbers, dtype=np.float64)
+        if isinstance(value, tuple):
+            return [built(item, at) for item in value]
+        if not _is_placeholder(value):
+            return value
+        if resolve is None:
+            raise ValueError(f"{at} must be a plain value, got {value!r}")
+        return resolve(str(value)[1:])
+
+    settings = {name: built(value, f"{where}.{name}") for name, value in spec.settings.items()}
     try:
-        return _maker(part.kind, made, where)(**settings)
+        return _maker(spec.kind, made, where)(**settings)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}") from error
 
 
-def check(part: Part, room: str, *, where: str) -> None:
-    """Raise what building the part would raise, as far as it can be known before the run."""
-    made = _find(part.kind, room, where, whole=True)
-    _checked(part, made, where)
-    plain = {name: value for name, value in part.settings.items() if not _is_late(value)}
-    nested = [value for value in plain.values() if isinstance(value, Part) and value.names()]
+def check(spec: Spec, package: str, *, where: str) -> None:
+    """Raise what `build` would raise, as far as it can be known before the run."""
+    _check(spec, check_names(spec, package, where=where), package, where)
+
+
+def check_names(spec: Spec, package: str, *, where: str) -> type:
+    """Check the class and the names of its settings, without building it; return the class."""
+    made = _find(spec.kind, package, where, method=_METHODS[package])
+    _check_settings(spec, made, where)
+    return made
+
+
+def describe(made: object, package: str) -> Spec:
+    """The spec of a dataclass of plain values, of the package or of another module."""
+    if not is_dataclass(made) or isinstance(made, type):
+        raise ValueError(f"only a dataclass of plain values can be described as data, got {made!r}")
+    kind = type(made)
+    public = getattr(import_module(f"headstart.{package}"), kind.__name__, None) is kind
+    name = kind.__name__ if public else f"{kind.__module__}:{kind.__qualname__}"
+    settings = {f.name: _describe(getattr(made, f.name), package) for f in fields(made) if f.init}
+    return Spec(kind=name, settings=settings)
+
+
+def rebuild(table: object, package: str, *, where: str) -> object:
+    """The object that `describe` described, from its table. Nothing is imported for it."""
+    spec = read(table, where)
+    _refuse_imports(spec, where)
+    return build(spec, package, where=where)
+
+
+def _refuse_imports(value: Setting, where: str) -> None:
+    if isinstance(value, Spec):
+        if not value.kind.isidentifier():
+            raise ValueError(
+                f"{where}.class {value.kind!r} is not part of headstart, and nothing is imported "
+                "for a file: pass the object itself"
+            )
+        for name, setting in value.settings.items():
+            _refuse_imports(setting, f"{where}.{name}")
+    elif isinstance(value, tuple):
+        for item in value:
+            _refuse_imports(item, where)
+
+
+def _check(spec: Spec, made: type, package: str, where: str) -> None:
+    _check_settings(spec, made, where)
+    late = {name for name, value in spec.settings.items() if _placeholders(value)}
+    for name in late:
+        value, at = spec.settings[name], f"{where}.{name}"
+        if isinstance(value, Spec):
+            _check(value, _find(value.kind, package, at), package, at)
     required = {
         f.name for f in fields(made) if f.default is MISSING and f.default_factory is MISSING
     }
-    if not nested and not (required & part.names()):
-        build(Part(kind=part.kind, settings=plain), room, where=where)
+    if not required & late:
+        known = {name: value for name, value in spec.settings.items() if name not in late}
+        build(Spec(kind=spec.kind, settings=known), package, where=where)
 
 
-def check_names(part: Part, room: str, *, where: str) -> None:
-    """Check the class and the names of its settings, without building it."""
-    _checked(part, _find(part.kind, room, where, whole=True), where)
-
-
-def read(table: object, where: str) -> Part:
-    """A part from a TOML table."""
-    if not isinstance(table, Mapping):
-        raise ValueError(f'{where} must be a table with a "class", got {table!r}')
-    if not isinstance(table.get("class"), str):
-        raise ValueError(f"{where}.class must be the name of a class, got {table.get('class')!r}")
-    settings = {}
-    for name, value in table.items():
-        if name != "class":
-            nested = isinstance(value, Mapping)
-            settings[name] = read(value, f"{where}.{name}") if nested else value
-    return Part(kind=table["class"], settings=settings)
+def _find(kind: str, package: str, where: str, method: str | None = None) -> type:
+    """The dataclass of that name; with `method`, only a class that has it."""
+    if ":" in kind:
+        module_name, _, name = kind.partition(":")
+        name = name.partition(".")[0]
+        try:
+            found = getattr(import_module(module_name), name)
+        except (ImportError, AttributeError) as error:
+            raise ValueError(f"{where}.class {kind!r} cannot be imported: {error}") from error
+        if not is_dataclass(found) or not isinstance(found, type):
+            raise ValueError(f"{where}.class must be a dataclass, got {kind!r}")
+        return found
+    module = import_module(f"headstart.{package}")
+    classes: dict[str, type] = {name: getattr(module, name) for name in module.__all__}
+    classes = {
+        name: made
+        for name, made in classes.items()
+        if is_dataclass(made) and (method is None or hasattr(made, method))
+    }
+    return classes[checks.one_of(f"{where}.class", kind.partition(".")[0], classes)]
 
 
 def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
@@ -127,55 +194,63 @@ def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
     return found
 
 
-def _find(kind: str, room: str, where: str, whole: bool = False) -> type:
-    if ":" in kind:
-        module_name, _, name = kind.partition(":")
-        name = name.partition(".")[0]
-        try:
-            found = getattr(import_module(module_name), name)
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"{where}.class {kind!r} cannot be imported: {error}") from error
-        if not is_dataclass(found) or not isinstance(found, type):
-            raise ValueError(f"{where}.class must be a dataclass, got {kind!r}")
-        return found
-    module = import_module(f"headstart.{room}")
-    classes: dict[str, type] = {name: getattr(module, name) for name in module.__all__}
-    classes = {
-        name: made
-        for name, made in classes.items()
-        if is_dataclass(made) and (not whole or hasattr(made, _DUTY[room]))
-    }
-    return classes[checks.one_of(f"{where}.class", kind.partition(".")[0], classes)]
-
-
-def _checked(part: Part, made: type, where: str) -> Mapping[str, Setting]:
-    maker = _maker(part.kind, made, where)
+def _check_settings(spec: Spec, made: type, where: str) -> None:
+    maker = _maker(spec.kind, made, where)
     known = {f.name for f in fields(made) if f.init}
     if maker is not made:
         taken = inspect.signature(maker).parameters.values()
         passed_on = any(p.kind is p.VAR_KEYWORD for p in taken)
         own = {p.name for p in taken if p.kind is not p.VAR_KEYWORD}
         known = own | known if passed_on else own
-    for name, value in part.settings.items():
+    for name, value in spec.settings.items():
         if name not in known:
             raise ValueError(
-                f"{where}.{name} = {value!r} is not a setting of {part.kind}; "
+                f"{where}.{name} = {value!r} is not a setting of {spec.kind}; "
                 f"it takes {', '.join(sorted(known)) or 'none'}"
             )
-    return part.settings
 
 
-def _part(kind: str, settings: dict[str, Setting]) -> Part:
-    return Part(kind=kind, settings=settings)
+def _spec(kind: str, settings: dict[str, Setting]) -> Spec:
+    return Spec(kind=kind, settings=settings)
 
 
-def _is_late(value: Setting) -> bool:
+def _placeholders(value: Setting) -> set[str]:
+    if isinstance(value, Spec):
+        return value.placeholders()
+    if isinstance(value, tuple):
+        return set().union(*map(_placeholders, value))
+    return {str(value)[1:]} if _is_placeholder(value) else set()
+
+
+def _is_placeholder(value: Setting) -> bool:
     return isinstance(value, str) and value.startswith("@")
+
+
+def _read_setting(value: Setting, where: str) -> Setting:
+    if isinstance(value, Mapping):
+        return _Array(_freeze(value[_ARRAY])) if set(value) == {_ARRAY} else read(value, where)
+    return [_read_setting(item, where) for item in value] if isinstance(value, list) else value
+
+
+def _describe(value: object, package: str) -> Setting:
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return _Array(_freeze(value.tolist()))
+    if isinstance(value, list | tuple):
+        return tuple(_describe(item, package) for item in value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return describe(value, package)
+
+
+def _plain(value: Setting) -> Setting:
+    if isinstance(value, Spec):
+        return value.plain()
+    if isinstance(value, _Array):
+        return {_ARRAY: _plain(value.numbers)}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _freeze(value: Setting) -> Setting:
     return tuple(_freeze(item) for item in value) if isinstance(value, list | tuple) else value
-
-
-def _thaw(value: Setting) -> Setting:
-    return [_thaw(item) for item in value] if isinstance(value, tuple) else value

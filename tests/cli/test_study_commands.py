@@ -86,7 +86,7 @@ def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
     assert again.identical(runner.run(study, tmp_path / "whole", workers=1))
 
 
-def test_reproduce_knows_its_chapters() -> None:
+def test_reproduce_knows_its_experiments() -> None:
     done = invoke(app, ["reproduce", "figure-five"])
     assert done.exit_code == 2
     assert "'figure-five' is not one of" in words(done.output)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from headstart.studies.shards import play_shard
-from headstart.studies.study import from_toml
+from headstart.studies.toml import from_toml
 
 
 def test_the_study_in_the_documentation_runs() -> None:

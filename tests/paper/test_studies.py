@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headstart.paper.interpretations import CHAPTERS
+from headstart.paper.sections import SECTIONS
 from headstart.paper.studies import GRID, SIZES
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
@@ -15,7 +15,7 @@ from headstart.studies.study import Study
 FOLDERS = {"lastfm": "hetrec2011-lastfm-2k/user_artists.dat", "movielens": "ml-1m/ratings.dat"}
 STUDIES = [
     pytest.param(name, study, id=study.name)
-    for name, made in CHAPTERS.items()
+    for name, made in SECTIONS.items()
     for study in made().studies().values()
 ]
 

@@ -13,9 +13,10 @@ from tests.studies.tiny import SEQUENCE, TESTED
 
 import headstart as hs
 from headstart.studies import runner, shards
-from headstart.studies.results import Store
+from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_shard, shard_seed
-from headstart.studies.study import Study, from_toml
+from headstart.studies.study import Study
+from headstart.studies.toml import from_toml
 
 
 def same_bits(one: xr.Dataset, other: xr.Dataset) -> bool:
@@ -36,9 +37,9 @@ def alone(study: Study, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
 
 
 def test_results_are_labelled(study: Study, alone: xr.Dataset) -> None:
-    last = ("task", "round") if study is SEQUENCE else ("round",)
-    middle = ("replication",) if study is SEQUENCE else ("trained", "replication")
-    assert alone["regret"].dims == ("learner", "regularization", *middle, *last)
+    assert alone["regret"].dims == shards.DIMENSIONS
+    assert alone["trained"].to_numpy().tolist() == ([0] if study is SEQUENCE else [0, 2])
+    assert alone["task"].to_numpy().tolist() == ([1, 2, 3] if study is SEQUENCE else [1])
     assert alone["learner"].to_numpy().tolist() == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
     assert alone["regularization"].to_numpy().tolist() == [0.5, 2.0]
     assert alone["replication"].to_numpy().tolist() == list(range(7))
@@ -99,10 +100,10 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 def test_a_run_interrupted_before_joining_is_joined(
     alone: xr.Dataset, study: Study, tmp_path: Path
 ) -> None:
-    store = Store(tmp_path)
-    store.open(study)
+    folder = StudyFolder(tmp_path)
+    folder.open(study)
     for number in range(study.n_shards):
-        store.save_shard(number, play_shard(study, number))
+        folder.save_shard(number, play_shard(study, number))
     assert same_bits(runner.run(study, tmp_path), alone)
 
 
@@ -152,7 +153,7 @@ def test_a_shard_is_a_simulation_with_its_own_seed() -> None:
         seed=shard_seed(3, 1),
     )
     mine = played["regret"].sel(learner="ITL", regularization=2.0)
-    np.testing.assert_array_equal(mine, direct["regret"].squeeze("learner"))
+    np.testing.assert_array_equal(mine, direct["regret"].squeeze("learner").expand_dims("trained"))
     assert played["replication"].to_numpy().tolist() == [2, 3]
 
 
@@ -187,5 +188,5 @@ def test_an_interrupt_that_was_dropped_still_stops_the_run(tmp_path: Path) -> No
     with pytest.raises(KeyboardInterrupt):
         runner.run(SEQUENCE, tmp_path, workers=1, progress=drop)
     assert len(told) == 1
-    assert Store(tmp_path).shard(0).exists()
+    assert StudyFolder(tmp_path).shard(0).exists()
     assert signal.getsignal(signal.SIGINT) is before

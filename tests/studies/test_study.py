@@ -15,10 +15,10 @@ import headstart.environments
 import headstart.policies
 import headstart.priors
 from headstart.paper.studies import lastfm, movielens, synthetic
-from headstart.policies import OFUL, NormBound
-from headstart.specs import Part, build
+from headstart.specs import Spec
 from headstart.studies.shards import play_shard
-from headstart.studies.study import Contestant, Study, from_file, from_toml
+from headstart.studies.study import LearnerSpec, Study
+from headstart.studies.toml import from_file, from_toml
 
 words = st.text(string.ascii_letters + "λ é'-", min_size=1, max_size=12)
 counts = st.integers(1, 10**6)
@@ -45,17 +45,17 @@ def test_toml_round_trip(
     bound: float,
     tested: bool,
 ) -> None:
-    split = Part(kind="NormBound", settings={"parameter_bound": bound})
+    bound_spec = Spec(kind="NormBound", settings={"parameter_bound": bound})
     study = Study(
         name=name,
         about=about,
-        environment=Part(kind="Synthetic", settings={"mean": [1.0, 2.0], "dimension": 2}),
+        environment=Spec(kind="Synthetic", settings={"mean": [1.0, 2.0], "dimension": 2}),
         learners=(
-            Contestant(name="OPT"),
-            Contestant(
+            LearnerSpec(name="OPT"),
+            LearnerSpec(
                 name=name + "!",
-                policy=Part(kind="OFUL", settings={"bias_error": split}),
-                prior=Part(kind="Fixed", settings={"regularization": "@regularization"}),
+                policy=Spec(kind="OFUL", settings={"bias_error": bound_spec}),
+                prior=Spec(kind="Fixed", settings={"regularization": "@regularization"}),
             ),
         ),
         regularization=grid,
@@ -85,8 +85,8 @@ def _broken(**changes: object) -> str:
     return tomli_w.dumps({name: value for name, value in table.items() if value is not None})
 
 
-def _learner(**parts: object) -> list[dict[str, object]]:
-    return [{"name": "A", "policy": {"class": "OFUL"}, "prior": {"class": "Fixed"}} | parts]
+def _learner(**given: object) -> list[dict[str, object]]:
+    return [{"name": "A", "policy": {"class": "OFUL"}, "prior": {"class": "Fixed"}} | given]
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def _learner(**parts: object) -> list[dict[str, object]]:
         (_broken(regularization=1.0), r"regularization must be a list of one or more .* got 1.0"),
         (_broken(regularization=[]), r"regularization must be a list"),
         (_broken(training_tasks=[1]), r"training_tasks = \[1\] is for protocol 'train-then-test'"),
-        (_broken(name="a/b"), r"name must be a word that can name a folder, got 'a/b'"),
+        (_broken(name="a/b"), r"name must be a string that can name a folder, got 'a/b'"),
         (
             _broken(environment={"class": "Nowhere"}),
             r"environment.class must be one of .*Synthetic",
@@ -151,27 +151,12 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_every_public_policy_and_prior_can_be_named() -> None:
-    for room, duty in ((headstart.policies, "scores"), (headstart.priors, "absorb")):
-        for name in room.__all__:
-            if hasattr(getattr(room, name), duty):
-                kind = "policy" if duty == "scores" else "prior"
+    for package, method in ((headstart.policies, "scores"), (headstart.priors, "absorb")):
+        for name in package.__all__:
+            if hasattr(getattr(package, name), method):
+                kind = "policy" if method == "scores" else "prior"
                 learner = _learner(**{kind: {"class": name}})
                 assert from_toml(_broken(learners=learner)).learners[0].name == "A"
-
-
-def test_a_part_may_hold_another_and_words_for_later() -> None:
-    split = Part(kind="NormBound", settings={"parameter_bound": "@bound"})
-    part = Part(kind="OFUL", settings={"bias_error": split})
-    assert part.names() == {"bound"}
-    made = build(part, "policies", where="policy", known={"bound": 3.0}.__getitem__)
-    assert made == OFUL(bias_error=NormBound(parameter_bound=3.0))
-    with pytest.raises(ValueError, match=r"bias_error\.parameter_bound must be a plain value"):
-        build(part, "policies", where="policy")
-
-
-def test_a_class_of_ones_own_is_named_by_its_module() -> None:
-    part = Part(kind="headstart.policies.oful:OFUL", settings={"scale": 2.0})
-    assert build(part, "policies", where="policy") == OFUL(scale=2.0)
 
 
 def test_ones_own_ratings_are_an_environment(tmp_path: Path) -> None:
@@ -179,11 +164,11 @@ def test_ones_own_ratings_are_an_environment(tmp_path: Path) -> None:
     file = tmp_path / "ratings.csv"
     file.write_text("\n".join(["user,item,stars", *rows]))
     settings = {"path": str(file), "rating": "stars", "dimension": 3, "n_arms": 2}
-    part = Part(kind="Ratings.from_file", settings=settings)
-    study = replace(SEQUENCE, environment=part, replications=2, tasks=2)
+    spec = Spec(kind="Ratings.from_file", settings=settings)
+    study = replace(SEQUENCE, environment=spec, replications=2, tasks=2)
     assert from_toml(study.to_toml()) == study
     assert play_shard(study, 0).sizes["task"] == 2
     with pytest.raises(ValueError, match=r"environment\.paths = 'x' is not a setting of Ratings"):
-        replace(study, environment=replace(part, settings={"paths": "x"}))
+        replace(study, environment=replace(spec, settings={"paths": "x"}))
     with pytest.raises(ValueError, match="must be a class or one of its class methods"):
-        replace(study, environment=Part(kind="Ratings.no_such"))
+        replace(study, environment=Spec(kind="Ratings.no_such"))

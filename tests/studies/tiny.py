@@ -2,36 +2,36 @@
 
 from dataclasses import replace
 
-from headstart.specs import Part
-from headstart.studies.study import Contestant, Study
+from headstart.specs import Spec
+from headstart.studies.study import LearnerSpec, Study
 
 SWEPT = {"regularization": "@regularization"}
-OFUL = Part(kind="OFUL", settings={"noise_scale": 0.5})
+OFUL = Spec(kind="OFUL", settings={"noise_scale": 0.5})
 
 SEQUENCE = Study(
     name="tiny",
-    environment=Part(kind="Synthetic", settings={"dimension": 3, "n_arms": 2}),
+    environment=Spec(kind="Synthetic", settings={"dimension": 3, "n_arms": 2}),
     learners=(
-        Contestant(name="OPT"),
-        Contestant(
+        LearnerSpec(name="OPT"),
+        LearnerSpec(
             name="Oracle",
             policy=OFUL,
-            prior=Part(kind="Fixed", settings={"bias": "@mean_parameter", **SWEPT}),
+            prior=Spec(kind="Fixed", settings={"bias": "@mean_parameter", **SWEPT}),
         ),
-        Contestant(
+        LearnerSpec(
             name="AVG-OFUL",
-            policy=Part(kind="Thompson"),
-            prior=Part(kind="Average", settings=SWEPT),
+            policy=Spec(kind="Thompson"),
+            prior=Spec(kind="Average", settings=SWEPT),
         ),
-        Contestant(
+        LearnerSpec(
             name="RR-OFUL",
-            policy=Part(
+            policy=Spec(
                 kind="OFUL",
-                settings={"bias_error": Part(kind="NormBound", settings={"parameter_bound": 2.0})},
+                settings={"bias_error": Spec(kind="NormBound", settings={"parameter_bound": 2.0})},
             ),
-            prior=Part(kind="Pooled", settings=SWEPT | {"estimation_regularization": "same"}),
+            prior=Spec(kind="Pooled", settings=SWEPT | {"estimation_regularization": "same"}),
         ),
-        Contestant(name="ITL", policy=OFUL, prior=Part(kind="Fixed", settings=SWEPT)),
+        LearnerSpec(name="ITL", policy=OFUL, prior=Spec(kind="Fixed", settings=SWEPT)),
     ),
     horizon=4,
     tasks=3,

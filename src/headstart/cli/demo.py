@@ -18,7 +18,7 @@ def demo(
     ] = Path("out/demo.png"),
 ) -> None:
     """Play the paper's synthetic comparison: a table and a figure, in seconds."""
-    from headstart.paper import demo as study
+    from headstart.paper.demo import learner_totals, play_demo, plot_demo
 
     if output.suffix not in {".png", ".svg", ".pdf"}:
         raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")
@@ -27,23 +27,20 @@ def demo(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), console=console
     ) as bar:
 
-        def follow(name: str) -> Callable[[int, int], None]:
+        def progress(name: str) -> Callable[[int, int], None]:
             line = bar.add_task(f"{name} reward")
             return lambda done, total: bar.update(line, completed=done, total=total)
 
-        results = study.play(replications=replications, seed=seed, progress=follow)
+        results = play_demo(replications=replications, seed=seed, progress=progress)
     for name, result in results.items():
         table = Table(title=f"{name} reward: one test task of 50 rounds, after 10 training tasks")
         table.add_column("learner")
         table.add_column("reward", justify="right")
         table.add_column("regret", justify="right")
-        for row in study.table(result):
-            table.add_row(
-                row.learner,
-                f"{row.reward:.2f} ± {row.reward_error:.2f}",
-                f"{row.regret:.2f} ± {row.regret_error:.2f}",
-            )
+        for of in learner_totals(result):
+            cells = [f"{each.mean:.2f} ± {each.error:.2f}" for each in (of.reward, of.regret)]
+            table.add_row(of.learner, *cells)
         console.print(table)
-    study.draw(results, output)
+    plot_demo(results, output)
     console.print(f"± is one standard error over {replications} replications (seed {seed}).")
     console.print(f"Figure: {output}")

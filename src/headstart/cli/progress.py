@@ -1,4 +1,4 @@
-"""What commands that run studies show while they run."""
+"""Progress bars of commands that run studies."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def shown(console: Console) -> Iterator[Callable[[int, int], None]]:
+def progress_bar(console: Console) -> Iterator[Callable[[int, int], None]]:
     """A bar with the time left, in millions of rounds."""
     with Progress(
         TextColumn("{task.description}"),

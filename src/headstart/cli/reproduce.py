@@ -13,8 +13,8 @@ from rich.table import Table
 from headstart.cli.run import Scheduler, Workers
 
 
-class What(StrEnum):
-    """A chapter of the report, or all of them."""
+class Experiment(StrEnum):
+    """A section of the report, or all of them."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
@@ -23,7 +23,7 @@ class What(StrEnum):
 
 
 def reproduce(
-    what: Annotated[What, typer.Argument(help="Which of the paper's experiments.")],
+    experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments.")],
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("out/report"),
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data.", show_default="$HEADSTART_DATA")
@@ -36,22 +36,24 @@ def reproduce(
     scheduler: Scheduler = None,
 ) -> None:
     """Play the paper's experiments again: figures, tables and a verdict on every claim."""
-    from headstart.cli.progress import shown
-    from headstart.paper.interpretations import CHAPTERS
-    from headstart.paper.report import difference, short
-    from headstart.paper.reproduce import reproduce as play
+    from headstart.cli.progress import progress_bar
+    from headstart.paper.reproduce import reproduce as run_and_report
+    from headstart.paper.sections import SECTIONS
+    from headstart.paper.wording import difference_text, verdict_text
 
     if data is not None:
         os.environ["HEADSTART_DATA"] = str(data.absolute())
     console = Console()
     started = time.perf_counter()
-    names = list(CHAPTERS) if what is What.ALL else [what.value]
-    wanted = [
-        CHAPTERS[name]().with_settings(replications=replications, seed=seed) for name in names
+    names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
+    sections = [
+        SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
     ]
     try:
-        with shown(console) as progress:
-            verdicts = play(wanted, out, workers=workers, scheduler=scheduler, progress=progress)
+        with progress_bar(console) as progress:
+            verdicts = run_and_report(
+                sections, out, workers=workers, scheduler=scheduler, progress=progress
+            )
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
@@ -60,8 +62,14 @@ def reproduce(
     table = Table(title="Section 6, claim by claim")
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
-    for name, judged in verdicts:
-        table.add_row(name, judged.claim, difference(judged.main), short(judged))
+    for section, some in verdicts:
+        for verdict in some:
+            table.add_row(
+                section.name,
+                verdict.claim.text,
+                difference_text(verdict.main),
+                verdict_text(section, verdict),
+            )
     console.print(table)
     seconds = time.perf_counter() - started
     console.print(f"{out / 'report.html'} and report.md, in {seconds:.0f} s.", soft_wrap=True)

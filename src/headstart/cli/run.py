@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes to use.", show_default="one a core")
+    int | None, typer.Option(min=1, help="Processes to use.", show_default="one per core")
 ]
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler to use instead of processes.")
@@ -24,16 +24,17 @@ def run(
     scheduler: Scheduler = None,
 ) -> None:
     """Run a study, or go on with an interrupted one: labelled arrays on disk, a table here."""
-    from headstart.cli.progress import shown
+    from headstart.cli.progress import progress_bar
+    from headstart.intervals import interval
     from headstart.studies import runner
     from headstart.studies.results import totals
-    from headstart.studies.study import from_file
+    from headstart.studies.toml import from_file
 
     console = Console()
     try:
         wanted = from_file(study)
         folder = out or Path("out") / wanted.name
-        with shown(console) as progress:
+        with progress_bar(console) as progress:
             results = runner.run(
                 wanted, folder, workers=workers, scheduler=scheduler, progress=progress
             )
@@ -45,16 +46,17 @@ def run(
     table = Table(title=f"{wanted.name}: regret, {wanted.replications} replications")
     table.add_column("learner")
     regrets = totals(results)
-    if "trained" in regrets.dims:
-        regrets = regrets.isel(trained=-1)
     for value in wanted.regularization:
         table.add_column(f"λ = {value:.3g}", justify="right")
     for learner in wanted.learners:
         cells = []
         for value in wanted.regularization:
             values = regrets.sel(learner=learner.name, regularization=value).to_numpy()
-            spread = values.std(ddof=1) if len(values) > 1 else float("nan")
-            cells.append(f"{values.mean():.3g} ± {spread / len(values) ** 0.5:.2g}")
+            if len(values) > 1:
+                found = interval(values)
+                cells.append(f"{found.mean:.3g} ± {found.error:.2g}")
+            else:
+                cells.append(f"{values.mean():.3g}")
         table.add_row(learner.name, *cells)
     console.print(table)
     console.print(f"Results: {folder / 'results.nc'}", soft_wrap=True)

@@ -13,8 +13,9 @@ from headstart.diagnosis.recording import record
 from headstart.interfaces import Environment
 from headstart.simulation.learner import Learner, Optimal
 from headstart.studies.results import totals
-from headstart.studies.shards import Roster, shard_seed
-from headstart.studies.study import Study, from_toml
+from headstart.studies.shards import SweptLearners, shard_seed
+from headstart.studies.study import Study
+from headstart.studies.toml import from_toml
 
 # Enough for intervals; more only takes longer.
 _REPLICATIONS = 100
@@ -58,15 +59,11 @@ def replay(results: xr.Dataset, *, regularization: float | None = None) -> xr.Da
 def _replay_shard(
     study: Study, environment: Environment, strength: float, number: int
 ) -> xr.Dataset:
-    roster = Roster(study, environment)
-    # A learner's luck follows from the name it had in the study.
-    names = {
-        f"{c.name} @ {(strength if c.swept else study.regularization[0])!r}": c.name
-        for c in study.learners
-    }
+    swept = SweptLearners(study, environment)
+    names = swept.names(strength)
 
     def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
-        return [learner for learner in roster.build(prepared) if learner.name in names]
+        return [learner for learner in swept.build(prepared) if learner.name in names]
 
     first = number * study.shard
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
@@ -89,17 +86,14 @@ def _replay_shard(
 
 def _least_regret(results: xr.Dataset) -> float:
     """The λ at which the learners together have the least regret."""
-    regret = totals(results)
-    if "trained" in regret.dims:
-        regret = regret.isel(trained=-1)
-    mean = regret.mean(["learner", "replication"])
+    mean = totals(results).mean(["learner", "replication"])
     return float(mean["regularization"].to_numpy()[int(np.argmin(mean.to_numpy()))])
 
 
 def _noise_scale(study: Study, environment: Environment) -> float:
     """R as the study's policies have it, or the environment."""
-    for contestant in study.learners:
-        said = None if contestant.policy is None else contestant.policy.settings.get("noise_scale")
+    for learner in study.learners:
+        said = None if learner.policy is None else learner.policy.settings.get("noise_scale")
         if isinstance(said, int | float):
             return float(said)
     return float(getattr(environment, "noise_scale", 1.0))
@@ -107,11 +101,10 @@ def _noise_scale(study: Study, environment: Environment) -> float:
 
 def _check(replayed: xr.Dataset, results: xr.Dataset, strength: float) -> None:
     """The same regrets, up to what another machine's rounding can do to a choice here and there."""
-    then = results["regret"].sel(regularization=strength)
+    then = totals(results).sel(regularization=strength)
     then = then.sel(learner=replayed["learner"], replication=replayed["replication"])
-    past, now = (
-        each.sum(["task", "round"]).mean("replication") for each in (then, replayed["regret"])
-    )
+    past = then.mean("replication")
+    now = replayed["regret"].sum(["task", "round"]).mean("replication")
     if not np.allclose(past, now, rtol=0.05, atol=1e-6):
         worst = str(replayed["learner"].to_numpy()[int(np.argmax(np.abs((past - now).to_numpy())))])
         raise ValueError(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from headstart.paper.learners import AVG, ITL, ORACLE, RR
-from headstart.paper.verdicts import AboutEqual, Lower, Nearer, Rule, Side
+from headstart.paper.rules import AboutEqual, Lower, Nearer, Rule, Side
 
 
 @dataclass(frozen=True)

@@ -1,37 +1,36 @@
-"""The whole reproduction: run the chapters' studies, then write the report."""
+"""The whole reproduction: run the sections' studies, then write the report."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from headstart.paper import report
-from headstart.paper.interpretations import Chapter
-from headstart.paper.verdicts import Judged
-from headstart.studies.results import code
+from headstart.paper.interpretations import ReportSection
+from headstart.paper.report import Verdicts, write_report
+from headstart.studies.provenance import code_digest
 from headstart.studies.runner import Progress, run_all
 
 
 def reproduce(
-    chapters: Sequence[Chapter],
+    sections: Sequence[ReportSection],
     out: Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
-) -> list[tuple[str, Judged]]:
+) -> Verdicts:
     """Run what is not there yet, write report.md, report.html and figures; return the verdicts.
 
-    A study's folder is named after what its numbers depend on, so that a run with other settings
-    or other code never meets it.
+    A study's folder is named after what its numbers depend on, so that results of other settings
+    or other code are never taken for its own.
     """
-    studies = {name: study for chapter in chapters for name, study in chapter.studies().items()}
-    places = {
-        name: out / "results" / f"{name}-{study.digest}-{code()[:8]}"
+    studies = {name: study for section in sections for name, study in section.studies().items()}
+    folders = {
+        name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
         for name, study in studies.items()
     }
     found = run_all(
-        {places[name]: study for name, study in studies.items()},
+        {folders[name]: study for name, study in studies.items()},
         workers=workers,
         scheduler=scheduler,
         progress=progress,
     )
-    return report.write(chapters, {name: found[places[name]] for name in studies}, out)
+    return write_report(sections, {name: found[folders[name]] for name in studies}, out)

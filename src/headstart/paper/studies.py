@@ -7,8 +7,8 @@ import math
 from typing import Literal
 
 from headstart.paper.learners import AVG, ITL, OPT, ORACLE, RR
-from headstart.specs import Part, Setting
-from headstart.studies.study import Contestant, Study
+from headstart.specs import Setting, Spec
+from headstart.studies.study import LearnerSpec, Study
 
 # "λ was selected over a logarithmic scale": half decades around the two values of the figures.
 GRID = tuple(10.0 ** (half / 2) for half in range(-4, 9))
@@ -23,38 +23,38 @@ Reward = Literal["winner", "linear"]
 Estimation = float | Literal["same"]
 
 
-def contestants(
+def learner_specs(
     *,
     reward: Reward,
     noise_scale: float,
     horizon: int,
     estimation_regularization: Estimation,
     parameter_bound: Setting,
-) -> tuple[Contestant, ...]:
+) -> tuple[LearnerSpec, ...]:
     """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T.
 
     R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the radius
-    that splits ‖h − w*‖ into ‖h‖ + S; None leaves the term out.
+    that bounds ‖h − w*‖ by ‖h‖ + S; None leaves the term out.
     """
     policy: dict[str, Setting] = {
         "noise_scale": 0.5 if reward == "winner" else noise_scale,
         "failure_probability": 1 / horizon,
     }
     if parameter_bound is not None:
-        policy["bias_error"] = Part(kind="NormBound", settings={"parameter_bound": parameter_bound})
-    oful = Part(kind="OFUL", settings=policy)
+        policy["bias_error"] = Spec(kind="NormBound", settings={"parameter_bound": parameter_bound})
+    oful = Spec(kind="OFUL", settings=policy)
     swept = {"regularization": "@regularization"}
     estimator = swept | {"estimation_regularization": estimation_regularization}
     return (
-        Contestant(name=OPT),
-        Contestant(
+        LearnerSpec(name=OPT),
+        LearnerSpec(
             name=ORACLE,
             policy=oful,
-            prior=Part(kind="Fixed", settings={"bias": "@mean_parameter", **swept}),
+            prior=Spec(kind="Fixed", settings={"bias": "@mean_parameter", **swept}),
         ),
-        Contestant(name=AVG, policy=oful, prior=Part(kind="Average", settings=estimator)),
-        Contestant(name=RR, policy=oful, prior=Part(kind="Pooled", settings=estimator)),
-        Contestant(name=ITL, policy=oful, prior=Part(kind="Fixed", settings=swept)),
+        LearnerSpec(name=AVG, policy=oful, prior=Spec(kind="Average", settings=estimator)),
+        LearnerSpec(name=RR, policy=oful, prior=Spec(kind="Pooled", settings=estimator)),
+        LearnerSpec(name=ITL, policy=oful, prior=Spec(kind="Fixed", settings=swept)),
     )
 
 
@@ -75,11 +75,11 @@ def synthetic(
     return Study(
         name=name,
         protocol="train-then-test",
-        environment=Part(
+        environment=Spec(
             kind="Synthetic",
             settings={"reward": reward, "noise_scale": noise_scale, "variance_of": variance_of},
         ),
-        learners=contestants(
+        learners=learner_specs(
             reward=reward,
             noise_scale=noise_scale,
             horizon=horizon,
@@ -144,7 +144,7 @@ def movielens(
         "features": features,
         "unit_arms": unit_arms,
         "unrated_disliked": unrated_disliked,
-        "grouping": Part(
+        "grouping": Spec(
             kind="Clusters",
             settings={"least_silhouette": least_silhouette, "n_clusterings": n_clusterings},
         ),
@@ -183,10 +183,10 @@ def _ratings(
     return Study(
         name=name,
         protocol="sequence",
-        environment=Part(
+        environment=Spec(
             kind=kind, settings={"reward": reward, "noise_scale": noise_scale, **settings}
         ),
-        learners=contestants(
+        learners=learner_specs(
             reward=reward,
             noise_scale=noise_scale,
             horizon=horizon,

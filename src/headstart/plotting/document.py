@@ -4,7 +4,13 @@ import base64
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from headstart.atomic import atomic_write
+
+# What a table's cell says, for its colour.
+CellKind = Literal["plain", "positive", "negative", "partial"]
 
 
 @dataclass(frozen=True)
@@ -17,9 +23,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text."""
+    """Plain text, or text with strong emphasis."""
 
     text: str
+    strong: bool = False
 
 
 @dataclass(frozen=True)
@@ -30,11 +37,19 @@ class Items:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A cell of a table with a kind, which decides its colour in HTML."""
+
+    text: str
+    kind: CellKind = "plain"
+
+
+@dataclass(frozen=True)
 class Table:
-    """Rows of plain text; `wide` columns hold sentences, the others numbers and short words."""
+    """Rows of cells; `wide` columns hold sentences, the others numbers and short words."""
 
     header: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Cell]]
     wide: frozenset[int] = frozenset({0})
 
 
@@ -59,8 +74,9 @@ table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem; text-align: right;
   vertical-align: top; font-variant-numeric: tabular-nums; }
 th { border-bottom: 2px solid #888; } th.wide, td.wide { text-align: left; }
-td.yes { color: #00664b; font-weight: 600; } td.no { color: #a33c00; font-weight: 600; }
-td.other { color: #005a8e; font-weight: 600; }
+td.positive { color: #00664b; font-weight: 600; }
+td.negative { color: #a33c00; font-weight: 600; }
+td.partial { color: #005a8e; font-weight: 600; }
 figure { margin: 1.5rem 0; } figure img { width: 100%; height: auto; }
 figcaption { font-size: .88rem; color: #444; max-width: 46rem; }
 @media print {
@@ -73,24 +89,42 @@ figcaption { font-size: .88rem; color: #444; max-width: 46rem; }
 """
 
 
+def write_document(blocks: Sequence[Block], *paths: Path, figures: str = ".") -> None:
+    """Write the document to every path, as Markdown (.md) or as one HTML file (.html).
+
+    `figures` is the folder of the pictures, relative to the document's own. Each file is written
+    as a whole or not at all.
+    """
+    for path in paths:
+        if path.suffix not in {".md", ".html"}:
+            raise ValueError(f"a document must end in .md or .html, got {path}")
+        if path.suffix == ".md":
+            text = markdown(blocks, figures)
+        else:
+            text = page(blocks, path.parent / figures)
+        with atomic_write(path) as part:
+            part.write_text(text, encoding="utf-8")
+
+
 def markdown(blocks: Sequence[Block], figures: str) -> str:
     """The document as Markdown; `figures` is the folder of the PNGs, seen from it."""
-    parts = []
+    texts = []
     for block in blocks:
         match block:
             case Heading():
-                parts.append(f"{'#' * block.level} {block.text}")
+                texts.append(f"{'#' * block.level} {block.text}")
             case Paragraph():
-                parts.append(block.text)
+                texts.append(f"**{block.text}**" if block.strong else block.text)
             case Items():
-                parts.append("\n".join(f"- {text}" for text in block.texts))
+                texts.append("\n".join(f"- {text}" for text in block.texts))
             case Table():
                 align = ["---" if i in block.wide else "---:" for i in range(len(block.header))]
                 lines = [block.header, align, *block.rows]
-                parts.append("\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines))
+                texts.append("\n".join(map(_markdown_row, lines)))
             case Picture():
-                parts.append(f"![{block.caption}]({figures}/{block.name}.png)\n\n*{block.caption}*")
-    return "\n\n".join(parts) + "\n"
+                image = PurePosixPath(figures) / f"{block.name}.png"
+                texts.append(f"![{block.caption}]({image})\n\n*{block.caption}*")
+    return "\n\n".join(texts) + "\n"
 
 
 def page(blocks: Sequence[Block], figures: Path) -> str:
@@ -110,12 +144,13 @@ def _html(block: Block, figures: Path) -> str:
         case Heading():
             return f"<h{block.level}>{html.escape(block.text)}</h{block.level}>"
         case Paragraph():
-            return f"<p>{html.escape(block.text)}</p>"
+            text = html.escape(block.text)
+            return f"<p><strong>{text}</strong></p>" if block.strong else f"<p>{text}</p>"
         case Items():
             return f"<ul>{''.join(f'<li>{html.escape(text)}</li>' for text in block.texts)}</ul>"
         case Table():
-            head = _row("th", block.header, block.wide)
-            rows = "".join(_row("td", row, block.wide) for row in block.rows)
+            head = _html_row("th", block.header, block.wide)
+            rows = "".join(_html_row("td", row, block.wide) for row in block.rows)
             table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
             return f'<div class="scroll">{table}</div>'
         case Picture():
@@ -127,24 +162,21 @@ def _html(block: Block, figures: Path) -> str:
             )
 
 
-# Cells with a look of their own.
-_LOOKS = {"reproduced": "yes", "yes": "yes", "no": "no"}
+def _html_row(tag: str, cells: Sequence[str | Cell], wide: frozenset[int]) -> str:
+    found = []
+    for i, cell in enumerate(map(_as_cell, cells)):
+        classes = ["wide"] if i in wide else []
+        if cell.kind != "plain":
+            classes.append(cell.kind)
+        attribute = f' class="{" ".join(classes)}"' if classes else ""
+        found.append(f"<{tag}{attribute}>{html.escape(cell.text)}</{tag}>")
+    return f"<tr>{''.join(found)}</tr>"
 
 
-def _row(tag: str, texts: Sequence[str], wide: frozenset[int]) -> str:
-    cells = []
-    for i, text in enumerate(texts):
-        looks = ["wide"] if i in wide else []
-        if tag == "td" and text.startswith("reproduced under"):
-            looks.append("other")
-        elif tag == "td" and text.startswith("not reproduced"):
-            looks.append("no")
-        elif tag == "td" and text in _LOOKS:
-            looks.append(_LOOKS[text])
-        shown = f' class="{" ".join(looks)}"' if looks else ""
-        cells.append(f"<{tag}{shown}>{html.escape(text)}</{tag}>")
-    return f"<tr>{''.join(cells)}</tr>"
+def _markdown_row(cells: Sequence[str | Cell]) -> str:
+    texts = (_as_cell(cell).text.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return f"| {' | '.join(texts)} |"
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _as_cell(cell: str | Cell) -> Cell:
+    return Cell(cell) if isinstance(cell, str) else cell

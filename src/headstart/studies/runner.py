@@ -7,21 +7,44 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 import xarray as xr
 
 from headstart.simulation import cores
-from headstart.studies.results import Store
+from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
 # Told how many of how many rounds are played.
 Progress = Callable[[int, int], None]
 
-# A shard of a study: its store, the study, the shard's number.
-_Job = tuple[Store, Study, int]
+
+@dataclass(frozen=True)
+class _Job:
+    """A shard of a study, and the folder that it is written to."""
+
+    folder: StudyFolder
+    study: Study
+    number: int
+
+    @property
+    def done(self) -> bool:
+        """Whether the shard is on disk."""
+        return self.folder.shard(self.number).exists()
+
+    @property
+    def rounds(self) -> int:
+        """How much work the shard is, in rounds."""
+        study = self.study
+        size = min(study.shard, study.replications - self.number * study.shard)
+        players = sum(len(study.regularization) if c.swept else 1 for c in study.learners)
+        tasks = study.tasks
+        if study.protocol == "train-then-test":
+            tasks = max(study.training_tasks) + study.test_tasks * len(study.training_tasks)
+        return size * players * tasks * study.horizon
 
 
 def run(
@@ -46,47 +69,46 @@ def run_all(
 ) -> dict[Path, xr.Dataset]:
     """Run studies, each in its folder. What a folder already holds is not played again.
 
-    `workers` processes (default: one a core) share the shards; `scheduler` is the address of a
+    `workers` processes (default: one per core) share the shards; `scheduler` is the address of a
     Dask cluster to use instead. The results are the same bits in every case. Each finished shard
     is written at once, so an interrupted run loses only what was under way.
     """
     started = time.perf_counter()
-    stores = {folder: Store(folder) for folder in studies}
-    for folder, study in studies.items():
-        stores[folder].open(study)
-    pending = {f: s for f, s in studies.items() if not stores[f].results.exists()}
-    jobs: list[_Job] = [
-        (stores[folder], study, number)
-        for folder, study in pending.items()
+    folders = {path: StudyFolder(path) for path in studies}
+    for path, study in studies.items():
+        folders[path].open(study)
+    pending = {p: study for p, study in studies.items() if not folders[p].results.exists()}
+    shards = [
+        _Job(folders[path], study, number)
+        for path, study in pending.items()
         for number in range(study.n_shards)
-        if not stores[folder].shard(number).exists()
     ]
     # The longest first, so that no core is left with a long one at the end.
-    jobs.sort(key=lambda job: -_rounds(job))
-    done, total = 0, sum(map(_rounds, jobs))
+    jobs = sorted((job for job in shards if not job.done), key=lambda job: -job.rounds)
+    done, total = 0, sum(job.rounds for job in jobs)
     n = min(cores() if workers is None else workers, len(jobs))
     with _interrupts() as interrupted, _executor(n, scheduler) as executor:
         for job, played in _outcomes(jobs, executor):
-            job[0].save_shard(job[2], played)
-            done += _rounds(job)
+            job.folder.save_shard(job.number, played)
+            done += job.rounds
             if progress is not None:
                 progress(done, total)
-            if all(job[0].shard(number).exists() for number in range(job[1].n_shards)):
-                job[0].finish(job[1], time.perf_counter() - started)
+            if all(other.done for other in shards if other.folder == job.folder):
+                job.folder.finish(job.study, time.perf_counter() - started)
             if interrupted():
                 raise KeyboardInterrupt
-    for folder, study in pending.items():
-        if not stores[folder].results.exists():  # interrupted after the last shard
-            stores[folder].finish(study, time.perf_counter() - started)
-    return {folder: store.load() for folder, store in stores.items()}
+    for path, study in pending.items():
+        if not folders[path].results.exists():  # interrupted after the last shard
+            folders[path].finish(study, time.perf_counter() - started)
+    return {path: folder.load() for path, folder in folders.items()}
 
 
 def _outcomes(jobs: Sequence[_Job], executor: Executor | None) -> Iterator[tuple[_Job, xr.Dataset]]:
     if executor is None:
         for job in jobs:
-            yield job, play_shard(job[1], job[2])
+            yield job, play_shard(job.study, job.number)
         return
-    futures = {executor.submit(play_shard, job[1], job[2]): job for job in jobs}
+    futures = {executor.submit(play_shard, job.study, job.number): job for job in jobs}
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -164,14 +186,3 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 def _ignore_interrupts() -> None:
     """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _rounds(job: _Job) -> int:
-    """How much work a shard is, in rounds."""
-    _, study, number = job
-    size = min(study.shard, study.replications - number * study.shard)
-    players = sum(len(study.regularization) if c.swept else 1 for c in study.learners)
-    tasks = study.tasks
-    if study.protocol == "train-then-test":
-        tasks = max(study.training_tasks) + study.test_tasks * len(study.training_tasks)
-    return size * players * tasks * study.horizon

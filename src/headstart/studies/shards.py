@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -13,7 +13,9 @@ from threadpoolctl import threadpool_limits
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
-from headstart.studies.study import Contestant, Study
+from headstart.studies.study import LearnerSpec, Study
+
+DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "round")
 
 # BLAS's number of threads belongs to the process and can move the last bits of a product, so a
 # process plays one shard at a time, with one thread.
@@ -24,41 +26,42 @@ _last: tuple[str, Environment] | None = None
 
 
 def play_shard(study: Study, number: int) -> xr.Dataset:
-    """Play the shard's replications; what is kept is what figures and tables need.
+    """Play the shard's replications; choices are not kept.
 
-    A sequence keeps reward and regret over (learner, regularization, replication, task, round);
-    tests from a memory keep their mean over test tasks, over (learner, regularization, trained,
-    replication, round). Choices are not kept. The attribute `seconds` says how long it took.
+    Returns reward and regret over (learner, regularization, trained, replication, task, round).
+    A sequence has `trained` [0]; of test tasks the mean is kept, as one `task`. The attribute
+    `seconds` says how long it took.
     """
     started = time.perf_counter()
     first = number * study.shard
     size = min(study.shard, study.replications - first)
     with _ALONE, threadpool_limits(1, "blas"):
         environment = _environment(study)
-        roster = Roster(study, environment)
+        learners = SweptLearners(study, environment)
         seed = shard_seed(study.seed, number)
         if study.protocol == "sequence":
             played = simulate(
                 environment,
-                roster.build,
+                learners.build,
                 n_tasks=study.tasks,
                 horizon=study.horizon,
                 replications=size,
                 seed=seed,
                 workers=1,
-            )
+            ).expand_dims(trained=[0])
         else:
             played = evaluate(
                 environment,
-                roster.build,
+                learners.build,
                 n_training_tasks=study.training_tasks,
                 n_test_tasks=study.test_tasks,
                 horizon=study.horizon,
                 replications=size,
                 seed=seed,
                 workers=1,
-            ).mean("task")
-    kept = roster.spread(played[["reward", "regret"]])
+            )
+            played = played.mean("task").expand_dims(task=[1])
+    kept = learners.by_regularization(played[["reward", "regret"]]).transpose(*DIMENSIONS)
     kept = kept.assign_coords(replication=np.arange(first, first + size))
     return kept.assign_attrs(seconds=time.perf_counter() - started)
 
@@ -69,52 +72,57 @@ def shard_seed(seed: int, number: int) -> int:
     return int(low) + (int(high) << 32)
 
 
-class Roster:
-    """A study's learners at every regularization, under names of their own."""
+class SweptLearners:
+    """A study's learners at every regularization, each under a name of its own."""
 
     def __init__(self, study: Study, environment: Environment) -> None:
         self._study = study
         self._environment = environment
 
-    def _entries(self) -> Iterator[tuple[str, Contestant, float]]:
-        grid = self._study.regularization
-        for contestant in self._study.learners:
-            for value in grid if contestant.swept else grid[:1]:
-                yield f"{contestant.name} @ {value!r}", contestant, value
+    def names(self, regularization: float) -> dict[str, str]:
+        """The learners' names in the study, by the names that they play under at this value.
+
+        A learner that ignores the grid plays once, under the first value's name. Its random
+        numbers follow from that name.
+        """
+        first = self._study.regularization[0]
+        return {
+            _name(learner, regularization if learner.swept else first): learner.name
+            for learner in self._study.learners
+        }
 
     def build(self, prepared: Environment) -> Sequence[Learner | Optimal]:
-        """The learners that meet in one simulation. One that ignores the grid plays once."""
+        """The learners that play in one simulation."""
+        grid = self._study.regularization
         return [
-            contestant.build(name, partial(self._know, prepared, value))
-            for name, contestant, value in self._entries()
+            learner.build(_name(learner, value), partial(self._resolve, prepared, value))
+            for learner in self._study.learners
+            for value in (grid if learner.swept else grid[:1])
         ]
 
-    def _know(self, prepared: Environment, regularization: float, word: str) -> object:
-        if word == "regularization":
+    def _resolve(self, prepared: Environment, regularization: float, name: str) -> object:
+        if name == "regularization":
             return regularization
         for source in (prepared, self._environment):
-            if hasattr(source, word):
-                return getattr(source, word)
+            if hasattr(source, name):
+                return getattr(source, name)
         kind = type(self._environment).__name__
-        raise ValueError(f"a learner asks for @{word}, which the environment {kind} does not have")
+        raise ValueError(f"a learner asks for @{name}, which the environment {kind} does not have")
 
-    def spread(self, played: xr.Dataset) -> xr.Dataset:
-        """The results with learner and regularization as two axes."""
-        grid, learners = self._study.regularization, self._study.learners
-        names = [
-            [f"{c.name} @ {value if c.swept else grid[0]!r}" for value in grid] for c in learners
-        ]
-        places = [[list(played["learner"].to_numpy()).index(name) for name in row] for row in names]
+    def by_regularization(self, played: xr.Dataset) -> xr.Dataset:
+        """The results with learner and regularization as two dimensions."""
+        grid = list(self._study.regularization)
+        positions = {str(name): i for i, name in enumerate(played["learner"].to_numpy())}
         pick = xr.DataArray(
-            places,
-            dims=("learner", "regularization"),
-            coords={"learner": [c.name for c in learners], "regularization": list(grid)},
+            [[positions[name] for name in self.names(value)] for value in grid],
+            dims=("regularization", "learner"),
+            coords={"regularization": grid, "learner": [one.name for one in self._study.learners]},
         )
-        return (
-            played.drop_vars("learner")
-            .isel(learner=pick)
-            .transpose("learner", "regularization", ...)
-        )
+        return played.drop_vars("learner").isel(learner=pick)
+
+
+def _name(learner: LearnerSpec, regularization: float) -> str:
+    return f"{learner.name} @ {regularization!r}"
 
 
 def _environment(study: Study) -> Environment:

@@ -1,0 +1,64 @@
+"""A study from the text of a TOML file; an error names the key, the value and what was expected."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+from headstart import checks, specs
+from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
+
+
+def from_toml(text: str) -> Study:
+    """The study in a text."""
+    table = tomllib.loads(text)
+    known = {f.name for f in fields(Study)}
+    for name, value in table.items():
+        if name not in known:
+            raise ValueError(f"{name} = {value!r} is not a key of a study; it has {_list(known)}")
+    for f in fields(Study):
+        if f.default is MISSING and f.default_factory is MISSING and f.name not in table:
+            raise ValueError(f"{f.name} is missing; a study must have it")
+    protocol = checks.one_of("protocol", table.get("protocol", "sequence"), PROTOCOLS)
+    for name, only in PROTOCOL_OF.items():
+        if name in table and only != protocol:
+            raise ValueError(f"{name} = {table[name]!r} is for protocol {only!r}, got {protocol!r}")
+    settings = dict(table)
+    settings["environment"] = specs.read(table["environment"], "environment")
+    if not isinstance(table["learners"], list):
+        raise ValueError(f"learners must be a list of tables, got {table['learners']!r}")
+    settings["learners"] = tuple(
+        _learner(given, f"learners[{i}]") for i, given in enumerate(table["learners"])
+    )
+    return Study(**settings)
+
+
+def from_file(path: Path) -> Study:
+    """The study in a file."""
+    try:
+        return from_toml(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _learner(table: object, where: str) -> LearnerSpec:
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{where} must be a table, got {table!r}")
+    known = {f.name for f in fields(LearnerSpec)}
+    for name, value in table.items():
+        if name not in known:
+            raise ValueError(
+                f"{where}.{name} = {value!r} is not a key of a learner; it has {_list(known)}"
+            )
+    if "name" not in table:
+        raise ValueError(f"{where}.name is missing; a learner must have it")
+    given = {
+        name: specs.read(table[name], f"{where}.{name}")
+        for name in ("policy", "prior")
+        if name in table
+    }
+    return LearnerSpec(name=table["name"], **given)
+
+
+def _list(names: set[str]) -> str:
+    return ", ".join(sorted(names))

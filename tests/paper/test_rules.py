@@ -1,0 +1,67 @@
+"""Outcomes follow from numbers by rule, and every kind of outcome can be reached."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from headstart.paper.rules import AboutEqual, Lower, Nearer, OutcomeKind, Rule, Side
+
+
+def regrets(**learners: tuple[float, float]) -> xr.DataArray:
+    """Mean regrets at λ = 1 and 100, with the same ripple of size 1 in every replication."""
+    ripple = np.array([-1.0, 1.0, -1.0, 1.0])
+    own = np.array([-0.1, -0.1, 0.1, 0.1])
+    values = [
+        [mean + 10 * ripple + (i + 1) * own for mean in means]
+        for i, means in enumerate(learners.values())
+    ]
+    return xr.DataArray(
+        values,
+        dims=("learner", "regularization", "replication"),
+        coords={"learner": list(learners), "regularization": [1.0, 100.0]},
+    )
+
+
+def test_differences_are_paired() -> None:
+    # The ripple of ±10 that both share would drown a difference of 1; pairing removes it.
+    found = Lower(Side("A", 1.0), Side("B", 1.0)).judge(regrets(A=(5.0, 0.0), B=(6.0, 0.0)))
+    assert found.kind == "holds"
+    assert found.difference.mean == pytest.approx(-1.0)
+    assert found.difference.error == pytest.approx(0.1 / np.sqrt(3))
+    assert found.difference.replications == 4
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        (Lower(Side("A", 1.0), Side("B", 1.0)), "holds"),
+        (Lower(Side("B", 1.0), Side("A", 1.0)), "fails"),
+        (Lower(Side("A", 100.0), Side("B", 100.0)), "undecided"),
+        (Lower(Side("A", None), Side("B", None)), "undecided"),
+        (Lower(Side("B", 100.0), Side("B", 1.0)), "holds"),
+        (Nearer("B", "A", 1.0, 100.0), "holds"),
+        (Nearer("B", "A", 100.0, 1.0), "fails"),
+        (Nearer("B", "C", 1.0, 1.0), "undecided"),
+        (AboutEqual(Side("A", 100.0), Side("B", 100.0)), "holds"),
+        (AboutEqual(Side("A", 1.0), Side("B", 1.0)), "fails"),
+        (AboutEqual(Side("C", 1.0), Side("B", 1.0)), "undecided"),
+    ],
+)
+def test_every_outcome_can_be_reached(rule: Rule, kind: OutcomeKind) -> None:
+    # 5 % of B's 20 at λ = 1 is a margin of 1; C lies 1.05 ± 0.18 above B.
+    given = regrets(A=(12.0, 9.0), B=(20.0, 9.05), C=(21.05, 30.0))
+    assert rule.judge(given).kind == kind
+
+
+def test_nearer_measures_distance_from_either_side() -> None:
+    # From 1 below the target to 3 above it is farther away, though the signed gap grew.
+    given = regrets(A=(9.0, 13.0), B=(10.0, 10.0))
+    found = Nearer("A", "B", 1.0, 100.0).judge(given)
+    assert found.kind == "fails"
+    assert found.difference.mean == pytest.approx(2.0)
+
+
+def test_best_regularization_is_each_sides_own() -> None:
+    given = regrets(A=(5.0, 3.0), B=(2.0, 7.0))
+    found = Lower(Side("B", None), Side("A", None)).judge(given)
+    assert found.difference.mean == pytest.approx(-1.0)

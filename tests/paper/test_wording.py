@@ -1,0 +1,40 @@
+"""Verdicts and differences in words."""
+
+import pytest
+
+from headstart.intervals import Interval
+from headstart.paper.rules import Outcome, OutcomeKind
+from headstart.paper.sections import lastfm
+from headstart.paper.verdicts import Verdict
+from headstart.paper.wording import difference_text, measured_text, verdict_text
+
+AROUND = Interval(0.5, 0.1, 0.3, 0.7, 5)
+
+
+@pytest.mark.parametrize(
+    ("main", "other", "words"),
+    [
+        ("holds", "fails", "reproduced"),
+        ("fails", "fails", "not reproduced: the contrary holds"),
+        ("undecided", "fails", "not reproduced: undecided"),
+        ("fails", "holds", "reproduced under another interpretation: linear reward"),
+    ],
+)
+def test_verdicts_in_words(main: OutcomeKind, other: OutcomeKind, words: str) -> None:
+    section = lastfm()
+    outcomes = {"main": Outcome(main, AROUND), "linear": Outcome(other, AROUND)}
+    assert verdict_text(section, Verdict(section.claims[0], outcomes)) == words
+
+
+def test_further_interpretations_are_counted() -> None:
+    section = lastfm()
+    outcomes = {key: Outcome("holds", AROUND) for key in ("main", "linear", "log", "main-best")}
+    outcomes["main"] = Outcome("fails", AROUND)
+    text = verdict_text(section, Verdict(section.claims[0], outcomes))
+    assert text == "reproduced under another interpretation: linear reward and 2 more"
+
+
+def test_differences_show_two_digits_of_their_interval() -> None:
+    assert difference_text(Outcome("holds", AROUND)) == "0.50 [0.30, 0.70]"
+    assert difference_text(Outcome("holds", AROUND, 1.234)) == "0.50 [0.30, 0.70], margin ±1.23"
+    assert measured_text(Interval(-1234.5, 10.0, 0.0, 0.0, 5)) == "−1,234 ± 10"

@@ -1,0 +1,25 @@
+"""Results have one shape, and totals select and sum."""
+
+import numpy as np
+import xarray as xr
+
+from headstart.studies.results import at_training, totals
+from headstart.studies.shards import DIMENSIONS
+
+# 1 in each round after no training, 2 after ten tasks.
+EACH = np.array([1.0, 2.0]).reshape(1, 1, 2, 1, 1, 1)
+RESULTS = xr.Dataset(
+    {"regret": (DIMENSIONS, EACH * np.ones((1, 1, 2, 2, 3, 4)))}, coords={"trained": [0, 10]}
+)
+
+
+def test_totals_sum_rounds_and_tasks() -> None:
+    found = totals(RESULTS, trained=0)
+    assert found.dims == ("learner", "regularization", "replication")
+    assert found.to_numpy().ravel().tolist() == [12.0, 12.0]
+
+
+def test_the_last_number_of_training_tasks_is_taken_unless_given() -> None:
+    assert totals(RESULTS).identical(totals(RESULTS, trained=10))
+    assert at_training(RESULTS).identical(at_training(RESULTS, 10))
+    assert totals(RESULTS).to_numpy().ravel().tolist() == [24.0, 24.0]
