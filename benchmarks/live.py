@@ -39,7 +39,7 @@ def play(bandit: hs.MetaBandit, arms: peers.FloatArray, rewards: peers.FloatArra
     """Decide and reward, one by one, as an application would."""
     for shown, paid in zip(arms, rewards, strict=True):
         decision = bandit.decide("user", shown)
-        bandit.reward(decision.id, float(paid[decision.row]))
+        bandit.reward(decision.id, float(paid[decision.arm_index]))
 
 
 def warm(dimension: int, **settings: object) -> hs.MetaBandit:
@@ -155,7 +155,8 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
 
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
     """Rows a second of `fit`'s pass over the log, against one gram of the same numbers."""
-    from headstart.logs import reader as logs  # noqa: PLC0415
+    from headstart.logs import reader  # noqa: PLC0415
+    from headstart.logs.accumulate import statistics  # noqa: PLC0415
 
     if find_spec("pyarrow") is None:
         yield "`fit` was not measured: there is no pyarrow."
@@ -166,7 +167,7 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
     frame["task"] = rng.integers(tasks, size=rows)
     frame["reward"] = rng.standard_normal(rows)
     names = [f"x{a}" for a in range(dimension)]
-    columns = logs.Columns(features=names)
+    columns = reader.Columns(features=names)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         frame.to_parquet(path, row_group_size=1 << 17, compression=None)
@@ -174,10 +175,14 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
         runs: dict[str, Callable[[], object]] = {
             "a plain gram, XᵀX, of an array in memory": lambda: features.T @ features,
             "reading the Parquet file, and nothing else": lambda: [
-                batch.num_rows for batch, _ in logs._batches(path, columns)
+                batch.num_rows for batch, _ in reader.record_batches(path, columns)
             ],
-            "`fit`'s pass over the Parquet file": lambda: logs.statistics(path, columns, dimension),
-            "`fit`'s pass over a pandas frame": lambda: logs.statistics(frame, columns, dimension),
+            "`fit`'s pass over the Parquet file": lambda: accumulate.statistics(
+                path, columns, dimension
+            ),
+            "`fit`'s pass over a pandas frame": lambda: accumulate.statistics(
+                frame, columns, dimension
+            ),
         }
         yield f"| {rows:,} rows, {tasks:,} tasks, d = {dimension} | rows per CPU-second | GB/s |"
         yield "|---|---:|---:|"

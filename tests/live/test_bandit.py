@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.live.state import fingerprint
+from tests.live.state import fingerprint, kept_state
 
 import headstart as hs
 from headstart.arrays import Floats
@@ -64,7 +64,7 @@ def test_live_equals_simulation(policy: Any, prior: Any) -> None:
             # A tie may fall otherwise; then the simulation's choice must have tied with ours.
             gap = decision.scores.max() - decision.scores[choice]
             assert gap <= 1e-8 * max(1.0, float(np.abs(decision.scores).max()))
-            if decision.row == choice:
+            if decision.arm_index == choice:
                 bandit.reward(decision.id, float(task.rewards[0, t, choice]))
             else:
                 bandit.forget(decision.id)
@@ -82,11 +82,10 @@ def test_estimate_is_the_closed_form() -> None:
         if user < 3:
             bandit.finish(f"user-{user}")
     view = bandit.task("user-3")
-    slot = bandit._store.slots["user-3"]
-    kept = bandit._store.vector(slot, 0)
+    kept = kept_state(bandit, "user-3").parameter[0]
     np.testing.assert_allclose(kept, view.estimate.parameter, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(view.noise_scale, view.estimate.noise_scale, rtol=1e-9)
-    assert (view.rounds, view.waiting) == (12, 0)
+    assert (view.n_rewards, view.n_pending) == (12, 0)
     low, high = view.interval(arms_of(0))
     assert (low < view.estimate.predict(arms_of(0))).all()
     assert (high > view.estimate.predict(arms_of(0))).all()
@@ -103,7 +102,7 @@ def test_late_rewards_in_any_order_are_the_same() -> None:
             bandit.reward(chosen[i].id, values[i])
         found.append(bandit.decide("user", arms_of(9)).scores)
         bandit.finish("user")
-        found[-1] = np.append(found[-1], bandit.prior.bias)
+        found[-1] = np.append(found[-1], bandit.next_prior().bias)
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], rtol=1e-10, atol=1e-12)
 
@@ -136,11 +135,13 @@ def test_the_default_learns_from_task_to_task() -> None:
         for t in range(10):
             arms = arms_of(1000 * user + t)
             decision = bandit.decide(user, arms)
-            bandit.reward(decision.id, float(arms[decision.row] @ w + 0.1 * rng.standard_normal()))
+            bandit.reward(
+                decision.id, float(arms[decision.arm_index] @ w + 0.1 * rng.standard_normal())
+            )
         bandit.finish(user)
     # 300 rewards of noise 0.1 fix the mean of 30 tasks to about 0.1/√30 = 0.02 a coordinate.
-    np.testing.assert_allclose(bandit.prior.bias, np.ones(DIMENSION), atol=0.15)
-    assert bandit.finished == 30
+    np.testing.assert_allclose(bandit.next_prior().bias, np.ones(DIMENSION), atol=0.15)
+    assert bandit.n_finished == 30
 
 
 def test_arms_by_id_masks_and_the_best_n() -> None:
@@ -155,7 +156,7 @@ def test_arms_by_id_masks_and_the_best_n() -> None:
     assert [decision.arm for decision in best] == ["tea", "milk", "rum"]
     bandit.reward(best[2].id, -1.0)
     bandit.reward(best[0].id, 1.0)
-    assert bandit.task("user").rounds == 3
+    assert bandit.task("user").n_rewards == 3
 
 
 def test_propensities() -> None:
@@ -166,7 +167,9 @@ def test_propensities() -> None:
     tied.observe("user", [1.0, 0.0], 1.0)
     decision = tied.decide("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])
     assert decision.propensity == 0.5
-    np.testing.assert_allclose(tied.chances("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])[2], 0.0)
+    np.testing.assert_allclose(
+        tied.propensities("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])[2], 0.0
+    )
     unasked = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0)
     assert np.isnan(unasked.decide("user", same).propensity)
 
@@ -192,13 +195,13 @@ def test_forgetting_keeps_the_prior() -> None:
     np.testing.assert_allclose(view.estimate.prior.regularization, np.eye(2))
     scores = bandit.decide("user", np.eye(2)).scores
     expected = RidgeEstimate(view.estimate.statistics, view.estimate.prior)
-    np.testing.assert_allclose(bandit._store.inverses(np.array([0]))[0], expected.inverse)
+    np.testing.assert_allclose(kept_state(bandit, "user").inverse[0], expected.inverse)
     assert np.isfinite(scores).all()
 
 
 def test_a_horizon_and_idle_time_finish_tasks() -> None:
     now = [0.0]
-    bandit = hs.MetaBandit(dimension=2, horizon=2, idle=10.0, clock=lambda: now[0], seed=0)
+    bandit = hs.MetaBandit(dimension=2, horizon=2, idle_seconds=10.0, clock=lambda: now[0], seed=0)
     decisions = [bandit.decide("a", np.eye(2)) for _ in range(3)]
     bandit.reward(decisions[0].id, 1.0)
     assert bandit.tasks() == ["a"]
@@ -212,7 +215,7 @@ def test_a_horizon_and_idle_time_finish_tasks() -> None:
     now[0] = 11.0
     bandit.decide("d", np.eye(2))
     assert bandit.tasks() == ["c", "d"]
-    assert bandit.finished == 1  # "b" had no reward and leaves no trace
+    assert bandit.n_finished == 1  # "b" had no reward and leaves no trace
 
 
 def test_each_reward_counts_once() -> None:
@@ -307,7 +310,7 @@ def test_many_at_once_equals_one_by_one(n: int, n_arms: int, seed: int) -> None:
         at_once.reward_many(decided.ids, values)
         for i, name in enumerate(names):
             decision = one_by_one.decide(name, arms[i])
-            assert decision.row == decided.arms[i]
+            assert decision.arm_index == decided.arm_indices[i]
             np.testing.assert_array_equal(decision.scores, decided.scores[i])
             assert decision.propensity == decided.propensities[i]
             one_by_one.reward(decision.id, float(values[i]))
@@ -324,10 +327,10 @@ def test_unknown_tasks_and_finished_ones_cost_nothing() -> None:
         bandit.decide(user, arms_of(user))
         bandit.reward(decision.id, 1.0)
         bandit.finish(user)
-        store = bandit._store
-        sizes.append((store.state.nbytes, store.pending.kept.nbytes, len(store.slots)))
+        tasks = bandit._tasks
+        sizes.append((tasks.rows.nbytes, tasks.pending.kept.nbytes, len(tasks.slots)))
     assert len(set(sizes)) == 1
-    assert len(bandit._store.pending) == 0
+    assert len(bandit._tasks.pending) == 0
 
 
 def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:

@@ -40,10 +40,10 @@ class LiveMachine(RuleBasedStateMachine):
         decision = self.bandit.decide(name, arms)
         expected = self.naive.scores(name, arms)
         np.testing.assert_allclose(decision.scores, expected, rtol=1e-8, atol=1e-9)
-        assert expected[decision.row] >= expected.max() - 1e-7
+        assert expected[decision.arm_index] >= expected.max() - 1e-7
         assert decision.id not in self.naive.pending
         assert decision.id not in self.gone
-        self.naive.pending[decision.id] = (name, arms[decision.row])
+        self.naive.pending[decision.id] = (name, arms[decision.arm_index])
         return decision.id
 
     @rule(
@@ -109,8 +109,8 @@ class LiveMachine(RuleBasedStateMachine):
     @invariant()
     def same_tasks(self) -> None:
         assert sorted(map(str, self.bandit.tasks())) == sorted(self.naive.open)
-        assert len(self.bandit._store.pending) == len(self.naive.pending)
-        assert self.bandit.finished == len(self.naive.finished)
+        assert len(self.bandit._tasks.pending) == len(self.naive.pending)
+        assert self.bandit.n_finished == len(self.naive.finished)
 
 
 # 200 runs of 50 steps: 10,000.

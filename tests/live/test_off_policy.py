@@ -98,7 +98,7 @@ def test_pictures(tmp_path: Path) -> None:
     bandit = hs.MetaBandit(dimension=3, seed=0)
     history = []
     for user in range(5):
-        history.append(bandit.prior.bias)
+        history.append(bandit.next_prior().bias)
         bandit.observe(user, np.ones(3), 1.0)
         bandit.finish(user)
     bandit.observe("now", np.ones(3), 1.0)

@@ -78,7 +78,7 @@ def test_two_copies_do_not_explore_in_lock_step(tmp_path: Path) -> None:
 
 
 def test_settings_come_back(tmp_path: Path) -> None:
-    bandit = used(horizon=100, idle=1e9, discount=0.9, propensity_draws=7)
+    bandit = used(horizon=100, idle_seconds=1e9, discount=0.9, propensity_draws=7)
     bandit.save(tmp_path / "bandit.npz")
     loaded = hs.MetaBandit.load(tmp_path / "bandit.npz")
     assert loaded._tasks.ending == bandit._tasks.ending
@@ -212,7 +212,7 @@ def test_threads_share_a_bandit() -> None:
     for worker in range(8):
         play(alone, worker)
     assert sorted(map(str, shared.tasks())) == sorted(map(str, alone.tasks()))
-    assert shared.finished == alone.finished
+    assert shared.n_finished == alone.n_finished
     for name in alone.tasks():
         ours, theirs = shared.task(name).estimate, alone.task(name).estimate
         np.testing.assert_array_equal(ours.statistics.gram, theirs.statistics.gram)

@@ -1,10 +1,10 @@
-"""A live task that is like none before notices it, one reward at a time or many at once."""
+"""A live task that is like none before revises its prior, by one reward or by many at once."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.live.state import fingerprint
+from tests.live.state import fingerprint, kept_state
 
 import headstart as hs
 from headstart.arrays import Floats
@@ -24,7 +24,7 @@ def _taught() -> hs.MetaBandit:
         w = 1.0 + 0.1 * rng.standard_normal(D)
         for _ in range(30):
             decision = bandit.decide(user, arms := rng.standard_normal((4, D)))
-            bandit.reward(decision.id, float(arms[decision.row] @ w + rng.standard_normal()))
+            bandit.reward(decision.id, float(arms[decision.arm_index] @ w + rng.standard_normal()))
         bandit.finish(user)
     return bandit
 
@@ -37,7 +37,7 @@ def _opposed(rounds: int) -> tuple[Floats, Floats]:
 
 def test_a_task_like_none_before_leaves_the_prior() -> None:
     bandit = _taught()
-    start = bandit.prior
+    start = bandit.next_prior()
     x, y = _opposed(16)
     running = RunningEstimate(start)
     for t in range(16):
@@ -65,7 +65,7 @@ def test_many_rewards_at_once_are_those_one_by_one(n: int) -> None:
     assert fingerprint(bandits[0]) == fingerprint(bandits[1])
 
 
-def test_second_thoughts_survive_a_file(tmp_path: Path) -> None:
+def test_a_revised_prior_survives_a_file(tmp_path: Path) -> None:
     bandit = _taught()
     x, y = _opposed(20)
     for t in range(5):
@@ -78,7 +78,7 @@ def test_second_thoughts_survive_a_file(tmp_path: Path) -> None:
     assert fingerprint(bandit) == fingerprint(loaded)
 
 
-def test_a_catalogue_sees_the_task_after_its_second_thoughts() -> None:
+def test_a_catalogue_is_scored_with_the_revised_prior() -> None:
     bandit = _taught()
     items = np.random.default_rng(4).standard_normal((50, D))
     catalogue = hs.Catalogue(items)
@@ -90,20 +90,20 @@ def test_a_catalogue_sees_the_task_after_its_second_thoughts() -> None:
         bandit.observe("new", x[t], float(y[t]))
 
 
-def test_a_refusal_right_after_second_thoughts() -> None:
+def test_a_refusal_right_after_a_revision() -> None:
     bandit = _taught()
     x, y = _opposed(2)
     ids = [bandit.decide("new", row[None]).id for row in x]
-    free = len(bandit._store.pending.free)
-    # The first reward makes the task look at its prior; the second is too heavy to be learned.
+    free = len(bandit._tasks.pending.free)
+    # The first reward revises the prior; the second has too large a weight to be learned.
     with pytest.raises(ValueError, match="the 1 before it were learned"):
         bandit.reward_many(ids, [100.0 * float(y[0]), 1.0], [1.0, 1e30])
-    assert bandit.task("new").rounds == 1
-    assert bandit.task("new").waiting == 1
-    assert len(bandit._store.pending.free) == free + 1
+    assert bandit.task("new").n_rewards == 1
+    assert bandit.task("new").n_pending == 1
+    assert len(bandit._tasks.pending.free) == free + 1
 
 
-def test_a_prior_without_second_thoughts_takes_over(tmp_path: Path) -> None:
+def test_a_prior_without_a_mixture_takes_over(tmp_path: Path) -> None:
     bandit = _taught()
     x, y = _opposed(8)
     bandit.observe("new", x[0], float(y[0]))
@@ -117,7 +117,7 @@ def test_a_prior_without_second_thoughts_takes_over(tmp_path: Path) -> None:
 
 
 class Plain(hs.priors.Hierarchical):
-    """The same memory, and a prior that is sure of itself."""
+    """The same memory, and a prior without a mixture."""
 
     def __init__(self, bias: float = 0.0) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ class Plain(hs.priors.Hierarchical):
 
 
 @pytest.mark.parametrize(("discount", "noticed"), [(0.5, False), (0.9, True)])
-def test_forgetting_and_second_thoughts(discount: float, noticed: bool) -> None:
+def test_forgetting_and_revision(discount: float, noticed: bool) -> None:
     bandit = hs.MetaBandit(dimension=D, seed=1, discount=discount)
     for user in range(10):
         rng = np.random.default_rng((5, user))
@@ -140,8 +140,8 @@ def test_forgetting_and_second_thoughts(discount: float, noticed: bool) -> None:
         bandit.observe("new", x[t], float(y[t]))
         view = bandit.task("new")
         # All that is kept follows from the statistics, forgotten as far as they are.
-        store, slot = bandit._store, bandit._store.slots["new"]
-        np.testing.assert_allclose(store.vector(slot, 0), view.estimate.parameter, rtol=1e-9)
+        kept = kept_state(bandit, "new").parameter[0]
+        np.testing.assert_allclose(kept, view.estimate.parameter, rtol=1e-9)
         np.testing.assert_allclose(view.noise_scale, view.estimate.noise_scale, rtol=1e-9)
     # Two rewards in memory are no evidence of anything, ten are.
     assert (view.estimate.prior.bias == 0.0).all() == noticed

@@ -15,7 +15,7 @@ NOTHING = np.empty(0)
 ARMS = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]])
 
 
-def _outlook() -> ArmEstimates:
+def _estimates() -> ArmEstimates:
     # V = [[2, 1], [1, 2]], b = (11, 3), λ = 1, h = (1, -3): V + λI = [[3, 1], [1, 3]],
     # (V + λI)⁻¹ = [[3, -1], [-1, 3]]/8, b + h = (12, 0), ŵ = (4.5, -1.5), det(I + V) = 8.
     statistics = TaskStatistics(
@@ -32,12 +32,12 @@ def test_radius_by_hand() -> None:
     noise = math.sqrt(6 + math.log(8))
     delta = math.exp(-3)
     plain = OFUL(noise_scale=2.0, failure_probability=delta)
-    assert float(plain.radius(_outlook())) == pytest.approx(2 * noise)
+    assert float(plain.radius(_estimates().summary)) == pytest.approx(2 * noise)
     told = OFUL(noise_scale=2.0, failure_probability=delta, bias_error=0.7, scale=3.0)
-    assert float(told.radius(_outlook())) == pytest.approx(3 * (2 * noise + 0.7))
+    assert float(told.radius(_estimates().summary)) == pytest.approx(3 * (2 * noise + 0.7))
     # ‖h‖ + S = √10 + 5.
     split = OFUL(failure_probability=delta, bias_error=NormBound(parameter_bound=5.0))
-    assert float(split.radius(_outlook())) == pytest.approx(noise + math.sqrt(10) + 5)
+    assert float(split.radius(_estimates().summary)) == pytest.approx(noise + math.sqrt(10) + 5)
 
 
 def test_bias_error_is_scaled_by_the_root_of_regularization() -> None:
@@ -64,15 +64,15 @@ def test_full_matrix_uses_its_largest_eigenvalue() -> None:
 
 def test_index_by_hand() -> None:
     # Predictions 4.5, 3, 6; widths √(3/8), √(1/2), 1.
-    np.testing.assert_allclose(_outlook().predictions, [4.5, 3, 6])
+    np.testing.assert_allclose(_estimates().predictions, [4.5, 3, 6])
     policy = OFUL(noise_scale=2.0, failure_probability=math.exp(-3))
     beta = 2 * math.sqrt(6 + math.log(8))
     expected = [4.5 + beta * math.sqrt(3 / 8), 3 + beta * math.sqrt(1 / 2), 6 + beta]
-    np.testing.assert_allclose(policy.scores(_outlook(), NOTHING), expected)
+    np.testing.assert_allclose(policy.scores(_estimates(), NOTHING), expected)
 
 
 def test_oful_without_a_radius_is_greedy() -> None:
     silent = OFUL(scale=0.0)
     np.testing.assert_array_equal(
-        silent.scores(_outlook(), NOTHING), Greedy().scores(_outlook(), NOTHING)
+        silent.scores(_estimates(), NOTHING), Greedy().scores(_estimates(), NOTHING)
     )

@@ -19,9 +19,7 @@ class EstimateSummary:
 
     __slots__ = ("_bias", "_regularization", "_scalars")
 
-    def __init__(
-        self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]
-    ) -> None:
+    def __init__(self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]) -> None:
         self._scalars = scalars
         self._bias = bias
         self._regularization = regularization  # asked for Λ only where it is needed
@@ -59,8 +57,9 @@ class EstimateSummary:
         """The largest eigenvalue of Λ, (…)."""
         found: Floats = self._scalars[state.LARGEST_EIGENVALUE]
         if not np.all(found):  # O(d³), so only where a policy asks for it
-            found = np.linalg.eigvalsh(self._regularization())[..., -1]
-            self._scalars[state.LARGEST_EIGENVALUE] = found
+            values = np.linalg.eigvalsh(self._regularization())
+            self._scalars[state.LARGEST_EIGENVALUE] = values[..., -1]
+            found = self._scalars[state.LARGEST_EIGENVALUE]
         return found
 
     def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":

@@ -192,7 +192,7 @@ class RunningEstimate:
             self._flush()
         if status & columns.REFACTORISE:
             self._refactorise(kernels.DRIFT_LIMIT)
-        if status & columns.REVISE:
+        if status & columns.REVISE and self._components is not None:
             self._flush()
             kernels.revise_due(
                 self._state,

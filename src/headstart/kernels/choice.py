@@ -12,8 +12,8 @@ TIE_TOLERANCE = 1e-9
 @compiled()
 def tie_threshold(scores: Floats, i: int) -> float:
     """The least score of row i that ties with the largest. −∞, a masked arm, never ties."""
-    best = scores[i, 0]
-    size = 0.0
+    best: float = scores[i, 0]
+    size: float = 0.0
     for k in range(scores.shape[1]):
         best = max(best, scores[i, k])
         if scores[i, k] > -np.inf:

@@ -47,7 +47,7 @@ def is_surprising(scalars: Floats, i: int) -> bool:
     """
     count, scale = scalars[COUNT, i], scalars[PRIOR_NOISE_SCALE, i]
     limit = scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
-    return scalars[NOISE_DEGREES_OF_FREEDOM, i] > 0.0 and scalars[SURPRISE, i] > limit
+    return bool(scalars[NOISE_DEGREES_OF_FREEDOM, i] > 0.0 and scalars[SURPRISE, i] > limit)
 
 
 @compiled()
@@ -63,12 +63,12 @@ def penalised_residual(
     dimension = parameter.shape[0]
     gap, product = np.empty(dimension), np.empty(dimension)
     np.dot(gram, parameter, product)
-    residual = sum_of_squares
+    residual: float = sum_of_squares
     for a in range(dimension):
         residual += parameter[a] * (product[a] - 2.0 * moment[a])
         gap[a] = parameter[a] - bias[a]
     np.dot(regularization, gap, product)
-    distance = 0.0
+    distance: float = 0.0
     for a in range(dimension):
         distance += gap[a] * product[a]
     return max(residual, 0.0) + distance
@@ -120,12 +120,13 @@ def regularize(regularization: Floats, covariance: Floats, scale: float) -> floa
     """Set Λ = s²Σ⁻¹ and return log det Λ."""
     nothing = np.empty((1, 1))
     nothing[0, 0] = 0.0
-    log_determinant = factorise(regularization, covariance, nothing)
+    log_determinant: float = factorise(regularization, covariance, nothing)
     dimension = covariance.shape[0]
     for a in range(dimension):
         for b in range(dimension):
             regularization[a, b] *= scale * scale
-    return 2.0 * dimension * math.log(scale) - log_determinant
+    shift: float = 2.0 * dimension * math.log(scale)
+    return shift - log_determinant
 
 
 @compiled()

@@ -17,9 +17,7 @@ _NO_TRACE = np.empty(0)
 
 
 @compiled()
-def _bring_forward(
-    predictions: Floats, squares: Floats, projections: Floats, gaps: Floats
-) -> None:
+def _bring_forward(predictions: Floats, squares: Floats, projections: Floats, gaps: Floats) -> None:
     """Carry items (K,) through m rewards: with v = u/√f and c = xᵀv (K, m), ‖x‖² loses c²."""
     for k in range(projections.shape[0]):
         for m in range(projections.shape[1]):
@@ -80,7 +78,7 @@ class _TaskScores:
         scores = np.empty((1, len(self._predictions)))
         widths = np.sqrt(np.maximum(self._squares, 0.0))
         kernels.index(self._predictions[None], widths[None], np.array([radius]), scores)
-        return scores[0]
+        return scores.reshape(-1)
 
 
 class CatalogueScores:

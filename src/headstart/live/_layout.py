@@ -168,16 +168,21 @@ class Layout:
         if restate:
             kernels.restate_surprise(state, 0, gram, moment, bias, regularization)
 
-    def revise(self, row: Floats, components: kernels.Components) -> bool:
+    def revise(
+        self, row: Floats, components: kernels.Components, noise_degrees_of_freedom: float
+    ) -> bool:
         """Give the task the prior that its rewards support; whether that was possible.
 
         It is not where no digits are left to compare the components with.
         """
         state, regularization = self.state(row), self.regularization(row)
         gram, moment, bias = self.gram(row), row[self.moment], row[self.bias]
+        before = float(state.scalars[columns.NOISE_DEGREES_OF_FREEDOM, 0])
+        state.scalars[columns.NOISE_DEGREES_OF_FREEDOM] = noise_degrees_of_freedom
         try:
             kernels.revise(state, 0, gram, moment, components, 0, bias, regularization)
         except np.linalg.LinAlgError:
+            state.scalars[columns.NOISE_DEGREES_OF_FREEDOM] = before
             return False
         self._pack(row, regularization)
         return True

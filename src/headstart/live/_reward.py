@@ -192,9 +192,7 @@ def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight:
     tasks.follow_up(slot, status)
 
 
-def _learn(
-    tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weight: float
-) -> int:
+def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
     """Learn what is kept in a place, after discounting what the task learned before."""
     rows, discount = tasks.rows, tasks.ending.discount
     trace = tasks.catalogue_scores.trace(slot)

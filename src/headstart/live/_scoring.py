@@ -28,9 +28,7 @@ class UnreadableArmError(ValueError):
 
 
 @compiled()
-def read_task(
-    rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int
-) -> bool:
+def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int) -> bool:
     """Read arms[i] (K, d) of a task into the j-th place of the reading; false if one cannot be.
 
     Such an arm is not finite, or too large.

@@ -176,11 +176,11 @@ class Tasks:
 
     def _revise(self, slot: int) -> None:
         """Revise a task's prior, with all that has been learned since the task began."""
-        self.prior()
+        degrees_of_freedom = float(self.prior().noise_degrees_of_freedom)
         row = self.rows[slot]
         if self._components is None:
             self.layout.state(row).scalars[columns.REVISION] = columns.NEVER
-        elif self.layout.revise(row, self._components):
+        elif self.layout.revise(row, self._components, degrees_of_freedom):
             self.catalogue_scores.drop(slot)
 
     def finish(self, name: Name) -> None:

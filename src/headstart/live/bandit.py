@@ -59,9 +59,7 @@ class MetaBandit:
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         self._draws = checks.count("propensity_draws", propensity_draws, least=0)
-        ending = Ending(
-            horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock
-        )
+        ending = Ending(horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock)
         self._tasks = Tasks(self.dimension, self.prior, ending)
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))

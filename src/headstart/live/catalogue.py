@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.arrays import Floats, Integers
 from headstart.live.inputs import Arms, features_of, vector_of
+
 
 class Catalogue:
     """Items registered once: K rows of d features, by id where given a mapping.

@@ -16,7 +16,7 @@ class Decision(NamedTuple):
     id: int
     task: Name
     arm: Hashable  # the key of a mapping, the item of a catalogue, or the index in an array
-    index: int  # its index among the arms, whatever it is called
+    arm_index: int  # its index among the arms, whatever it is called
     scores: Floats  # (K,), of all arms; −∞ where masked
     propensity: float  # the probability of this arm under the policy; nan if it was not asked for
 
@@ -26,7 +26,7 @@ class Decisions(NamedTuple):
 
     ids: Integers  # (n,)
     tasks: tuple[Name, ...]
-    indices: Integers  # (n,), of the chosen arms
+    arm_indices: Integers  # (n,), of the chosen arms
     scores: Floats  # (n, K)
     propensities: Floats  # (n,)
 

@@ -22,7 +22,7 @@ def draw_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
     middle = view.estimate.parameter
     axes.errorbar(
         middle, rows, xerr=(middle - low, high - middle), fmt="o", color=_COLOURS[0], markersize=3,
-        linewidth=1.2, label=f"{view.task} after {view.rounds} rewards",
+        linewidth=1.2, label=f"{view.task} after {view.n_rewards} rewards",
     )  # fmt: skip
     bias = view.estimate.prior.bias
     axes.plot(bias, rows, "|", color="black", markersize=8, label="the prior's bias")
