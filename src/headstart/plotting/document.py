@@ -17,9 +17,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text."""
+    """Plain text, in bold where it is strong."""
 
     text: str
+    strong: bool = False
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def markdown(blocks: Sequence[Block], figures: str) -> str:
             case Heading():
                 parts.append(f"{'#' * block.level} {block.text}")
             case Paragraph():
-                parts.append(block.text)
+                parts.append(f"**{block.text}**" if block.strong else block.text)
             case Items():
                 parts.append("\n".join(f"- {text}" for text in block.texts))
             case Table():
@@ -110,7 +111,8 @@ def _html(block: Block, figures: Path) -> str:
         case Heading():
             return f"<h{block.level}>{html.escape(block.text)}</h{block.level}>"
         case Paragraph():
-            return f"<p>{html.escape(block.text)}</p>"
+            text = html.escape(block.text)
+            return f"<p><strong>{text}</strong></p>" if block.strong else f"<p>{text}</p>"
         case Items():
             return f"<ul>{''.join(f'<li>{html.escape(text)}</li>' for text in block.texts)}</ul>"
         case Table():
