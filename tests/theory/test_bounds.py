@@ -185,3 +185,18 @@ def test_some_of_those_bounds_say_more_than_two_a_round() -> None:
     s = Setting(dimension=2, horizon=400, regularization=1000.0)
     assert theory.fixed_bias_bound(s, bias_error=0.0).total < 2 * 400 / 3
     assert theory.fixed_bias_bound(s, bias_error=0.25).total < 2 * 400
+
+
+def test_violated_assumptions_are_listed_once_in_place_of_warnings() -> None:
+    small = replace(BASE, regularization=0.1, bounded_tasks=False)
+    with theory.violated_assumptions() as violated:
+        theory.itl_bound(small)
+        theory.itl_bound(small)
+    assert [sentence.split(" needs ")[0] for sentence in violated] == ["Corollary 1", "Lemma 1"]
+    with theory.violated_assumptions() as violated:
+        theory.itl_bound(BASE)
+    assert violated == []
+
+
+def test_the_trivial_bound_by_hand() -> None:
+    assert Setting(dimension=2, horizon=30, mean_bound=1.5).trivial_bound == 90.0

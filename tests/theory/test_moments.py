@@ -40,7 +40,7 @@ def test_the_mean_minimises_the_variance_and_the_median_the_deviation(
 
 
 def test_the_median_of_a_triangle_with_a_wide_corner_is_that_corner() -> None:
-    # An angle of at least 120° draws the Fermat point into its corner; Weiszfeld's own iteration
+    # An angle of at least 120° moves the Fermat point into its corner; Weiszfeld's own iteration
     # divides by zero there. At less than 120° the point sees all sides under 120°.
     wide = np.array([[0.0, 0.0], [4.0, 0.5], [-4.0, 0.5]])
     np.testing.assert_allclose(theory.geometric_median(wide), [0.0, 0.0], atol=1e-8)

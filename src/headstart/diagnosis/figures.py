@@ -129,7 +129,7 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_yticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
     axes.set_xlim(0, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("share of tasks outside of the set")
+    axes.set_ylabel("share of tasks ever outside")
     axes.set_title("Confidence sets")
     _legend(axes)
 

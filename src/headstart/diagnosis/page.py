@@ -23,8 +23,8 @@ def write(diagnosis: Diagnosis, folder: Path) -> Path:
     """Write the page and its figures into a folder; returns the page."""
     figures.plot(diagnosis, folder)
     page = folder / "diagnosis.md"
-    with atomic_write(page) as part:
-        part.write_text(markdown(list(blocks(diagnosis)), "."), encoding="utf-8")
+    with atomic_write(page) as temporary:
+        temporary.write_text(markdown(list(blocks(diagnosis)), "."), encoding="utf-8")
     return page
 
 

@@ -1,6 +1,6 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ from headstart.simulation import Contestants, Progress, simulate
 from headstart.simulation.learner import Learner
 from headstart.theory import fit_means
 
-# An Oracle learns nothing from task to task, so that a few tasks tell its regret.
+# The Oracle does not learn across tasks, so that a few of them suffice for its mean regret.
 _ORACLE_TASKS = 4
 
 
@@ -69,23 +69,17 @@ def record(
     ]
     recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
     if regularizations:
-        swept = _oracles(estimating[0].policy, truth["mean_parameter"].to_numpy(), regularizations)
-        regret = simulate(
-            environment,
-            swept,
-            n_tasks=min(n_tasks, _ORACLE_TASKS),
-            horizon=horizon,
-            replications=replications,
-            seed=seed,
-        )["regret"]
-        totals = regret.sum("round").mean("task").rename(learner="regularization")
-        recorded["oracle_regret"] = totals.assign_coords(regularization=list(regularizations))
+        oracles = _oracles(
+            estimating[0].policy, truth["mean_parameter"].to_numpy(), regularizations
+        )
+        recorded["oracle_regret"] = _regret_by_regularization(
+            environment, oracles, min(n_tasks, _ORACLE_TASKS), horizon, replications, seed
+        )
     return recorded.assign_attrs(
         seed=seed,
         noise_scale=noise_scale,
         failure_probability=delta,
-        feature_bound=max(float(np.linalg.norm(t.arms, axis=-1).max()) for t in tasks),
-        mean_bound=max(float(np.abs(t.means).max()) for t in tasks),
+        **_bounds(tasks),
         environment=_description(environment),
     )
 
@@ -145,6 +139,14 @@ def _truth(environment: Environment, tasks: Sequence[Task]) -> xr.Dataset:
     )
 
 
+def _bounds(tasks: Sequence[Task]) -> dict[str, float]:
+    """The longest arm and the largest mean."""
+    return {
+        "feature_bound": max(float(np.linalg.norm(task.arms, axis=-1).max()) for task in tasks),
+        "mean_bound": max(float(np.abs(task.means).max()) for task in tasks),
+    }
+
+
 def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -> Floats:
     """w̄ of every replication, (R, d): the environment's, or the mean over the sampled tasks.
 
@@ -168,9 +170,30 @@ def _description(environment: Environment) -> str:
 
 def _oracles(
     policy: Policy, mean_parameter: Floats, regularizations: Sequence[float]
-) -> list[Learner]:
+) -> dict[float, Learner]:
     """The Oracle at every λ."""
-    return [
-        Learner(f"{value:g}", policy, Fixed(bias=mean_parameter, regularization=value))
+    return {
+        value: Learner(f"{value:g}", policy, Fixed(bias=mean_parameter, regularization=value))
         for value in (checks.positive("regularizations", each) for each in regularizations)
-    ]
+    }
+
+
+def _regret_by_regularization(
+    environment: Environment,
+    learners: Mapping[float, Learner],
+    n_tasks: int,
+    horizon: int,
+    replications: int,
+    seed: int,
+) -> xr.DataArray:
+    """The regret per task at every λ, (λ, R)."""
+    results = simulate(
+        environment,
+        list(learners.values()),
+        n_tasks=n_tasks,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+    )
+    regret = results["regret"].sum("round").mean("task").rename(learner="regularization")
+    return regret.assign_coords(regularization=list(learners))

@@ -8,13 +8,13 @@ from headstart.atomic import atomic_write
 
 
 def write_dataset(dataset: xr.Dataset, path: Path) -> None:
-    """Write a compressed file, whole or not at all."""
+    """Write a compressed file, atomically; only numbers are compressed."""
     numbers = [
         name for name, variable in dataset.data_vars.items() if variable.dtype.kind in "biuf"
     ]
     encoding = {name: {"zlib": True, "complevel": 4} for name in numbers}
-    with atomic_write(path) as part:
-        dataset.to_netcdf(part, engine="h5netcdf", encoding=encoding)
+    with atomic_write(path) as temporary:
+        dataset.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
 
 
 def read_dataset(path: Path) -> xr.Dataset:
