@@ -156,7 +156,6 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
     """Rows a second of `fit`'s pass over the log, against one gram of the same numbers."""
     from headstart.logs import reader  # noqa: PLC0415
-    from headstart.logs.accumulate import statistics  # noqa: PLC0415
 
     if find_spec("pyarrow") is None:
         yield "`fit` was not measured: there is no pyarrow."
@@ -177,12 +176,8 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
             "reading the Parquet file, and nothing else": lambda: [
                 batch.num_rows for batch, _ in reader.record_batches(path, columns)
             ],
-            "`fit`'s pass over the Parquet file": lambda: accumulate.statistics(
-                path, columns, dimension
-            ),
-            "`fit`'s pass over a pandas frame": lambda: accumulate.statistics(
-                frame, columns, dimension
-            ),
+            "`fit`'s pass over the Parquet file": lambda: statistics(path, columns, dimension),
+            "`fit`'s pass over a pandas frame": lambda: statistics(frame, columns, dimension),
         }
         yield f"| {rows:,} rows, {tasks:,} tasks, d = {dimension} | rows per CPU-second | GB/s |"
         yield "|---|---:|---:|"

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""A file is complete or absent."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ from headstart.atomic import atomic_write
 
 def test_a_complete_file_takes_the_place(tmp_path: Path) -> None:
     target = tmp_path / "new" / "deep" / "it.txt"
-    with atomic_write(target) as part:
-        part.write_text("whole")
+    with atomic_write(target) as temporary:
+        temporary.write_text("complete")
         assert not target.exists()
-        # Beside the target, so that taking its place is one step of the file system.
-        assert part.parent == target.parent
-    assert target.read_text() == "whole"
+        # In the same folder, so that the file system can rename it in one step.
+        assert temporary.parent == target.parent
+    assert target.read_text() == "complete"
     assert list(target.parent.iterdir()) == [target]
     assert target.stat().st_mode & 0o777 == 0o644
 
@@ -25,8 +25,8 @@ def test_an_interrupted_file_leaves_the_old_one(tmp_path: Path, stop: type[BaseE
     target.write_text("old")
 
     def write_half() -> None:
-        with atomic_write(target) as part:
-            part.write_text("half")
+        with atomic_write(target) as temporary:
+            temporary.write_text("half")
             raise stop
 
     with pytest.raises(stop):

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writes: a file is complete or absent."""
 
 import os
 import tempfile
@@ -9,23 +9,23 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A file to write beside the path; it takes the path's place once it is complete on disk."""
+    """A temporary file beside the path, renamed to it at the end; removed after an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
-    part = Path(name)
+    temporary = Path(name)
     try:
-        yield part
-        part.chmod(0o644)
-        # Without this a power cut may leave the new name on an empty file.
-        _flush(part)
-        part.replace(path)
-        _flush(path.parent)
+        yield temporary
+        temporary.chmod(0o644)
+        # Without this the name may refer to an empty file after a loss of power.
+        _sync(temporary)
+        temporary.replace(path)
+        _sync(path.parent)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def _flush(path: Path) -> None:
+def _sync(path: Path) -> None:
     try:
         handle = os.open(path, os.O_RDONLY)
     except PermissionError:  # some systems do not open folders

@@ -1,4 +1,4 @@
-"""Checks at the edge: each returns a clean value or raises one sentence naming the offender."""
+"""Checks of input: each returns the value or raises a `ValueError` that names it."""
 
 from collections.abc import Iterable
 from numbers import Integral, Real
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def floats(name: str, value: ArrayLike, order: Literal["C", "A"] = "C") -> Floats:
-    """A finite, writable float64 array, C-contiguous unless any order will do; copied if needed."""
+    """A finite, writable float64 array, C-contiguous unless `order` is "A"; copied if needed."""
     try:
         array = np.require(value, dtype=np.float64, requirements=["A", "W", order])
     except (TypeError, ValueError) as error:
@@ -26,7 +26,7 @@ def floats(name: str, value: ArrayLike, order: Literal["C", "A"] = "C") -> Float
 
 
 def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> None:
-    """The array has exactly this shape; the meaning spells it in words."""
+    """An array of exactly this shape; `meaning` is the shape in symbols, such as "(…, K, d)"."""
     if array.shape != expected:
         raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
 
@@ -78,7 +78,7 @@ def one_of(name: str, value: str, known: Iterable[str]) -> str:
 
 
 def regularization(name: str, value: ArrayLike, word: str | None = None) -> None:
-    """A number above zero, a positive definite matrix, or the word that stands for another one."""
+    """A number above zero, a positive definite matrix, or this word, if one is given."""
     if isinstance(value, str):
         if value != word:
             allowed = "a number or a matrix" if word is None else f'a number, a matrix or "{word}"'
@@ -95,7 +95,7 @@ def regularization(name: str, value: ArrayLike, word: str | None = None) -> None
 
 
 def positive_definite(name: str, matrices: Floats) -> None:
-    """Matrices (…, d, d) that are symmetric with eigenvalues above zero."""
+    """Symmetric matrices (…, d, d) with eigenvalues above zero."""
     symmetric(name, matrices)
     smallest = float(np.linalg.eigvalsh(matrices).min())
     if smallest <= 0:
@@ -105,7 +105,7 @@ def positive_definite(name: str, matrices: Floats) -> None:
 
 
 def positive_semidefinite(name: str, matrix: Floats) -> None:
-    """A matrix (d, d) that is symmetric with no eigenvalue below zero, but for rounding."""
+    """A symmetric matrix (d, d) with no eigenvalue below zero, up to rounding."""
     symmetric(name, matrix)
     values = np.linalg.eigvalsh(matrix)
     if values[0] < -1e-10 * np.abs(values).max():
@@ -115,10 +115,10 @@ def positive_semidefinite(name: str, matrix: Floats) -> None:
 
 
 def symmetric(name: str, matrices: Floats) -> None:
-    """Matrices (…, d, d) that equal their transposes, but for rounding."""
-    gap = np.abs(matrices - matrices.mT)
-    if (gap > 1e-10 * np.abs(matrices).max()).any():
-        where = tuple(int(i) for i in np.unravel_index(np.argmax(gap), gap.shape))
+    """Matrices (…, d, d) that equal their transposes, up to rounding."""
+    difference = np.abs(matrices - matrices.mT)
+    if (difference > 1e-10 * np.abs(matrices).max()).any():
+        where = tuple(int(i) for i in np.unravel_index(np.argmax(difference), difference.shape))
         mirrored = (*where[:-2], where[-1], where[-2])
         raise ValueError(
             f"{name} must be symmetric, got {matrices[where]} at {where} "

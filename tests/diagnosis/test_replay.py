@@ -7,9 +7,7 @@ import pytest
 import xarray as xr
 from tests.studies.tiny import SEQUENCE, TESTED
 
-from headstart.diagnosis import page as diagnosis_page
-from headstart.diagnosis import recording
-from headstart.diagnosis.diagnosis import Diagnosis
+from headstart.diagnosis import Diagnosis, page, recording
 from headstart.diagnosis.replay import replay
 from headstart.studies import runner
 
@@ -43,8 +41,8 @@ def test_tests_from_a_memory_are_replayed_as_their_training(tmp_path: Path) -> N
     results = runner.run(TESTED, tmp_path / "tested", workers=1)
     replayed = replay(results)
     assert replayed.sizes["task"] == 2
-    page = diagnosis_page.write(Diagnosis(replayed), tmp_path / "page")
-    assert "tested at λ" in page.read_text(encoding="utf-8")
+    written = page.write(Diagnosis(replayed), tmp_path / "page")
+    assert "tested at λ" in written.read_text(encoding="utf-8")
 
 
 def test_results_of_other_code_are_noticed(results: xr.Dataset) -> None:
@@ -61,8 +59,12 @@ def test_results_without_a_study_are_refused(results: xr.Dataset) -> None:
         replay(bare)
 
 
-def test_a_study_of_one_regularization_has_no_sweep(tmp_path: Path) -> None:
+def test_a_study_of_one_regularization_has_no_other_oracles(tmp_path: Path) -> None:
     one = replace(SEQUENCE, regularization=(1.0,), replications=2)
     replayed = replay(runner.run(one, tmp_path / "one", workers=1))
-    assert "swept" not in replayed
-    assert Diagnosis(replayed).regularizations()["s²d/Var, Bayes'"][1] is None
+    assert "oracle_regret" not in replayed
+    choices = Diagnosis(replayed).regularization.choices
+    assert [(each.rule, each.regret) for each in choices] == [
+        ("Corollary 2", None),
+        ("Bayes", None),
+    ]

@@ -1,16 +1,12 @@
-"""Off-policy estimates against truths that are known, and pictures that can be drawn."""
+"""Off-policy estimates against truths that are known."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import headstart as hs
 from headstart.live.off_policy import LoggedDecisions, evaluate_logged
-from headstart.plotting import live
-from headstart.plotting import style as plots
 
 W = np.array([1.0, -0.5, 0.25])
 
@@ -92,31 +88,3 @@ def test_logs_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match="must"):
             LoggedDecisions(**{**settings, **change})
-
-
-def test_pictures(tmp_path: Path) -> None:
-    bandit = hs.MetaBandit(dimension=3, seed=0)
-    history = []
-    for user in range(5):
-        history.append(bandit.next_prior().bias)
-        bandit.observe(user, np.ones(3), 1.0)
-        bandit.finish(user)
-    bandit.observe("now", np.ones(3), 1.0)
-    with plots.figure(tmp_path / "live.png", columns=3) as axes:
-        live.draw_estimate(axes[0], bandit.task("now"))
-        live.draw_prior(axes[1], history, names=["a", "b", "c"])
-        live.draw_reward_by_age(axes[2], {"warm": np.ones((4, 5)), "cold": np.zeros((4, 6))})
-        assert len(axes[1].lines) == 3
-        assert axes[2].get_xlim() == (1, 6)
-        drawn = np.asarray(axes[0].lines[0].get_xdata(), dtype=np.float64)
-        np.testing.assert_allclose(drawn, bandit.task("now").estimate.parameter)
-    assert (tmp_path / "live.png").stat().st_size > 1000
-    assert isinstance(axes[0].figure, Figure)
-
-
-def test_a_picture_shows_what_lies_below_zero(tmp_path: Path) -> None:
-    with plots.figure(tmp_path / "prior.png", columns=2) as axes:
-        live.draw_prior(axes[0], np.array([[0.0, 0.0], [-1.0, 1.0]]))
-        live.draw_reward_by_age(axes[1], {"warm": np.linspace(0.5, 1, 12).reshape(3, 4)})
-    assert axes[0].get_ylim()[0] < -1.0
-    assert axes[1].get_ylim()[0] == 0.0

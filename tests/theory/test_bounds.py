@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.theory.worlds import Sphere
+from tests.theory.environments import Sphere
 
 import headstart as hs
 from headstart import theory
@@ -15,11 +15,11 @@ BASE = Setting(dimension=3, horizon=16, regularization=4.0)
 
 def by_hand(s: Setting, bias_error: float, delta: float) -> tuple[float, float]:
     """Lemma 1's two terms, written out once more: plain floats, one λ."""
-    d, t, strength = s.dimension, s.horizon, float(s.ridge)
-    log = math.log(1 + t * s.feature_bound**2 / (strength * d))
+    d, t, regularization = s.dimension, s.horizon, float(s.ridge)
+    log = math.log(1 + t * s.feature_bound**2 / (regularization * d))
     front = 4 * math.sqrt(t * d * log)
     radius = s.noise_scale * math.sqrt(2 * math.log(1 / delta) + d * log)
-    return front * math.sqrt(strength) * bias_error, front * radius
+    return front * math.sqrt(regularization) * bias_error, front * radius
 
 
 def test_lemma_1_by_hand() -> None:
@@ -83,8 +83,10 @@ def test_limits(feature_bound: float) -> None:
 def test_the_oracles_bound_vanishes_whole_when_delta_shrinks_with_lambda() -> None:
     # δ = 1/T leaves 2 however large λ is; δ = 1/(Tλ) takes that to 0 too, at a price of √log λ.
     totals = []
-    for strength in (1e4, 1e8, 1e12):
-        s = replace(BASE, regularization=strength, failure_probability=1 / (16 * strength))
+    for regularization in (1e4, 1e8, 1e12):
+        s = replace(
+            BASE, regularization=regularization, failure_probability=1 / (16 * regularization)
+        )
         totals.append(float(theory.oracle_bound(s).total))
     assert totals[0] > 50 * totals[1] > 2500 * totals[2]
     assert totals[-1] < 1e-3
@@ -153,24 +155,28 @@ def test_settings_are_checked() -> None:
 def test_measured_regret_stays_below_the_bound(
     dimension: int, horizon: int, distance: float, record_property: Callable[[str, object], None]
 ) -> None:
-    world = Sphere(dimension=dimension, distance=distance)
+    environment = Sphere(dimension=dimension, distance=distance)
     policy = hs.policies.OFUL(failure_probability=1 / horizon, bias_error=distance)
-    strengths = (1.0, 10.0, 1000.0)
+    regularizations = (1.0, 10.0, 1000.0)
     learners = [
-        hs.Learner(f"{g}", policy, hs.priors.Fixed(bias=world.mean_parameter, regularization=g))
-        for g in strengths
+        hs.Learner(
+            f"{g}", policy, hs.priors.Fixed(bias=environment.mean_parameter, regularization=g)
+        )
+        for g in regularizations
     ]
     regret = (
-        hs.simulate(world, learners, n_tasks=1, horizon=horizon, replications=100, seed=7)["regret"]
+        hs.simulate(environment, learners, n_tasks=1, horizon=horizon, replications=100, seed=7)[
+            "regret"
+        ]
         .sum("round")
         .isel(task=0)
     )
-    for strength in strengths:
-        totals = regret.sel(learner=f"{strength}").to_numpy()
+    for regularization in regularizations:
+        totals = regret.sel(learner=f"{regularization}").to_numpy()
         high = totals.mean() + 3 * totals.std(ddof=1) / 10
-        s = Setting(dimension=dimension, horizon=horizon, regularization=strength)
+        s = Setting(dimension=dimension, horizon=horizon, regularization=regularization)
         bound = float(theory.fixed_bias_bound(s, bias_error=distance).total)
-        record_property(f"λ = {strength}", f"regret {totals.mean():.2f}, bound {bound:.1f}")
+        record_property(f"λ = {regularization}", f"regret {totals.mean():.2f}, bound {bound:.1f}")
         assert high < bound
 
 
@@ -179,3 +185,18 @@ def test_some_of_those_bounds_say_more_than_two_a_round() -> None:
     s = Setting(dimension=2, horizon=400, regularization=1000.0)
     assert theory.fixed_bias_bound(s, bias_error=0.0).total < 2 * 400 / 3
     assert theory.fixed_bias_bound(s, bias_error=0.25).total < 2 * 400
+
+
+def test_violated_assumptions_are_listed_once_in_place_of_warnings() -> None:
+    small = replace(BASE, regularization=0.1, bounded_tasks=False)
+    with theory.violated_assumptions() as violated:
+        theory.itl_bound(small)
+        theory.itl_bound(small)
+    assert [sentence.split(" needs ")[0] for sentence in violated] == ["Corollary 1", "Lemma 1"]
+    with theory.violated_assumptions() as violated:
+        theory.itl_bound(BASE)
+    assert violated == []
+
+
+def test_the_trivial_bound_by_hand() -> None:
+    assert Setting(dimension=2, horizon=30, mean_bound=1.5).trivial_bound == 90.0

@@ -36,7 +36,7 @@ def test_trace_radius_by_hand() -> None:
 
 
 def test_biased_radius_by_hand() -> None:
-    # One pull of e1 twice over: V = diag(1, 0), λ = 3, det(I + V/3) = 4/3; ‖h − w‖ = 5.
+    # e1 played once: V = diag(1, 0), λ = 3, det(I + V/3) = 4/3; ‖h − w‖ = 5.
     estimate = estimate_of(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([3.0, 4.0]), 3.0)
     radius = theory.biased_radius(
         estimate, np.zeros(2), noise_scale=2.0, failure_probability=math.exp(-2)
@@ -53,28 +53,28 @@ def test_biased_radius_is_that_of_the_estimates_own_set() -> None:
         assert inside == estimate.contains(w, **how)
 
 
-def test_mixture_radius_by_hand_and_inside_theorem_1() -> None:
+def test_fixed_bias_radius_by_hand_and_inside_theorem_1() -> None:
     estimate = estimate_of(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([3.0, 4.0]), 3.0)
-    mixture = theory.fixed_bias_radius(
+    radius = theory.fixed_bias_radius(
         estimate, np.zeros(2), noise_scale=2.0, failure_probability=math.exp(-2)
     )
-    assert mixture == pytest.approx(math.sqrt(4 * (4 + math.log(4 / 3)) + 3 * 25), rel=1e-14)
-    assert mixture < theory.biased_radius(
+    assert radius == pytest.approx(math.sqrt(4 * (4 + math.log(4 / 3)) + 3 * 25), rel=1e-14)
+    assert radius < theory.biased_radius(
         estimate, np.zeros(2), noise_scale=2.0, failure_probability=math.exp(-2)
     )
 
 
-def test_mixture_radius_is_where_the_likelihood_ratio_reaches_one_over_delta() -> None:
+def test_fixed_bias_radius_is_where_the_likelihood_ratio_reaches_one_over_delta() -> None:
     # Independent route: the ratio of the marginal density of y under w ~ N(h, R²/λ) to its density
     # under w*. At δ = 1/ratio the true parameter lies exactly on the boundary.
     rng = np.random.default_rng(1)
-    d, n, noise, strength = 3, 7, 0.8, 2.5
+    d, n, noise, regularization = 3, 7, 0.8, 2.5
     x, h, w = rng.normal(size=(n, d)), rng.normal(size=d), rng.normal(size=d)
     y = x @ w + noise * rng.normal(size=n) + 3.0
-    marginal = stats.multivariate_normal(x @ h, noise**2 * (np.eye(n) + x @ x.T / strength))
+    marginal = stats.multivariate_normal(x @ h, noise**2 * (np.eye(n) + x @ x.T / regularization))
     ratio = marginal.logpdf(y) - stats.multivariate_normal(x @ w, noise**2 * np.eye(n)).logpdf(y)
     assert ratio > 0  # otherwise there is no such δ
-    estimate = estimate_of(x, y, h, strength)
+    estimate = estimate_of(x, y, h, regularization)
     radius = theory.fixed_bias_radius(
         estimate, w, noise_scale=noise, failure_probability=float(np.exp(-ratio))
     )
@@ -93,18 +93,20 @@ def test_pooled_radius_by_hand() -> None:
 @given(
     d=st.integers(2, 8),
     t=st.integers(0, 30),
-    strength=st.floats(0.01, 100),
+    regularization=st.floats(0.01, 100),
     delta=st.floats(1e-6, 0.999),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_the_trace_form_covers_the_determinant_form(
-    d: int, t: int, strength: float, delta: float, seed: int
+    d: int, t: int, regularization: float, delta: float, seed: int
 ) -> None:
     x = np.random.default_rng(seed).normal(size=(t, d))
     x /= np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-300)
-    estimate = estimate_of(x, np.zeros(t), np.zeros(d), strength)
+    estimate = estimate_of(x, np.zeros(t), np.zeros(d), regularization)
     w = np.eye(d)[0]
-    setting = Setting(dimension=d, horizon=30, regularization=strength, failure_probability=delta)
+    setting = Setting(
+        dimension=d, horizon=30, regularization=regularization, failure_probability=delta
+    )
     determinant = theory.biased_radius(estimate, w, noise_scale=1.0, failure_probability=delta)
     assert determinant <= theory.trace_radius(setting, t) * (1 + 1e-12)
     assert estimate.log_determinant <= setting.log_determinant(t) * (1 + 1e-9) + 1e-9
@@ -135,16 +137,16 @@ def test_conditions_that_do_not_hold_are_named() -> None:
         theory.trace_radius(Setting(dimension=2, horizon=5), 1)
 
 
-def test_a_bias_that_follows_the_task_breaks_the_mixture_radius_but_not_theorem_1() -> None:
+def test_a_bias_that_follows_the_task_breaks_the_fixed_bias_radius_but_not_theorem_1() -> None:
     # h = the task's own least squares. Then ‖ŵ − w‖² − λ‖h − w‖² = ‖h − w‖² in V's norm, χ² with
     # d degrees of freedom: far above 2 log(1/δ) = 4.6 for d = 20, at any δ of interest.
     rng = np.random.default_rng(2)
-    d, n, strength = 20, 40, 1e4
+    d, n, regularization = 20, 40, 1e4
     left: dict[Radius, int] = {theory.fixed_bias_radius: 0, theory.biased_radius: 0}
     for _ in range(200):
         x, w = rng.normal(size=(n, d)), rng.normal(size=d)
         y = x @ w + rng.normal(size=n)
-        estimate = estimate_of(x, y, np.linalg.lstsq(x, y, rcond=None)[0], strength)
+        estimate = estimate_of(x, y, np.linalg.lstsq(x, y, rcond=None)[0], regularization)
         for radius in left:
             reach = radius(estimate, w, noise_scale=1.0, failure_probability=0.1)
             left[radius] += int(estimate.distance(w) > reach)

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from tests.theory.worlds import Sphere
+from tests.theory.environments import Sphere
 
 import headstart as hs
 from headstart import theory
@@ -69,7 +69,7 @@ def test_theorem_3_by_hand() -> None:
 @pytest.mark.parametrize("horizon", [3, 40])
 def test_measured_errors_stay_below_theorems_2_and_3(horizon: int) -> None:
     # 500 replications of 6 tasks, S = 1, δ = 0.1, frozen h; T = 3 < d leaves grams singular.
-    world = Sphere(dimension=5, distance=0.4)
+    environment = Sphere(dimension=5, distance=0.4)
     n, size, delta = 6, 500, 0.1
     policy = hs.policies.OFUL(failure_probability=delta, bias_error=1.0)
     rng = np.random.default_rng(11)
@@ -81,7 +81,7 @@ def test_measured_errors_stay_below_theorems_2_and_3(horizon: int) -> None:
         memory = begin(learner, 5, (size,))
         tasks, seen = [], []
         for _ in range(n):
-            task = world.sample(horizon, size, rng)
+            task = environment.sample(horizon, size, rng)
             episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
             memory = learn(learner, memory, episode)
             tasks.append(task.parameter)
@@ -89,12 +89,14 @@ def test_measured_errors_stay_below_theorems_2_and_3(horizon: int) -> None:
         fields = ("gram", "moment", "count", "sum_of_squares")
         stacked = hs.TaskStatistics(*(np.stack([getattr(s, f) for s in seen], 1) for f in fields))
         w = np.stack([t for t in tasks if t is not None], 1)
-        sampling = theory.sampling_error(w, stacked.count, world.mean_parameter)
+        sampling = theory.sampling_error(w, stacked.count, environment.mean_parameter)
         setting = Setting(dimension=5, horizon=horizon, failure_probability=delta)
         if bounded is theory.average_error_bound:
             bound = theory.average_error_bound(setting, stacked, sampling_error=sampling)
         else:
             bound = theory.pooled_error_bound(setting, stacked, w, sampling_error=sampling)
-        error = np.sqrt(theory.estimation_error(prior.prior(memory).bias, world.mean_parameter))
+        error = np.sqrt(
+            theory.estimation_error(prior.prior(memory).bias, environment.mean_parameter)
+        )
         assert (error > bound.total).mean() <= delta
         assert (error > sampling).mean() > 0.5  # H_ρ alone would not do

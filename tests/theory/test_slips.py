@@ -25,12 +25,12 @@ def test_lemma_1_needs_parentheses() -> None:
     # to 0 as λ → ∞, as Corollary 1 says; as printed it grows without end.
     rounds, d = 10, 2
 
-    def printed(strength: float) -> float:
-        after = d * math.log(strength + rounds / d)
-        return rounds * after - d * math.log(strength)
+    def printed(regularization: float) -> float:
+        after = d * math.log(regularization + rounds / d)
+        return rounds * after - d * math.log(regularization)
 
-    def meant(strength: float) -> float:
-        return rounds * d * math.log1p(rounds / (strength * d))
+    def meant(regularization: float) -> float:
+        return rounds * d * math.log1p(rounds / (regularization * d))
 
     assert meant(1e6) < 1e-3
     assert printed(1e12) > printed(1e6) > 100
@@ -39,8 +39,8 @@ def test_lemma_1_needs_parentheses() -> None:
 def test_lemma_1_needs_regularization_of_at_least_the_squared_length_of_arms() -> None:
     # Printed: λ ≥ 1 alone. L = 3, λ = 1, one round: ‖x‖² in V⁻¹'s norm is 9, and 2 log det is
     # 2 log 10 = 4.6. With λ = L² it is 1 to 2 log 2.
-    def holds(length: float, strength: float) -> bool:
-        return length**2 / strength <= 2 * math.log1p(length**2 / strength)
+    def holds(length: float, regularization: float) -> bool:
+        return length**2 / regularization <= 2 * math.log1p(length**2 / regularization)
 
     assert not holds(3.0, 1.0)
     assert holds(3.0, 9.0)
@@ -87,7 +87,7 @@ def test_the_mean_of_tasks_is_off_by_one() -> None:
 
 def test_weighted_deviation_is_about_the_mean_of_all_tasks() -> None:
     # Theorem 3 prints H_ρ(j, w_j), the distance from the mean of the first j tasks. The first task
-    # then never counts. It alone pulls e1, so RR believes it there: the bias is real.
+    # then never counts. It alone plays e1, so it alone decides RR there: the bias is real.
     n = 5
     w = np.zeros((n, 2))
     w[0, 0] = 1.0
@@ -114,8 +114,8 @@ def test_theorem_3_loses_a_lambda() -> None:
         sum_of_squares=np.array([10.0]),
     )
     w = np.array([[1.0]])
-    parts = theory.pooled_error(tasks, w, w[0], regularization=10.0)
-    error = float(np.linalg.norm(parts.total))
+    terms = theory.pooled_error(tasks, w, w[0], regularization=10.0)
+    error = float(np.linalg.norm(terms.total))
     assert error == pytest.approx(0.5)
     assert error > 1.0 / 20.0
     setting = Setting(dimension=1, horizon=10, regularization=10.0, noise_scale=0.0)

@@ -18,12 +18,12 @@ PRIORS = [
 @pytest.mark.parametrize("prior", PRIORS)
 def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimator) -> None:
     # Independent route: play once more, round by round, with the estimate that the loop uses.
-    world = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
+    environment = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
     learner = hs.Learner("learner", hs.policies.OFUL(), prior)
     rng = np.random.default_rng(5)
     memory = begin(learner, 3, (6,))
     for _ in range(2):
-        task = world.sample(9, 6, rng)
+        task = environment.sample(9, 6, rng)
         episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
         path = Trajectory.of(task, episode, prior, memory)
         running = RunningEstimate(prior.prior(memory))

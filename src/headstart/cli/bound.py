@@ -19,12 +19,12 @@ def bound(
     parameter_bound: Annotated[
         float | None, typer.Option(help="S, the longest parameter; √Var_0 unless given.")
     ] = None,
-    n_tasks: Annotated[int, typer.Option(min=1, help="The largest N drawn.")] = 100,
+    n_tasks: Annotated[int, typer.Option(min=1, help="The largest N plotted.")] = 100,
     output: Annotated[
         Path, typer.Option(help="Where the figure goes; its ending says the format.")
     ] = Path("out/bound.png"),
 ) -> None:
-    """Print the paper's bounds with their constants, and draw them against λ and N."""
+    """Print the paper's bounds with their constants, and plot them against λ and N."""
     from headstart.plotting import bounds
 
     if output.suffix not in {".png", ".svg", ".pdf"}:
@@ -47,15 +47,19 @@ def bound(
     table.add_column("bound")
     for name in ("λ", "bias", "noise", "failure", "total"):
         table.add_column(name, justify="right")
-    rows, broken = study.table()
-    for row in rows:
-        cells = (row.bound.bias, row.bound.noise, row.bound.failure, row.bound.total)
-        table.add_row(row.name, f"{row.regularization:.3g}", *(f"{float(c):.1f}" for c in cells))
+    computed = study.table()
+    for stated in computed.bounds:
+        terms = (stated.bound.bias, stated.bound.noise, stated.bound.failure, stated.bound.total)
+        table.add_row(
+            f"{stated.learner}, {stated.statement}",
+            f"{stated.regularization:.3g}",
+            *(f"{float(term):.1f}" for term in terms),
+        )
     console.print(table)
     console.print(
-        f"Without any theorem: {study.trivial:.1f}. Only a smaller number says something."
+        f"Without any theorem: {study.setting.trivial_bound:.1f}. A larger bound says nothing."
     )
-    for sentence in broken:
+    for sentence in computed.violated:
         console.print(f"Not covered: {sentence}.")
-    bounds.draw(study, n_tasks, output)
+    bounds.plot(study, n_tasks, output)
     console.print(f"Figure: {output}")

@@ -27,27 +27,29 @@ def diagnose(
         typer.Option(help="The λ of a study's grid.", show_default="that of least regret"),
     ] = None,
 ) -> None:
-    """Say whether a warm start pays, which estimator suits, and why: a page with figures."""
-    from headstart.diagnosis import page as diagnosis_page
-    from headstart.diagnosis import recording
-    from headstart.diagnosis.diagnosis import Diagnosis
+    """Say whether a warm start pays, which estimator suits, and why, on a page with figures."""
+    from headstart.diagnosis import Diagnosis, answers, page, recording, sentences
+    from headstart.diagnosis.recorder import record_synthetic
     from headstart.diagnosis.replay import replay
+    from headstart.studies.netcdf import write_dataset
 
     try:
         if results is None:
-            recorded = recording.record_synthetic(replications=replications, seed=seed)
+            recorded = record_synthetic(replications=replications, seed=seed)
         else:
             recorded = recording.read(results)
             if not recording.is_recording(recorded):
                 recorded = replay(recorded, regularization=regularization)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
-    recording.save(recorded, output / "recording.nc")
+    write_dataset(recorded, output / "recording.nc")
     diagnosis = Diagnosis(recorded)
-    page = diagnosis_page.write(diagnosis, output)
+    written = page.write(diagnosis, output)
     console = Console()
-    console.print(diagnosis_page.verdict(diagnosis).replace("**", ""))
-    console.print(diagnosis_page.choice(diagnosis).replace("**", ""))
-    for reason in diagnosis_page.reasons(diagnosis):
-        console.print(f"- {reason}")
-    console.print(f"Page: {page}")
+    verdict, choice = answers.verdict(diagnosis), answers.choice(diagnosis)
+    console.print(sentences.headline(verdict), sentences.detail(verdict))
+    if choice is not None:
+        console.print(sentences.headline(choice), sentences.detail(choice))
+    for reason in answers.reasons(diagnosis):
+        console.print(f"- {sentences.reason(reason)}")
+    console.print(f"Page: {written}")

@@ -1,1 +1,6 @@
 """Whether a warm start pays in a study, and why."""
+
+from headstart.diagnosis.diagnosis import Diagnosis
+from headstart.diagnosis.recorder import record
+
+__all__ = ["Diagnosis", "record"]

@@ -11,34 +11,38 @@ from headstart.plotting import style as plots
 
 _GREY = "#7F7F7F"
 
+_SET_STYLES: dict[str, dict[str, Any]] = {
+    "Theorem 1": {"color": "black", "linestyle": "-", "linewidth": 1.0},
+    "fixed bias": {"color": _GREY, "linestyle": (0, (3, 1.5)), "linewidth": 1.0},
+}
 
-def draw(diagnosis: Diagnosis, folder: Path) -> None:
+
+def plot(diagnosis: Diagnosis, folder: Path) -> None:
     """Regret and error in one file, misalignment and coverage in another."""
     with plots.figure(folder / "regret-and-error.png", columns=2, width=3.9) as (left, right):
-        regret(left, diagnosis)
-        error(right, diagnosis)
+        plot_regret(left, diagnosis)
+        plot_error(right, diagnosis)
     with plots.figure(folder / "alignment-and-coverage.png", columns=2, width=3.9) as (
         left,
         right,
     ):
-        alignment(left, diagnosis)
-        coverage(right, diagnosis)
+        plot_alignment(left, diagnosis)
+        plot_coverage(right, diagnosis)
 
 
-def regret(axes: Axes, diagnosis: Diagnosis) -> None:
-    """Cumulative regret on late tasks under Lemma 2's bound, on a logarithmic scale."""
-    rounds = np.arange(1, diagnosis.horizon + 1)
-    for i, name in enumerate(diagnosis.names):
+def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
+    """Cumulative regret on late tasks and Lemma 2's bound, on a logarithmic scale."""
+    horizon, regret = diagnosis.recording.horizon, diagnosis.regret
+    rounds = np.arange(1, horizon + 1)
+    for i, name in enumerate(diagnosis.learners.names):
         style = plots.style(name, i)
-        played = diagnosis.recording["regret"].sel(learner=name).isel(task=diagnosis.late)
-        total = played.mean(["replication", "task"]).cumsum("round").to_numpy()
-        axes.plot(rounds, np.maximum(total, 1e-3), label=name, **style)
-        bound = [diagnosis.bound(name, int(t))[0] for t in rounds]
+        axes.plot(rounds, np.maximum(regret.cumulative(name), 1e-3), label=name, **style)
+        bound = [regret.bound(name, int(t)).total for t in rounds]
         axes.plot(rounds, bound, color=style["color"], linewidth=0.8, alpha=0.7)
-    trivial = diagnosis.trivial_bound * rounds / diagnosis.horizon
+    trivial = regret.trivial_bound * rounds / horizon
     axes.plot(rounds, trivial, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
     axes.annotate(
-        "2B a round",
+        "2B per round",
         (rounds[-1], trivial[-1]),
         (-2, -14),
         textcoords="offset points",
@@ -48,37 +52,40 @@ def regret(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlim(1, rounds[-1])
     axes.set_xlabel("round")
     axes.set_ylabel("cumulative regret")
-    axes.set_title("Regret (thick) under its bound (thin)")
+    axes.set_title("Regret (thick) and its bound (thin)")
 
 
-def error(axes: Axes, diagnosis: Diagnosis) -> None:
-    """ε_N against the number of completed tasks, beside that of exactly known tasks."""
-    completed = np.arange(diagnosis.n_tasks)
-    for i, name in enumerate(diagnosis.names):
-        if name != diagnosis.oracle:
-            axes.plot(completed, diagnosis.error(name).mean(0), label=name, **plots.style(name, i))
-    truth = diagnosis.sampling_error.mean(0)
-    if truth.max() > 0:
+def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
+    """ε_N against the number of completed tasks, and that of tasks known exactly."""
+    learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
+    completed = np.arange(n_tasks)
+    for i, name in enumerate(learners.names):
+        if name != learners.oracle:
+            error = diagnosis.bias.of(name).mean(0)
+            axes.plot(completed, error, label=name, **plots.style(name, i))
+    sampling = diagnosis.bias.sampling.mean(0)
+    if sampling.max() > 0:
         axes.plot(
-            completed[1:], truth[:-1], color=_GREY, linewidth=1.0, label="tasks known exactly"
+            completed[1:], sampling[:-1], color=_GREY, linewidth=1.0, label="tasks known exactly"
         )
     axes.set_yscale("log")
-    axes.set_xlim(0, diagnosis.n_tasks - 1)
+    axes.set_xlim(0, n_tasks - 1)
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # The Oracle has no error to draw, but its regret stands beside.
-    if diagnosis.oracle is not None:
-        place = diagnosis.names.index(diagnosis.oracle)
-        axes.plot([], [], label=diagnosis.oracle, **plots.style(diagnosis.oracle, place))
+    # The Oracle has no error, but the legend serves the panel of regrets too.
+    if learners.oracle is not None:
+        style = plots.style(learners.oracle, learners.names.index(learners.oracle))
+        axes.plot([], [], label=learners.oracle, **style)
     _legend(axes)
 
 
-def alignment(axes: Axes, diagnosis: Diagnosis) -> None:
+def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
-    tasks = np.arange(1, diagnosis.n_tasks + 1)
-    for i, name in enumerate(diagnosis.names):
-        axes.plot(tasks, diagnosis.misalignment(name).mean(0), **plots.style(name, i))
+    tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
+    for i, name in enumerate(diagnosis.learners.names):
+        misalignment = diagnosis.alignment.misalignment(name).mean(0)
+        axes.plot(tasks, misalignment, **plots.style(name, i))
     axes.axhline(1.0 / len(tasks), color=_GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -95,49 +102,36 @@ def alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_title("Misalignment by task")
 
 
-def coverage(axes: Axes, diagnosis: Diagnosis) -> None:
-    """The share of tasks whose parameter has left a confidence set, by round."""
-    rounds = np.arange(diagnosis.horizon + 1)
-    for i, name in enumerate(diagnosis.names):
-        left = diagnosis.left(name, "as played")
-        if left is not None:
-            axes.plot(rounds, left, label=f"{name}, as played", **_steps(name, i))
-    looks = {"Theorem 1": ("black", "-"), "mixture": (_GREY, (0, (3, 1.5)))}
-    for confidence_set, (colour, dashes) in looks.items():
-        shares = [
-            s for s in (diagnosis.left(n, confidence_set) for n in diagnosis.names) if s is not None
-        ]
+def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
+    """The share of tasks whose parameter was outside of a confidence set, up to each round."""
+    sets, names = diagnosis.confidence_sets, diagnosis.learners.names
+    rounds = np.arange(diagnosis.recording.horizon + 1)
+    # A share is a step function, and visible where it is 0.
+    steps: dict[str, Any] = {"drawstyle": "steps-post", "clip_on": False}
+    for i, name in enumerate(names):
+        share = sets.share_outside(name, "as played")
+        if share is not None:
+            axes.plot(rounds, share, label=f"{name}, as played", **plots.style(name, i), **steps)
+    for confidence_set, style in _SET_STYLES.items():
+        of_learners = [sets.share_outside(name, confidence_set) for name in names]
+        shares = [share for share in of_learners if share is not None]
         if shares:
-            worst = np.max(shares, axis=0)
-            axes.plot(
-                rounds,
-                worst,
-                color=colour,
-                linestyle=dashes,
-                linewidth=1.0,
-                label=f"{confidence_set}, worst",
-                drawstyle="steps-post",
-                clip_on=False,
-            )
-    delta = float(diagnosis.recording.attrs["failure_probability"])
+            label = f"{confidence_set}, worst"
+            axes.plot(rounds, np.max(shares, axis=0), label=label, **style, **steps)
+    delta = sets.failure_probability
     axes.axhline(delta, color="black", linestyle=(0, (1, 1.5)), linewidth=0.8)
     axes.annotate(
         f"δ = {delta:g}", (rounds[-1], delta), (-2, 3), textcoords="offset points", ha="right"
     )
-    # Shares span three decades, and 0 must show too.
+    # Shares cover three orders of magnitude, and 0.
     axes.set_yscale("symlog", linthresh=0.01)
     axes.set_ylim(0, 1.3)
     axes.set_yticks([0, 0.01, 0.1, 1], ["0", "0.01", "0.1", "1"])
     axes.set_xlim(0, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("share of tasks that left the set")
+    axes.set_ylabel("share of tasks ever outside")
     axes.set_title("Confidence sets")
     _legend(axes)
-
-
-def _steps(name: str, place: int) -> dict[str, Any]:
-    """A learner's look for a share that jumps, drawn whole even where it lies on the axis."""
-    return {**plots.style(name, place), "drawstyle": "steps-post", "clip_on": False}
 
 
 def _legend(axes: Axes) -> None:

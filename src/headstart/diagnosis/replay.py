@@ -1,4 +1,4 @@
-"""Replay: a finished study played again, number for number, with what the theory needs kept.
+"""Replay: a finished study played again, number for number, and recorded for the theory.
 
 A study's results are regrets. Misalignment, estimation errors and coverage need every task's
 arms, statistics and parameter, which are far larger and follow from the study and its seed.
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from headstart.diagnosis.recording import record
+from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
 from headstart.simulation.learner import Learner, Optimal
 from headstart.studies.results import totals
@@ -17,7 +17,7 @@ from headstart.studies.shards import SweptLearners, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
-# Enough for intervals; more only takes longer.
+# Enough for narrow intervals; more takes longer.
 _REPLICATIONS = 100
 
 
@@ -33,14 +33,14 @@ def replay(results: xr.Dataset, *, regularization: float | None = None) -> xr.Da
             "results must carry the study that made them, as `headstart run` writes it"
         )
     study = from_toml(str(results.attrs["study"]))
-    strength = _least_regret(results) if regularization is None else regularization
-    if strength not in study.regularization:
-        raise ValueError(f"regularization must be one of {study.regularization}, got {strength}")
+    chosen = _least_regret(results) if regularization is None else regularization
+    if chosen not in study.regularization:
+        raise ValueError(f"regularization must be one of {study.regularization}, got {chosen}")
     environment = study.environment_built()
     shards = range(min(study.n_shards, -(-_REPLICATIONS // study.shard)))
-    parts = [_replay_shard(study, environment, strength, number) for number in shards]
-    whole = xr.concat(
-        parts,
+    replayed = [_replay_shard(study, environment, chosen, number) for number in shards]
+    recorded = xr.concat(
+        replayed,
         "replication",
         data_vars="minimal",
         coords="minimal",
@@ -48,26 +48,27 @@ def replay(results: xr.Dataset, *, regularization: float | None = None) -> xr.Da
         combine_attrs="drop_conflicts",
     )
     for name in ("feature_bound", "mean_bound"):
-        whole.attrs[name] = max(float(part.attrs[name]) for part in parts)
-    whole.attrs["seed"] = study.seed
-    whole.attrs["environment"] = f"{study.name} at λ = {strength:g}"
+        recorded.attrs[name] = max(float(shard.attrs[name]) for shard in replayed)
+    recorded.attrs["seed"] = study.seed
+    recorded.attrs["environment"] = f"{study.name} at λ = {chosen:g}"
     if study.protocol == "sequence":
-        _check(whole, results, strength)
-    return whole
+        _check_regrets(recorded, results.sel(regularization=chosen))
+    return recorded
 
 
 def _replay_shard(
-    study: Study, environment: Environment, strength: float, number: int
+    study: Study, environment: Environment, regularization: float, number: int
 ) -> xr.Dataset:
     swept = SweptLearners(study, environment)
-    names = swept.names(strength)
+    # A learner's random stream follows from the name that it had in the study.
+    names = swept.names(regularization)
 
     def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
         return [learner for learner in swept.build(prepared) if learner.name in names]
 
     first = number * study.shard
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
-    part = record(
+    recorded = record(
         environment,
         chosen,
         n_tasks=n_tasks,
@@ -77,15 +78,15 @@ def _replay_shard(
         seed=shard_seed(study.seed, number),
         regularizations=study.regularization if len(study.regularization) > 1 else (),
     )
-    size = part.sizes["replication"]
-    return part.assign_coords(
-        learner=[names[str(name)] for name in part["learner"].to_numpy()],
+    size = recorded.sizes["replication"]
+    return recorded.assign_coords(
+        learner=[names[str(name)] for name in recorded["learner"].to_numpy()],
         replication=np.arange(first, first + size),
     )
 
 
 def _least_regret(results: xr.Dataset) -> float:
-    """The λ at which the learners together have the least regret."""
+    """The λ of least regret, averaged over learners."""
     mean = totals(results).mean(["learner", "replication"])
     return float(mean["regularization"].to_numpy()[int(np.argmin(mean.to_numpy()))])
 
@@ -93,21 +94,21 @@ def _least_regret(results: xr.Dataset) -> float:
 def _noise_scale(study: Study, environment: Environment) -> float:
     """R as the study's policies have it, or the environment."""
     for learner in study.learners:
-        said = None if learner.policy is None else learner.policy.settings.get("noise_scale")
-        if isinstance(said, int | float):
-            return float(said)
+        given = None if learner.policy is None else learner.policy.settings.get("noise_scale")
+        if isinstance(given, int | float):
+            return float(given)
     return float(getattr(environment, "noise_scale", 1.0))
 
 
-def _check(replayed: xr.Dataset, results: xr.Dataset, strength: float) -> None:
-    """The same regrets, up to what another machine's rounding can do to a choice here and there."""
-    then = totals(results).sel(regularization=strength)
-    then = then.sel(learner=replayed["learner"], replication=replayed["replication"])
-    past = then.mean("replication")
+def _check_regrets(replayed: xr.Dataset, results: xr.Dataset) -> None:
+    """The same regrets, up to the choices that the rounding of another machine may change."""
+    expected = totals(results).sel(learner=replayed["learner"], replication=replayed["replication"])
+    before = expected.mean("replication")
     now = replayed["regret"].sum(["task", "round"]).mean("replication")
-    if not np.allclose(past, now, rtol=0.05, atol=1e-6):
-        worst = str(replayed["learner"].to_numpy()[int(np.argmax(np.abs((past - now).to_numpy())))])
+    if not np.allclose(before, now, rtol=0.05, atol=1e-6):
+        difference = np.abs((before - now).to_numpy())
+        worst = str(replayed["learner"].to_numpy()[int(np.argmax(difference))])
         raise ValueError(
-            f"{worst} had a regret of {float(past.sel(learner=worst)):.4g} in the results and "
+            f"{worst} had a regret of {float(before.sel(learner=worst)):.4g} in the results and "
             f"{float(now.sel(learner=worst)):.4g} when played again: they were made by other code"
         )

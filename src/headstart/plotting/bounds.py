@@ -1,6 +1,6 @@
-"""The paper's bounds side by side, as a table and against λ and N."""
+"""The paper's bounds, as a table and as plots against λ and N."""
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,21 +10,30 @@ from matplotlib.axes import Axes
 from headstart import checks, theory
 from headstart.arrays import Floats
 from headstart.plotting import style as plots
-from headstart.theory import AssumptionWarning, RegretBound, Setting
+from headstart.theory import RegretBound, Setting
 
 
 @dataclass(frozen=True)
-class Row:
-    """One bound, and the λ it is taken at."""
+class StatedBound:
+    """A bound of the paper for a learner at one λ."""
 
-    name: str
+    learner: str
+    statement: str
     regularization: float
     bound: RegretBound
 
 
+@dataclass(frozen=True)
+class BoundTable:
+    """Bounds, and the assumptions that do not hold for them."""
+
+    bounds: Sequence[StatedBound]
+    violated: Sequence[str]
+
+
 @dataclass(frozen=True, kw_only=True)
 class BoundStudy:
-    """An environment as the bounds see it; `parameter_bound` is √Var_0 unless given."""
+    """An environment in the quantities of bounds; `parameter_bound` is √Var_0 unless given."""
 
     dimension: int
     horizon: int
@@ -47,7 +56,7 @@ class BoundStudy:
 
     @property
     def setting(self) -> Setting:
-        """The same, for the theory."""
+        """The quantities in the form that the theory takes."""
         given = self.parameter_bound
         bound = float(np.sqrt(self.second_moment)) if given is None else given
         return Setting(
@@ -60,28 +69,28 @@ class BoundStudy:
             mean_bound=max(1.0, bound * self.feature_bound),
         )
 
-    @property
-    def trivial(self) -> float:
-        """2B a round."""
-        return 2.0 * self.setting.mean_bound * self.horizon
-
-    def table(self) -> tuple[list[Row], list[str]]:
-        """Every bound of Sections 2 and 3, and the assumptions that do not hold."""
-        s, strength = self.setting, self.regularization
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", AssumptionWarning)
-            rows = [
-                Row("OFUL, Theorem 3, probability 1 − 1/T", strength, theory.oful_bound(s)),
-                Row("ITL on the longest task, Corollary 1", strength, theory.itl_bound(s)),
-                Row("Oracle of the task, Corollary 1", strength, theory.oracle_bound(s)),
-                Row("ITL, Lemma 2", strength, self.transfer(self.second_moment)),
-                Row("Oracle of the mean, Lemma 2", strength, self.transfer(self.variance)),
-                self._corollary("ITL, Corollary 2", self.second_moment),
-                self._corollary("Oracle of the mean, Corollary 2", self.variance),
-                Row("ITL, λ → ∞", np.inf, self._limit(self.second_moment)),
-                Row("Oracle of the mean, λ → ∞", np.inf, self._limit(self.variance)),
+    def table(self) -> BoundTable:
+        """Every bound of Sections 2 and 3."""
+        setting, ridge = self.setting, self.regularization
+        itl, oracle = self.second_moment, self.variance
+        with theory.violated_assumptions() as violated:
+            high_probability = theory.oful_bound(setting)
+            bounds = [
+                StatedBound("OFUL", "Theorem 3, probability 1 − 1/T", ridge, high_probability),
+                StatedBound(
+                    "ITL on the longest task", "Corollary 1", ridge, theory.itl_bound(setting)
+                ),
+                StatedBound(
+                    "Oracle of the task", "Corollary 1", ridge, theory.oracle_bound(setting)
+                ),
+                StatedBound("ITL", "Lemma 2", ridge, self.transfer(itl)),
+                StatedBound("Oracle of the mean", "Lemma 2", ridge, self.transfer(oracle)),
+                self._corollary_2("ITL", itl),
+                self._corollary_2("Oracle of the mean", oracle),
+                self._limit("ITL", itl),
+                self._limit("Oracle of the mean", oracle),
             ]
-        return rows, list({str(one.message): None for one in caught})
+        return BoundTable(bounds, violated)
 
     def transfer(
         self, variance: Floats | float, regularization: Floats | None = None
@@ -92,46 +101,52 @@ class BoundStudy:
             setting = replace(setting, regularization=regularization)
         return theory.transfer_bound(setting, variance=variance)
 
-    def _corollary(self, name: str, variance: float) -> Row:
+    def _corollary_2(self, learner: str, variance: float) -> StatedBound:
         chosen = float(theory.paper_regularization(horizon=self.horizon, variance=variance))
-        return Row(name, chosen, theory.low_variance_bound(self.setting, variance=variance))
+        bound = theory.low_variance_bound(self.setting, variance=variance)
+        return StatedBound(learner, "Corollary 2", chosen, bound)
 
-    def _limit(self, variance: float) -> RegretBound:
-        return theory.fixed_bias_limit(self.setting, bias_error=np.sqrt(variance))
+    def _limit(self, learner: str, variance: float) -> StatedBound:
+        bound = theory.fixed_bias_limit(self.setting, bias_error=np.sqrt(variance))
+        return StatedBound(learner, "λ → ∞", np.inf, bound)
 
 
-def draw(study: BoundStudy, n_tasks: int, path: Path) -> None:
+def plot(study: BoundStudy, n_tasks: int, path: Path) -> None:
     """Lemma 2 against λ for two biases; and against N for the mean of N tasks known exactly."""
-    strengths = np.geomspace(1.0, 1e5, 101) * max(1.0, study.feature_bound**2)
+    regularizations = np.geomspace(1.0, 1e5, 101) * max(1.0, study.feature_bound**2)
     with plots.figure(path, columns=2) as (left, right):
-        for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
-            total = study.transfer(variance, strengths).total
-            left.plot(strengths, total, label=name, **plots.style(name, 0))
-        left.set_xlabel("λ")
-        left.set_ylabel("bound on the regret of a task")
-        left.set_title("Against λ")
-        _draw_tasks(study, n_tasks, strengths, right)
+        _plot_regularizations(left, study, regularizations)
+        _plot_tasks(right, study, regularizations, n_tasks)
         for axes in (left, right):
-            _finish(axes, study.trivial)
+            _plot_trivial(axes, study.setting.trivial_bound)
+            axes.set_xscale("log")
+            axes.set_ylim(bottom=0)
+            axes.legend(loc="best")
 
 
-def _draw_tasks(study: BoundStudy, n_tasks: int, strengths: Floats, axes: Axes) -> None:
-    """The best bound over λ when h is the mean of N tasks: Var_h = Var_w̄(1 + 1/N)."""
+def _plot_regularizations(axes: Axes, study: BoundStudy, regularizations: Floats) -> None:
+    for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
+        total = study.transfer(variance, regularizations).total
+        axes.plot(regularizations, total, label=name, **plots.style(name, 0))
+    axes.set_xlabel("λ")
+    axes.set_ylabel("bound on the regret per task")
+    axes.set_title("Against λ")
+
+
+def _plot_tasks(axes: Axes, study: BoundStudy, regularizations: Floats, n_tasks: int) -> None:
+    """The least bound over λ when h is the mean of N tasks: Var_h = Var_w̄(1 + 1/N)."""
     numbers = np.unique(np.geomspace(1, max(2, n_tasks), 60).astype(np.int64))
     learned = study.variance * (1.0 + 1.0 / numbers)
-    best = study.transfer(learned[:, None], strengths).total.min(-1)
-    axes.plot(numbers, best, color="#0072B2", label="mean of N tasks")
+    least = study.transfer(learned[:, None], regularizations).total.min(-1)
+    axes.plot(numbers, least, color="#0072B2", label="mean of N tasks")
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
-        level = float(study.transfer(variance, strengths).total.min())
+        level = float(study.transfer(variance, regularizations).total.min())
         axes.plot(numbers, np.full(len(numbers), level), **plots.style(name, 0))
     axes.set_xlabel("completed tasks N")
-    axes.set_title(f"Against N, at the best λ up to {strengths[-1]:g}")
+    axes.set_title(f"Against N, at the best λ up to {regularizations[-1]:g}")
 
 
-def _finish(axes: Axes, trivial: float) -> None:
-    axes.axhline(trivial, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
+def _plot_trivial(axes: Axes, bound: float) -> None:
+    axes.axhline(bound, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
     right = axes.get_xlim()[1]
-    axes.annotate("2B a round", (right, trivial), (-4, 3), textcoords="offset points", ha="right")
-    axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
-    axes.legend(loc="best")
+    axes.annotate("2B per round", (right, bound), (-4, 3), textcoords="offset points", ha="right")

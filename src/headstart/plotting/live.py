@@ -1,4 +1,4 @@
-"""Pictures of live use: a task's estimate, the prior's way over tasks, reward by task age."""
+"""Plots of live use: a task's estimate, the prior after every task, and reward by task age."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,20 +8,21 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.intervals import quantile, standard_errors
 from headstart.live import TaskView
 
-# Okabe and Ito's palette, as in `plots`.
+# Okabe and Ito's palette, as in `plotting.style`.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
-def draw_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
-    """A task's parameter with 95 % intervals, feature by feature, and where it began."""
+def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
+    """A task's parameter with 95 % intervals, feature by feature, and its prior's bias."""
     dimension = view.estimate.prior.dimension
     rows = np.arange(dimension)
     low, high = view.interval(np.eye(dimension))
-    middle = view.estimate.parameter
+    w = view.estimate.parameter
     axes.errorbar(
-        middle, rows, xerr=(middle - low, high - middle), fmt="o", color=_COLOURS[0], markersize=3,
+        w, rows, xerr=(w - low, high - w), fmt="o", color=_COLOURS[0], markersize=3,
         linewidth=1.2, label=f"{view.task} after {view.n_rewards} rewards",
     )  # fmt: skip
     bias = view.estimate.prior.bias
@@ -33,8 +34,8 @@ def draw_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
     axes.legend(fontsize=7)
 
 
-def draw_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
-    """The bias (N, d) that new tasks would have started from, after 0, 1, … finished ones."""
+def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
+    """The biases (N, d) of the prior after 0, 1, … finished tasks."""
     history = checks.floats("biases", biases)
     for a in range(history.shape[1]):
         label = None if names is None else names[a]
@@ -46,16 +47,16 @@ def draw_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = N
         axes.legend(fontsize=7, ncols=2, loc="lower right")
 
 
-def draw_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
+def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds)."""
     longest = 1
     for colour, (name, values) in zip(_COLOURS, rewards.items(), strict=False):
         array = checks.floats(name, values)
         age = np.arange(1, array.shape[1] + 1)
         mean = array.mean(0)
-        band = 1.96 * array.std(0, ddof=1) / np.sqrt(len(array))
+        half = quantile(len(array)) * standard_errors(array)
         axes.plot(age, mean, color=colour, label=name)
-        axes.fill_between(age, mean - band, mean + band, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(age, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
         longest = max(longest, array.shape[1])
     axes.set_xlabel("age of the task (rounds)")
     axes.set_ylabel("mean reward")

@@ -21,7 +21,9 @@ from headstart.theory.bounds import (
     transfer_bound,
 )
 from headstart.theory.estimation import (
-    ErrorParts,
+    TERMS,
+    ErrorTerms,
+    Term,
     average_error,
     bennett_bound,
     estimation_error,
@@ -33,11 +35,9 @@ from headstart.theory.estimation import (
 )
 from headstart.theory.linearity import LinearFit, fit_means
 from headstart.theory.moments import (
-    Interval,
     geometric_median,
     low_variance_ratio,
     mean_parameter,
-    share,
     task_deviation,
     task_variance,
 )
@@ -50,19 +50,20 @@ from headstart.theory.rates import (
     transfer_rate,
 )
 from headstart.theory.regularization import bayes_regularization, paper_regularization
-from headstart.theory.setting import AssumptionWarning, Setting
+from headstart.theory.setting import AssumptionWarning, Setting, violated_assumptions
 from headstart.theory.trajectory import Trajectory, ever, running_prior, running_statistics
 
 __all__ = [
     "CONSTANT",
+    "TERMS",
     "AssumptionWarning",
     "ErrorBound",
-    "ErrorParts",
-    "Interval",
+    "ErrorTerms",
     "LinearFit",
     "RegretBound",
     "Setting",
     "SharedBasis",
+    "Term",
     "Trajectory",
     "TransferRate",
     "average_error",
@@ -94,7 +95,6 @@ __all__ = [
     "running_prior",
     "running_statistics",
     "sampling_error",
-    "share",
     "shared_basis",
     "smallest_eigenvalues",
     "smallest_global_eigenvalue",
@@ -104,5 +104,6 @@ __all__ = [
     "trace_radius",
     "transfer_bound",
     "transfer_rate",
+    "violated_assumptions",
     "weighted_deviation",
 ]

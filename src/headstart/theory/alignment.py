@@ -1,4 +1,4 @@
-"""Alignment of tasks: each one's weight in the pool, and whether all share a basis."""
+"""Alignment of tasks: the weight of each in the pool, and whether all share a basis."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ def misalignment(grams: ArrayLike) -> Floats:
 def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLike) -> Floats:
     """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (…, n, d), of shape (…, n) (Theorem 3)."""
     w = checks.floats("parameters", parameters)
-    gaps = np.linalg.norm(w - task_average(w, counts)[..., None, :], axis=-1)
-    return np.asarray(gaps * misalignment(grams))
+    distances = np.linalg.norm(w - task_average(w, counts)[..., None, :], axis=-1)
+    return np.asarray(distances * misalignment(grams))
 
 
 def smallest_eigenvalues(grams: ArrayLike) -> Floats:
@@ -54,22 +54,22 @@ def shared_basis(grams: ArrayLike) -> SharedBasis:
     """
     v = _grams(grams)
     n = v.shape[-3]
-    # Drawn, but always the same: in no relation that would give two directions one eigenvalue.
+    # Random, from a fixed seed, so that no two directions have the same eigenvalue by design.
     weights = np.random.default_rng(0).uniform(1.0, 2.0, (n, 1, 1))
     basis = np.linalg.eigh((weights * v).sum(-3)).eigenvectors[..., None, :, :]
-    turned = basis.mT @ v @ basis
+    rotated = basis.mT @ v @ basis
     sum_of_squares = (v**2).sum((-3, -2, -1))
-    diagonal = (np.diagonal(turned, axis1=-2, axis2=-1) ** 2).sum((-2, -1))
-    sizes = np.sqrt((v**2).sum((-2, -1)))
+    diagonal = (np.diagonal(rotated, axis1=-2, axis2=-1) ** 2).sum((-2, -1))
+    norms = np.sqrt((v**2).sum((-2, -1)))
     product = v[..., :, None, :, :] @ v[..., None, :, :, :]
-    gaps = np.sqrt(((product - product.mT) ** 2).sum((-2, -1)))
-    scale = sizes[..., :, None] * sizes[..., None, :]
+    commutators = np.sqrt(((product - product.mT) ** 2).sum((-2, -1)))
+    scale = norms[..., :, None] * norms[..., None, :]
     return SharedBasis(
         off_diagonal=np.maximum(
             1.0 - diagonal / np.where(sum_of_squares > 0, sum_of_squares, 1.0), 0.0
         )
         * (sum_of_squares > 0),
-        commutator=(gaps / np.where(scale > 0, scale, 1.0)).max((-2, -1)),
+        commutator=(commutators / np.where(scale > 0, scale, 1.0)).max((-2, -1)),
     )
 
 

@@ -10,16 +10,16 @@ from headstart.arrays import Floats
 from headstart.theory.regularization import paper_regularization
 from headstart.theory.setting import Setting
 
-# The paper's C: 4 as in Theorem 3 of Abbasi-Yadkori et al.; 2√2 would do.
+# The paper's C: 4 as in Theorem 3 of Abbasi-Yadkori et al.; 2√2 would suffice.
 CONSTANT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class RegretBound:
-    """A bound on the regret of T rounds, of shape (…), and what it is made of.
+    """A bound on the regret of T rounds, as a sum of three terms of shape (…).
 
-    `bias` is the price of starting at the wrong h, `noise` that of learning through noise, and
-    `failure` what the confidence sets cost when they fail.
+    `bias` comes from h ≠ w*, `noise` from the noise of the rewards, and `failure` from the event
+    that a confidence set does not contain w*.
     """
 
     bias: Floats
@@ -28,7 +28,7 @@ class RegretBound:
 
     @property
     def total(self) -> Floats:
-        """The bound itself."""
+        """The bound."""
         return self.bias + self.noise + self.failure
 
 
@@ -58,7 +58,7 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 
 
 def itl_bound(setting: Setting) -> RegretBound:
-    """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for one λ only."""
+    """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for a fixed λ only."""
     setting.demand_bounded_tasks("Corollary 1")
     return fixed_bias_bound(setting, bias_error=setting.parameter_bound)
 
@@ -71,12 +71,12 @@ def oracle_bound(setting: Setting) -> RegretBound:
 def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
     """The limit of Lemma 1 as λ → ∞: 4TL‖w* − h‖ + 2BTδ.
 
-    The Oracle's is 0 and ITL's 4TSL (the paper's C·T·S·√L; L is right), and the failure term,
-    which a δ that shrinks with λ takes to 0 as well.
+    The first term is 0 for the Oracle and 4TSL for ITL (the paper's C·T·S·√L; L is right). With a
+    δ that shrinks with λ the failure term vanishes as well.
     """
     error = np.asarray(bias_error, dtype=np.float64)
-    at_rest = CONSTANT * setting.horizon * setting.feature_bound * error
-    return RegretBound(at_rest, np.zeros_like(at_rest), np.full_like(at_rest, _failure(setting)))
+    bias = CONSTANT * setting.horizon * setting.feature_bound * error
+    return RegretBound(bias, np.zeros_like(bias), np.full_like(bias, _failure(setting)))
 
 
 def transfer_bound(
@@ -108,14 +108,14 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
 
 
 def _terms(setting: Setting, bias_error: ArrayLike) -> RegretBound:
-    told = setting.log_determinant()
+    log_determinant = setting.log_determinant()
     bias_term = np.sqrt(setting.ridge) * np.asarray(bias_error, dtype=np.float64)
-    noise = setting.noise_scale * np.sqrt(2.0 * np.log(1.0 / setting.delta) + told)
+    noise = setting.noise_scale * np.sqrt(2.0 * np.log(1.0 / setting.delta) + log_determinant)
     # Σ‖x‖² ≤ 2 log det needs ‖x‖ ≤ 1 in the norm of V⁻¹, hence λ ≥ L². Below, Σ min(1, ‖x‖²) ≤
-    # 2 log det still holds, and a round's regret is at most 2 max(β, B) min(1, ‖x‖).
-    short = np.maximum(setting.mean_bound - (bias_term + noise), 0.0)
-    noise = noise + np.where(setting.weak, short, 0.0)
-    rate = CONSTANT * np.sqrt(setting.horizon * told)
+    # 2 log det still holds, and the regret of a round is at most 2 max(β, B) min(1, ‖x‖).
+    shortfall = np.maximum(setting.mean_bound - (bias_term + noise), 0.0)
+    noise = noise + np.where(setting.small_regularization, shortfall, 0.0)
+    rate = CONSTANT * np.sqrt(setting.horizon * log_determinant)
     failure = np.full(np.shape(rate * (bias_term + noise)), _failure(setting))
     return RegretBound(np.asarray(rate * bias_term), np.asarray(rate * noise), failure)
 

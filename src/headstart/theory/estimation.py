@@ -1,6 +1,7 @@
-"""How far an estimated bias lies from the mean task, and what the distance is made of."""
+"""The error of an estimated bias, h − w̄, and its terms."""
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,8 @@ from headstart.core.statistics import TaskStatistics
 
 def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
     """ε = ‖w̄ − h‖² for biases (…, d), of shape (…): squared, as the paper defines it."""
-    gap = checks.floats("bias", bias) - checks.floats("mean_parameter", mean_parameter)
-    return np.asarray((gap**2).sum(-1))
+    difference = checks.floats("bias", bias) - checks.floats("mean_parameter", mean_parameter)
+    return np.asarray((difference**2).sum(-1))
 
 
 def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
@@ -35,7 +36,7 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
 
 
 def sampling_error(parameters: ArrayLike, counts: ArrayLike, mean_parameter: ArrayLike) -> Floats:
-    """H_ρ = ‖w̄ − H̄‖: the error left when every task is known exactly, of shape (…)."""
+    """H_ρ = ‖w̄ − H̄‖, of shape (…): the error that remains when every task is known exactly."""
     average = task_average(parameters, counts)
     return np.sqrt(estimation_error(average, mean_parameter))
 
@@ -50,7 +51,7 @@ def bennett_bound(
     """Lemma 3: H_ρ ≤ 2 log(2/δ) S/N + √(2 log(2/δ) Var_0/N) with probability 1 − δ, of shape (…).
 
     For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds,
-    is left out. Valid but loose: it uses the second moment Var_0 where Var_w̄ would nearly do.
+    is left out. Valid but loose: it has the second moment Var_0 where Var_w̄ would nearly suffice.
     """
     n = checks.floats("n_tasks", n_tasks)
     checks.nonnegative("parameter_bound", parameter_bound)
@@ -60,24 +61,27 @@ def bennett_bound(
     return np.asarray(logarithm * parameter_bound / n + np.sqrt(logarithm * second_moment / n))
 
 
+Term = Literal["sampling", "bias", "noise", "ridge"]
+TERMS: tuple[Term, ...] = get_args(Term)
+
+
 @dataclass(frozen=True, eq=False)
-class ErrorParts:
+class ErrorTerms:
     """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`."""
 
-    sampling: Floats  # H̄ − w̄: the tasks met are not all tasks
-    bias: Floats  # tasks that play different arms weigh differently in the pool; 0 for AVG
-    noise: Floats
-    ridge: Floats  # what shrinking towards 0 takes away
+    sampling: Floats  # H̄ − w̄: the tasks seen are a sample of all tasks
+    bias: Floats  # tasks that play different arms have different weights in the pool; 0 for AVG
+    noise: Floats  # of the rewards
+    ridge: Floats  # ridge regression shrinks towards 0
 
     @property
     def total(self) -> Floats:
-        """The whole of h − w̄."""
+        """The error h − w̄."""
         return self.sampling + self.bias + self.noise + self.ridge
 
-    def squares(self) -> dict[str, Floats]:
-        """‖·‖² of every part, of shape (…). They do not add up: the parts are not orthogonal."""
-        parts = ("sampling", "bias", "noise", "ridge")
-        return {name: (getattr(self, name) ** 2).sum(-1) for name in parts}
+    def squares(self) -> dict[Term, Floats]:
+        """‖·‖² of every term, of shape (…). Their sum is not ‖h − w̄‖²: terms are not orthogonal."""
+        return {name: (getattr(self, name) ** 2).sum(-1) for name in TERMS}
 
 
 def average_error(
@@ -86,15 +90,15 @@ def average_error(
     mean_parameter: ArrayLike,
     *,
     regularization: ArrayLike,
-) -> ErrorParts:
-    """What AVG's error is made of after tasks (…, n) with true parameters (…, n, d).
+) -> ErrorTerms:
+    """The terms of AVG's error after tasks (…, n) with true parameters (…, n, d).
 
     ŵ_j − w_j = (V_j + λI)⁻¹X_jᵀη_j − λ(V_j + λI)⁻¹w_j, averaged with weights T_j (Eq. 7).
     """
     w, centre = checks.floats("parameters", parameters), checks.floats("mean", mean_parameter)
     noise, ridge = _ridge_error(tasks, w, regularization)
     average = task_average(w, tasks.count)
-    return ErrorParts(
+    return ErrorTerms(
         sampling=average - centre,
         bias=np.zeros_like(average),
         noise=task_average(noise, tasks.count),
@@ -108,22 +112,22 @@ def pooled_error(
     mean_parameter: ArrayLike,
     *,
     regularization: ArrayLike,
-) -> ErrorParts:
-    """What RR's error is made of after tasks (…, n) with true parameters (…, n, d).
+) -> ErrorTerms:
+    """The terms of RR's error after tasks (…, n) with true parameters (…, n, d).
 
     With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas 4
     and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and two
-    huge parts cancel.
+    huge terms cancel.
     """
     w, centre = checks.floats("parameters", parameters), checks.floats("mean", mean_parameter)
     average = task_average(w, tasks.count)
-    everything = pool(tasks)
-    learned, ridge = _ridge_error(everything, average, regularization)
+    pooled = pool(tasks)
+    through_data, ridge = _ridge_error(pooled, average, regularization)
     misaligned = (tasks.gram @ (w - average[..., None, :])[..., None])[..., 0].sum(-2)
-    blank = Prior.zero(everything.dimension, regularization=regularization, lead=everything.lead)
-    precision = RidgeEstimate(everything, blank).precision
+    zero = Prior.zero(pooled.dimension, regularization=regularization, lead=pooled.lead)
+    precision = RidgeEstimate(pooled, zero).precision
     bias = np.asarray(np.linalg.solve(precision, misaligned[..., None])[..., 0])
-    return ErrorParts(sampling=average - centre, bias=bias, noise=learned - bias, ridge=ridge)
+    return ErrorTerms(sampling=average - centre, bias=bias, noise=through_data - bias, ridge=ridge)
 
 
 def pool(tasks: TaskStatistics) -> TaskStatistics:
@@ -139,8 +143,8 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
 def _ridge_error(
     statistics: TaskStatistics, parameter: Floats, regularization: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The two parts of a ridge estimate's error, (…, d) each: through the data, and through λ."""
-    blank = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
-    estimate = RidgeEstimate(statistics, blank)
-    shrunk = np.linalg.solve(estimate.precision, blank.prior_moment(parameter)[..., None])[..., 0]
+    """The two terms of a ridge estimate's error, (…, d) each: of the data, and of the shrinkage."""
+    zero = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
+    estimate = RidgeEstimate(statistics, zero)
+    shrunk = np.linalg.solve(estimate.precision, zero.prior_moment(parameter)[..., None])[..., 0]
     return np.asarray(estimate.parameter - parameter + shrunk), np.asarray(-shrunk)

@@ -1,4 +1,4 @@
-"""Linearity: the linear task that a task's means come closest to."""
+"""Linearity: the linear task that is closest to a task's means."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from headstart.core.task import Task
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """The parameter (…, d) that fits a task's means best, and what it leaves unexplained, (…)."""
+    """The parameter (…, d) that fits a task's means best, and the unexplained share, (…)."""
 
     parameter: Floats
     unexplained: Floats  # Σ(mean − xᵀw)² / Σ mean², 0 where the task is linear
@@ -20,15 +20,15 @@ def fit_means(task: Task) -> LinearFit:
     """Least squares of the means on all arms offered; the task's own w where that is exact.
 
     For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
-    This is what a linear learner could hope to find if every arm were played alike.
+    This is what a linear learner would find if every arm were played equally often.
     """
     x = task.arms.reshape(*task.lead, -1, task.dimension)
     y = task.means.reshape(*task.lead, -1, 1)
     sum_of_squares = np.maximum((y**2).sum((-2, -1)), np.finfo(np.float64).tiny)
     if task.parameter is not None:
-        missed = ((y - x @ task.parameter[..., None]) ** 2).sum((-2, -1)) / sum_of_squares
-        if (missed < 1e-20).all():
-            return LinearFit(task.parameter, np.zeros_like(missed))
-    # T·K < d is possible: the smallest of all best fits.
+        unexplained = ((y - x @ task.parameter[..., None]) ** 2).sum((-2, -1)) / sum_of_squares
+        if (unexplained < 1e-20).all():
+            return LinearFit(task.parameter, np.zeros_like(unexplained))
+    # T·K < d is possible: the best fit of least norm.
     fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
     return LinearFit(fitted[..., 0], ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares)

@@ -31,8 +31,8 @@ def biased_radius(
     """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + ‖h − w*‖ in Λ's norm (Theorem 1), of shape (…).
 
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past.
-    It asks nothing of λ, of the size of tasks or arms, or of h, which may move with the data: the
-    noise is bounded by itself and h enters by the triangle inequality. It needs the true w*.
+    It has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
+    bounded alone and h enters by the triangle inequality. It needs the true w*.
     """
     return confidence_radius(
         estimate.log_determinant,
@@ -52,7 +52,7 @@ def fixed_bias_radius(
 ) -> Floats:
     """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + ‖h − w*‖² in Λ's norm), of shape (…).
 
-    The two terms of Theorem 1 as the sides of a right angle, so never larger. From a mixture of
+    The two terms of Theorem 1, added in squares, so never larger. By a mixture of
     likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with
     probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
     Warns where the bias moves.

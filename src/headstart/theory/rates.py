@@ -1,4 +1,4 @@
-"""Theorems 2 and 3: the transfer regret of AVG and RR as rates, with their terms readable."""
+"""Theorems 2 and 3: the transfer regret of AVG and RR as rates, term by term."""
 
 from dataclasses import dataclass, replace
 
@@ -23,10 +23,10 @@ from headstart.theory.setting import Setting
 class ErrorBound:
     """A bound on √ε = ‖w̄ − h‖ as a sum of terms, of shape (…)."""
 
-    sampling: Floats  # H_ρ: the mean of the tasks met is not w̄
+    sampling: Floats  # H_ρ: the mean of the tasks seen is not w̄
     variance: Floats  # noise, through the least explored direction
     bias: Floats  # 2n·max H̃: misaligned tasks; 0 for AVG
-    ridge: Floats  # shrinking towards 0; for AVG it is inside the radius, and so in `variance`
+    ridge: Floats  # shrinkage towards 0; for AVG it is inside the radius, and so in `variance`
 
     @property
     def total(self) -> Floats:
@@ -54,14 +54,14 @@ class TransferRate:
 def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
     """The rate d √(T log(1 + T²L² Var_h/d)), of shape (…): C = 1, so not a bound.
 
-    On the way from Lemma 2 at λ = 1/(T Var_h) the paper drops R, an additive term and a log T.
-    For numbers that hold use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h
+    From Lemma 2 at λ = 1/(T Var_h) to this rate the paper drops R, an additive term and a log T.
+    For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h
     that does not depend on the new task; warns where the bias moves.
     """
     setting.demand_frozen_bias("Var_h = Var_w̄ + ε")
     d, t = setting.dimension, setting.horizon
-    spread = np.asarray(variance, dtype=np.float64)
-    return np.asarray(d * np.sqrt(t * np.log1p((t * setting.feature_bound) ** 2 * spread / d)))
+    values = np.asarray(variance, dtype=np.float64)
+    return np.asarray(d * np.sqrt(t * np.log1p((t * setting.feature_bound) ** 2 * values / d)))
 
 
 def average_error_bound(
@@ -69,7 +69,7 @@ def average_error_bound(
 ) -> ErrorBound:
     """Theorem 2: √ε ≤ H_ρ + max_j β_j(δ/n)/√λ_min(V_j + λI) after tasks (…, n).
 
-    β_j is Eq. 2's after T_j rounds. All n tasks must be right at once, so each gets δ/n: the union
+    β_j is Eq. 2's after T_j rounds. All n sets must hold at once, so each has δ/n: the union
     bound that the paper leaves out. `sampling_error` is H_ρ, measured or `bennett_bound`.
     """
     n = tasks.count.shape[-1]
@@ -91,25 +91,23 @@ def pooled_error_bound(
 
     noise = R √((2 log(1/δ) + log det(I + Ṽ/λ))/(λ + ν_min)). The paper writes S/(λ + ν_min), which
     loses a λ, and 2 log(1 + NTL²/(λd)) for the determinant, which loses a factor d/2. It holds
-    for a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would do.
+    for a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would suffice.
     """
     setting.demand_bounded_tasks("Theorem 3")
-    everything = pool(tasks)
-    blank = Prior.zero(
-        everything.dimension, regularization=setting.regularization, lead=everything.lead
-    )
+    pooled = pool(tasks)
+    zero = Prior.zero(pooled.dimension, regularization=setting.regularization, lead=pooled.lead)
     radius = pooled_radius(
-        RidgeEstimate(everything, blank),
+        RidgeEstimate(pooled, zero),
         noise_scale=setting.noise_scale,
         failure_probability=setting.delta,
         mean_norm=0.0,
     )
     nu = smallest_global_eigenvalue(tasks.gram)
-    spread = weighted_deviation(parameters, tasks.gram, tasks.count).max(-1)
-    held = setting.ridge / (setting.ridge + nu)
+    deviation = weighted_deviation(parameters, tasks.gram, tasks.count).max(-1)
+    shrinkage = setting.ridge / (setting.ridge + nu)
     return ErrorBound(
         sampling=np.asarray(sampling_error, dtype=np.float64) + np.zeros_like(radius),
         variance=radius / np.sqrt(setting.ridge + nu),
-        bias=2.0 * tasks.count.shape[-1] * spread,
-        ridge=held * setting.parameter_bound,
+        bias=2.0 * tasks.count.shape[-1] * deviation,
+        ridge=shrinkage * setting.parameter_bound,
     )

@@ -1,4 +1,4 @@
-"""λ, as the paper sets it and as Bayes would."""
+"""Two choices of λ: the paper's and that of Bayes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,16 +8,16 @@ from headstart.arrays import Floats
 
 def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
     """λ = 1/(T Var_h), of Corollary 2. Below 1, where Lemma 1 does not hold, unless Var_h ≤ 1/T."""
-    return _over(1.0 / horizon, variance)
+    return _divide(1.0 / horizon, variance)
 
 
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:
     """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d)."""
-    return _over(noise_scale**2 * dimension, variance)
+    return _divide(noise_scale**2 * dimension, variance)
 
 
-def _over(share: float, variance: ArrayLike) -> Floats:
-    """A share of the variance's inverse; ∞ where all tasks are one."""
-    spread = np.asarray(variance, dtype=np.float64)
-    safe = np.where(spread > 0, spread, 1.0)
-    return np.asarray(np.where(spread > 0, share / safe, np.inf))
+def _divide(numerator: float, variance: ArrayLike) -> Floats:
+    """The numerator over the variance; ∞ where the variance is 0 and all tasks are the same."""
+    values = np.asarray(variance, dtype=np.float64)
+    positive = np.where(values > 0, values, 1.0)
+    return np.asarray(np.where(values > 0, numerator / positive, np.inf))

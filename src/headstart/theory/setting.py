@@ -1,6 +1,8 @@
-"""Setting: the numbers that the paper's bounds are stated in, and whether its assumptions hold."""
+"""Setting: the quantities of the paper's bounds, and whether its assumptions hold."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Booleans, Floats
 
-# Features of unit length come out of a division a little above 1.
+# Normalised features may be a little longer than 1.
 _ROUNDING = 1e-9
 
 
@@ -23,8 +25,8 @@ class Setting:
 
     `regularization` may be an array: a bound is then an array over it. `mean_bound` is the largest
     |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
-    says whether ‖w‖ ≤ S for certain (a Gaussian environment has no such S), and `frozen_bias`
-    whether h was fixed before the task began.
+    says whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
+    h was fixed before the task began.
     """
 
     dimension: int
@@ -57,24 +59,29 @@ class Setting:
 
     @property
     def delta(self) -> float:
-        """δ: as given, or 1/T; ½ where T = 1 would leave no probability at all."""
+        """δ: as given, or 1/T; ½ where T = 1."""
         if self.failure_probability is not None:
             return self.failure_probability
         return 1.0 / max(self.horizon, 2)
 
+    @property
+    def trivial_bound(self) -> float:
+        """The bound 2BT on the regret, 2B per round, that holds without any theorem."""
+        return 2.0 * self.mean_bound * self.horizon
+
     def log_determinant(self, rounds: ArrayLike | None = None) -> Floats:
         """The bound d log(1 + tL²/(λd)) on log det(I + V/λ) after t rounds (T unless given), (…).
 
-        By the inequality of arithmetic and geometric means. The paper writes L in places; L² is
-        right.
+        By the inequality of arithmetic and geometric means. The paper has L in places where
+        L² is right.
         """
         t = np.asarray(self.horizon if rounds is None else rounds, dtype=np.float64)
         d = self.dimension
         return np.asarray(d * np.log1p(t * self.feature_bound**2 / (self.ridge * d)))
 
     @property
-    def weak(self) -> Booleans:
-        """Where λ < L², (…): there one arm's width may exceed 1."""
+    def small_regularization(self) -> Booleans:
+        """Where λ < L², (…): there the width of an arm may exceed 1."""
         return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
@@ -88,7 +95,7 @@ class Setting:
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
-        """Warn where tasks are not bounded, as with a Gaussian environment."""
+        """Warn where tasks are not bounded, as Gaussian ones."""
         warn_unless(
             self.bounded_tasks,
             f"{what} needs ‖w‖ ≤ S = {self.parameter_bound:g} for every task; unbounded tasks "
@@ -102,6 +109,19 @@ class Setting:
             f"{what} needs a bias that is fixed before the task begins; this one moves with the "
             "task's own rewards",
         )
+
+
+@contextmanager
+def violated_assumptions() -> Iterator[list[str]]:
+    """A list that has the sentences of all `AssumptionWarning`s at the end, in place of warnings.
+
+    Each sentence is listed once.
+    """
+    violated: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", AssumptionWarning)
+        yield violated
+    violated.extend(dict.fromkeys(str(warning.message) for warning in caught))
 
 
 def warn_unless(holds: bool, sentence: str) -> None:

@@ -73,7 +73,7 @@ class Trajectory:
         distance = self.estimate.distance(self.truth)
         radii: dict[str, Radius] = {"Theorem 1": biased_radius}
         if not self.moves:
-            radii["mixture"] = fixed_bias_radius
+            radii["fixed bias"] = fixed_bias_radius
         return {
             name: distance
             > radius(

@@ -1,0 +1,198 @@
+"""Recorder: a simulation with every quantity of the theory, as one dataset."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.task import Task
+from headstart.diagnosis.trajectories import record_learner
+from headstart.environments import Synthetic
+from headstart.interfaces import Environment, Policy, PreparableEnvironment
+from headstart.paper.learners import paper_learners
+from headstart.policies import OFUL
+from headstart.priors import Fixed
+from headstart.simulation import Contestants, Progress, simulate
+from headstart.simulation.learner import Learner
+from headstart.theory import fit_means
+
+# The Oracle does not learn across tasks, so that a few of them suffice for its mean regret.
+_ORACLE_TASKS = 4
+
+
+def record(
+    environment: Environment,
+    learners: Contestants,
+    *,
+    n_tasks: int,
+    horizon: int,
+    noise_scale: float,
+    replications: int = 50,
+    seed: int = 0,
+    failure_probability: float | None = None,
+    regularizations: Sequence[float] = (),
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Simulate, and record the statistics, parameter, bias and confidence sets of each task.
+
+    The numbers are those of `simulate`. In addition, the Oracle plays at each of
+    `regularizations`, which gives the λ of least regret. `failure_probability` is that of the
+    confidence sets, 1/T unless given. OPT, which estimates nothing, is left out.
+    """
+    checks.nonnegative("noise_scale", noise_scale)
+    delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
+    sampled = _TaskRecorder(environment)
+    estimating: list[Learner] = []
+
+    def estimating_learners(_: Environment) -> list[Learner]:
+        # Learners may need what the prepared environment knows, so they are built from it.
+        built = learners(sampled.source) if callable(learners) else learners
+        estimating.extend(learner for learner in built if isinstance(learner, Learner))
+        return estimating
+
+    results = simulate(
+        sampled,
+        estimating_learners,
+        n_tasks=n_tasks,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+        progress=progress,
+    )
+    tasks = sampled.tasks
+    truth = _truth(sampled.source, tasks)
+    by_learner = [
+        record_learner(learner, results, tasks, noise_scale=noise_scale, failure_probability=delta)
+        for learner in estimating
+    ]
+    recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
+    if regularizations:
+        oracles = _oracles(
+            estimating[0].policy, truth["mean_parameter"].to_numpy(), regularizations
+        )
+        recorded["oracle_regret"] = _regret_by_regularization(
+            environment, oracles, min(n_tasks, _ORACLE_TASKS), horizon, replications, seed
+        )
+    return recorded.assign_attrs(
+        seed=seed,
+        noise_scale=noise_scale,
+        failure_probability=delta,
+        **_bounds(tasks),
+        environment=_description(environment),
+    )
+
+
+def record_synthetic(
+    *, replications: int, seed: int, progress: Progress | None = None
+) -> xr.Dataset:
+    """The paper's synthetic setting with the linear reward of its theory, at λ = 1."""
+    environment, horizon = Synthetic(reward="linear"), 50
+    policy = OFUL(noise_scale=environment.noise_scale, failure_probability=1 / horizon)
+    return record(
+        environment,
+        paper_learners(policy=policy, mean_parameter=environment.mean_parameter),
+        n_tasks=20,
+        horizon=horizon,
+        noise_scale=environment.noise_scale,
+        replications=replications,
+        seed=seed,
+        regularizations=[float(value) for value in np.geomspace(0.01, 1000, 16)],
+        progress=progress,
+    )
+
+
+class _TaskRecorder:
+    """An environment that keeps the tasks it samples."""
+
+    def __init__(self, source: Environment) -> None:
+        self.source = source
+        self.tasks: list[Task] = []
+
+    @property
+    def dimension(self) -> int:
+        return self.source.dimension
+
+    def prepare(self, replications: int, rng: np.random.Generator) -> "_TaskRecorder":
+        if isinstance(self.source, PreparableEnvironment):
+            self.source = self.source.prepare(replications, rng)
+        return self
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        self.tasks.append(self.source.sample(horizon, replications, rng))
+        return self.tasks[-1]
+
+
+def _truth(environment: Environment, tasks: Sequence[Task]) -> xr.Dataset:
+    """The tasks' parameters, their mean, and the share of the means that is not linear."""
+    fits = [fit_means(task) for task in tasks]
+    parameter = np.stack([fit.parameter for fit in fits], axis=1)
+    unexplained = np.stack([fit.unexplained for fit in fits], axis=1)
+    mean = _mean_parameter(environment, parameter, linear=not unexplained.any())
+    return xr.Dataset(
+        {
+            "parameter": (("replication", "task", "feature"), parameter),
+            "mean_parameter": (("replication", "feature"), mean),
+            "unexplained": (("replication", "task"), unexplained),
+        }
+    )
+
+
+def _bounds(tasks: Sequence[Task]) -> dict[str, float]:
+    """The longest arm and the largest mean."""
+    return {
+        "feature_bound": max(float(np.linalg.norm(task.arms, axis=-1).max()) for task in tasks),
+        "mean_bound": max(float(np.abs(task.means).max()) for task in tasks),
+    }
+
+
+def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -> Floats:
+    """w̄ of every replication, (R, d): the environment's, or the mean over the sampled tasks.
+
+    The environment's is that of its own w; a parameter fitted to means that are not linear has
+    another.
+    """
+    mean = parameter.mean(1)
+    known = getattr(environment, "mean_parameter", None)
+    if known is None or not linear:
+        return np.asarray(mean)
+    return np.array(np.broadcast_to(np.asarray(known, dtype=np.float64), mean.shape))
+
+
+def _description(environment: Environment) -> str:
+    """The settings of an environment; its class alone where they are long."""
+    settings = repr(environment)
+    short = len(settings) < 300 and "array" not in settings
+    return settings if short else type(environment).__name__
+
+
+def _oracles(
+    policy: Policy, mean_parameter: Floats, regularizations: Sequence[float]
+) -> dict[float, Learner]:
+    """The Oracle at every λ."""
+    return {
+        value: Learner(f"{value:g}", policy, Fixed(bias=mean_parameter, regularization=value))
+        for value in (checks.positive("regularizations", each) for each in regularizations)
+    }
+
+
+def _regret_by_regularization(
+    environment: Environment,
+    learners: Mapping[float, Learner],
+    n_tasks: int,
+    horizon: int,
+    replications: int,
+    seed: int,
+) -> xr.DataArray:
+    """The regret per task at every λ, (λ, R)."""
+    results = simulate(
+        environment,
+        list(learners.values()),
+        n_tasks=n_tasks,
+        horizon=horizon,
+        replications=replications,
+        seed=seed,
+    )
+    regret = results["regret"].sum("round").mean("task").rename(learner="regularization")
+    return regret.assign_coords(regularization=list(learners))

@@ -1,0 +1,91 @@
+"""Sentences: the answers of a diagnosis in words."""
+
+from headstart.diagnosis.answers import (
+    Choice,
+    LargestTerm,
+    Nonlinearity,
+    Reason,
+    VarianceRatio,
+    Verdict,
+)
+from headstart.diagnosis.measures.regularization import Rule
+from headstart.theory import Term
+
+_CAUSES: dict[Term, str] = {
+    "sampling": "the tasks so far are a sample of all tasks",
+    "bias": "tasks that play different arms have different weights in the pool",
+    "noise": "rewards are noisy",
+    "ridge": "its ridge regression shrinks towards 0",
+}
+
+RULES: dict[Rule, str] = {
+    "Corollary 2": "Corollary 2: 1/(T Var)",
+    "Bayes": "Bayes: s²d/Var",
+    "least regret": "least regret of those played",
+}
+
+
+def headline(answer: Verdict | Choice | None) -> str:
+    """The answer itself; None is that there is none."""
+    match answer:
+        case None:
+            return "Nothing to compare."
+        case Verdict(kind="pays"):
+            return "A warm start pays."
+        case Verdict(kind="costs"):
+            return "A warm start costs regret."
+        case Verdict():
+            return "Whether a warm start pays is undecided."
+        case Choice(kind="best"):
+            return f"{answer.best} suits best."
+        case Choice():
+            return f"Whether {answer.best} or {answer.second} suits best is undecided."
+
+
+def detail(answer: Verdict | Choice | None) -> str:
+    """The numbers that the answer follows from."""
+    match answer:
+        case None:
+            return "It takes one learner that starts from zero and one that learns its bias."
+        case Verdict(kind="costs"):
+            return (
+                f"{answer.learner} has {-answer.saved:.2f} more regret per task than "
+                f"{answer.baseline}."
+            )
+        case Verdict():
+            share = f", {100 * answer.share:.0f} %" if answer.kind == "pays" else ""
+            return (
+                f"{answer.learner} saves {answer.saved:.2f} of regret per task against "
+                f"{answer.baseline}{share}."
+            )
+        case Choice(kind="best"):
+            return f"It has {answer.difference:.2f} less regret per task than {answer.second}."
+        case Choice():
+            return f"They differ by {answer.difference:.2f} of regret per task."
+
+
+def reason(answer: Reason) -> str:
+    """Why, in one or two sentences."""
+    match answer:
+        case VarianceRatio():
+            distance = {
+                "small": "close together and far from 0",
+                "moderate": "apart",
+                "large": "no closer to their mean than to 0",
+            }[answer.kind]
+            return (
+                f"Assumption 1: Var_w̄/Var_0 = {answer.ratio:.3f}. Tasks lie {distance}: a known "
+                f"mean removes {100 * (1 - answer.ratio.mean):.0f} % of the mean squared distance "
+                "between a task and its start."
+            )
+        case LargestTerm():
+            return (
+                f"{answer.learner}: ε = {answer.error:.3g} after {answer.n_tasks} tasks, mainly "
+                f"because {_CAUSES[answer.term]} ({answer.square:.3g})."
+            )
+        case Nonlinearity():
+            return (
+                f"The means are not linear in the features: {100 * answer.unexplained:.0f} % of "
+                "their sum of squares remains after the best fit, which is used as w, and the "
+                "mean of the fits as w̄. No confidence set or bound is proved for such tasks."
+            )

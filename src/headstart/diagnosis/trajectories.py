@@ -1,0 +1,99 @@
+"""Trajectories: what a learner knew in each of its tasks, round by round, as a dataset."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from headstart.arrays import Floats
+from headstart.core.ridge import RidgeEstimate
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Episode, Task
+from headstart.interfaces import Policy, PriorEstimator
+from headstart.policies import OFUL
+from headstart.simulation.learner import Learner, begin, learn
+from headstart.theory import Trajectory
+
+CONFIDENCE_SETS = ("Theorem 1", "fixed bias", "as played")
+
+
+def record_learner(
+    learner: Learner,
+    results: xr.Dataset,
+    tasks: Sequence[Task],
+    *,
+    noise_scale: float,
+    failure_probability: float,
+) -> xr.Dataset:
+    """Rebuild a learner's tasks from its choices and rewards, and record each of them."""
+    mine = results.sel(learner=learner.name)
+    memory = begin(learner, tasks[0].dimension, tasks[0].lead)
+    recorded: list[xr.Dataset] = []
+    for j, task in enumerate(tasks):
+        choices = mine["choice"].isel(task=j).to_numpy().astype(np.int64)
+        rewards = mine["reward"].isel(task=j).to_numpy()
+        empty = TaskStatistics.zeros(task.dimension, task.lead)
+        path = Trajectory.of(task, Episode(choices, rewards, empty), learner.prior, memory)
+        recorded.append(_record_task(path, learner, noise_scale, failure_probability))
+        finished = Episode(choices, rewards, _last(path.estimate.statistics))
+        memory = learn(learner, memory, finished)
+    by_task = xr.concat(recorded, dim=results["task"])
+    by_task["estimator"] = ((), type(learner.prior).__name__)
+    by_task["ridge"] = ((), _ridge(learner.prior))
+    return by_task
+
+
+def _record_task(
+    path: Trajectory, learner: Learner, noise_scale: float, failure_probability: float
+) -> xr.Dataset:
+    estimate = path.estimate
+    end = _last(estimate.statistics)
+    outside = path.misses(noise_scale=noise_scale, failure_probability=failure_probability)
+    radius = claimed_radius(learner.policy, estimate)
+    if radius is not None:
+        outside["as played"] = estimate.distance(path.truth) > radius
+    no_claim = np.full(path.bias_error.shape, -1, dtype=np.int8)
+    sets = [np.asarray(outside.get(name, no_claim), dtype=np.int8) for name in CONFIDENCE_SETS]
+    return xr.Dataset(
+        {
+            "gram": (("replication", "feature", "feature_"), end.gram),
+            "moment": (("replication", "feature"), end.moment),
+            "sum_of_squares": (("replication",), end.sum_of_squares),
+            "bias": (("replication", "end", "feature"), estimate.prior.bias[:, [0, -1]]),
+            "bias_error": (("replication", "after"), path.bias_error),
+            # 1 outside, 0 inside, −1 where there is no confidence set.
+            "outside": (("set", "replication", "after"), np.stack(sets)),
+            "largest_eigenvalue": (("replication",), estimate.prior.largest_eigenvalue[:, 0]),
+        },
+        coords={
+            "set": list(CONFIDENCE_SETS),
+            "end": ["start", "finish"],
+            "after": np.arange(path.bias_error.shape[-1]),
+        },
+    )
+
+
+def claimed_radius(policy: Policy, estimate: RidgeEstimate) -> Floats | None:
+    """The radius of the confidence set that a policy plays, (…); None where it plays none.
+
+    Any `IndexPolicy` has a radius, but only OFUL's is that of a confidence set for w: Greedy's is
+    0, and BayesUCB's is a quantile of the posterior of one arm.
+    """
+    return policy.radius(estimate.summary) if isinstance(policy, OFUL) else None
+
+
+def _ridge(prior: PriorEstimator) -> float:
+    """The λ of an estimator's own ridge regression; NaN where it has none, or a matrix."""
+    own = getattr(prior, "estimation_regularization", np.nan)
+    value = getattr(prior, "regularization", np.nan) if isinstance(own, str) else own
+    return float(value) if np.ndim(value) == 0 else float("nan")
+
+
+def _last(statistics: TaskStatistics) -> TaskStatistics:
+    """The statistics after the last round."""
+    return TaskStatistics(
+        gram=statistics.gram[:, -1],
+        moment=statistics.moment[:, -1],
+        count=statistics.count[:, -1],
+        sum_of_squares=statistics.sum_of_squares[:, -1],
+    )

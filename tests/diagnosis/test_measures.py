@@ -1,0 +1,102 @@
+import numpy as np
+import pytest
+import xarray as xr
+from tests.diagnosis.small import HORIZON, small_recording
+
+from headstart import theory
+from headstart.diagnosis import Diagnosis
+
+
+def test_roles_are_found_by_what_learners_do(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded).learners
+    assert (found.baseline, found.oracle) == ("ITL", "Oracle")
+    assert found.learned == ["AVG-OFUL", "RR-OFUL"]
+    renamed = Diagnosis(recorded.assign_coords(learner=["a", "b", "c", "d"])).learners
+    assert (renamed.baseline, renamed.oracle, renamed.learned) == ("d", "a", ["b", "c"])
+
+
+def test_terms_add_up_to_the_recorded_error(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded).bias
+    for name in ("AVG-OFUL", "RR-OFUL"):
+        terms = found.terms(name)
+        assert terms is not None
+        np.testing.assert_allclose((terms.total**2).sum(-1), found.of(name)[:, -1], atol=1e-10)
+    assert found.terms("ITL") is None
+
+
+def test_moments_of_tasks_by_hand(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded).tasks
+    assert found.variance == pytest.approx(0.09)
+    norms = (recorded["parameter"].to_numpy() ** 2).sum(-1)
+    assert found.second_moment == pytest.approx(norms.mean())
+    assert found.ratio.mean == pytest.approx(0.09 / norms.mean())
+    assert found.ratio.low <= found.ratio.mean <= found.ratio.high
+    assert found.unexplained == 0.0
+
+
+def test_regret_by_hand(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded)
+    late = recorded["regret"].isel(task=slice(3, None)).sum("round").mean("task")
+    saved = (late.sel(learner="ITL") - late.sel(learner="RR-OFUL")).to_numpy()
+    gain = found.regret.saved("RR-OFUL", "ITL")
+    assert gain.mean == pytest.approx(saved.mean())
+    # Student's t with 29 degrees of freedom: 2.0452.
+    half = 2.0452 * saved.std(ddof=1) / np.sqrt(30)
+    assert gain.high - gain.mean == pytest.approx(half, rel=1e-4)
+    total = found.regret.cumulative("ITL")[-1]
+    assert total == pytest.approx(found.regret.of("ITL").mean)
+    first = recorded["parameter"].to_numpy()[:, 0] - recorded["mean_parameter"].to_numpy()
+    np.testing.assert_allclose(found.bias.sampling[:, 0], (first**2).sum(-1))
+
+
+def test_the_bound_is_lemma_2_at_the_worst_bias_of_each_task(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded).regret
+    mine = recorded["bias_error"].sel(learner="AVG-OFUL").isel(task=slice(3, None))
+    setting = theory.Setting(
+        dimension=3,
+        horizon=HORIZON,
+        regularization=2.0,
+        failure_probability=1 / HORIZON,
+        mean_bound=recorded.attrs["mean_bound"],
+        feature_bound=recorded.attrs["feature_bound"],
+    )
+    expected = theory.transfer_bound(setting, deviation=float(mine.max("after").mean()))
+    bound = found.bound("AVG-OFUL")
+    assert bound.total == pytest.approx(float(expected.total))
+    assert bound.violated == []
+    assert found.of("AVG-OFUL").high < bound.total
+    assert found.trivial_bound == 2 * recorded.attrs["mean_bound"] * HORIZON
+
+
+def test_confidence_sets_hold_and_make_no_claim_where_the_bias_moves(recorded: xr.Dataset) -> None:
+    found = Diagnosis(recorded).confidence_sets
+    for name in ("Oracle", "AVG-OFUL", "RR-OFUL", "ITL"):
+        outside = found.share_outside(name, "Theorem 1")
+        assert outside is not None
+        assert outside.shape == (HORIZON + 1,)
+        assert outside[-1] <= 1 / HORIZON
+    assert found.share_outside("AVG-OFUL", "fixed bias") is None
+    assert found.share_outside("ITL", "fixed bias") is not None
+    # ITL plays as if h = 0 were exact, and starts at a distance of √λ‖w‖.
+    played = found.share_outside("ITL", "as played")
+    assert played is not None
+    honest = found.share_outside("ITL", "Theorem 1")
+    assert honest is not None
+    assert (played >= honest).all()
+
+
+def test_lambda_three_ways(recorded: xr.Dataset) -> None:
+    choices = {each.rule: each for each in Diagnosis(recorded).regularization.choices}
+    assert choices["Corollary 2"].value == pytest.approx(1 / (HORIZON * 0.09))
+    assert choices["Bayes"].value == pytest.approx(3 / 0.09)
+    oracle = recorded["oracle_regret"].mean("replication")
+    least = choices["least regret"]
+    assert least.value == float(oracle["regularization"][int(np.argmin(oracle.to_numpy()))])
+    assert least.regret == pytest.approx(float(oracle.min()))
+    assert choices["Bayes"].regret is None  # outside of the λ that the Oracle played
+
+
+def test_one_replication_has_no_certain_regret() -> None:
+    found = Diagnosis(small_recording(n_tasks=2, replications=1, regularizations=()))
+    assert found.regret.saved("RR-OFUL", "ITL").low == -np.inf
+    assert found.tasks.ratio.high == np.inf
