@@ -155,7 +155,7 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
 
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
     """Rows a second of `fit`'s pass over the log, against one gram of the same numbers."""
-    from headstart.logs import reader  # noqa: PLC0415
+    from headstart.logs import reader, statistics  # noqa: PLC0415
 
     if find_spec("pyarrow") is None:
         yield "`fit` was not measured: there is no pyarrow."
