@@ -8,7 +8,6 @@ from tests.docs.blocks import DOCS, run
 from headstart.studies.shards import play_shard
 from headstart.studies.toml import from_toml
 
-
 TEXT = (DOCS / "studies.md").read_text(encoding="utf-8")
 
 
