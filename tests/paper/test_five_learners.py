@@ -200,8 +200,8 @@ def test_problems_cover_what_they_should() -> None:
     assert sum(horizon < dimension for _, _, horizon, _, dimension in shapes) > 200
     assert sum(n_arms == 1 for *_, n_arms, _ in shapes) > 100
     assert sum(bool((problem.arms == 0).all(-1).any()) for problem in drawn) > 100
-    strengths = np.log10([problem.settings.regularization for problem in drawn])
-    assert strengths.min() < -5.9
-    assert strengths.max() > 5.9
+    regularizations = np.log10([problem.settings.regularization for problem in drawn])
+    assert regularizations.min() < -5.9
+    assert regularizations.max() > 5.9
     assert 400 < sum(problem.literal for problem in drawn) < 800
     assert sum(problem.settings.parameter_bound is not None for problem in drawn) > 300

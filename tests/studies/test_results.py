@@ -3,8 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from headstart.studies.results import at_training, totals
-from headstart.studies.shards import DIMENSIONS
+from headstart.studies.results import DIMENSIONS, at_training, totals
 
 # 1 in each round after no training, 2 after ten tasks.
 EACH = np.array([1.0, 2.0]).reshape(1, 1, 2, 1, 1, 1)

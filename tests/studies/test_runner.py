@@ -14,6 +14,7 @@ from tests.studies.tiny import SEQUENCE, TESTED
 import headstart as hs
 from headstart.studies import runner, shards
 from headstart.studies.folder import StudyFolder
+from headstart.studies.results import DIMENSIONS
 from headstart.studies.shards import play_shard, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
@@ -37,7 +38,7 @@ def alone(study: Study, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
 
 
 def test_results_are_labelled(study: Study, alone: xr.Dataset) -> None:
-    assert alone["regret"].dims == shards.DIMENSIONS
+    assert alone["regret"].dims == DIMENSIONS
     assert alone["trained"].to_numpy().tolist() == ([0] if study is SEQUENCE else [0, 2])
     assert alone["task"].to_numpy().tolist() == ([1, 2, 3] if study is SEQUENCE else [1])
     assert alone["learner"].to_numpy().tolist() == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]

@@ -1,20 +1,18 @@
 """The report's figures: each section's curves, its sweep over λ, and regret against N."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import xarray as xr
 from matplotlib.axes import Axes
 
-from headstart.paper.interpretations import Interpretation, ReportSection
+from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.learners import ITL, OPT, ORACLE
 from headstart.paper.studies import FIGURES
 from headstart.plotting import curves
 from headstart.plotting.document import Picture
 from headstart.plotting.style import figure
 from headstart.studies.results import at_training, totals
-
-Results = Mapping[str, xr.Dataset]
 
 # A title, and what plots the panel.
 _Panel = tuple[str, Callable[[Axes], None]]

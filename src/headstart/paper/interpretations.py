@@ -13,6 +13,9 @@ from headstart.paper.verdicts import Verdict
 from headstart.studies.results import totals
 from headstart.studies.study import Study
 
+# Results by the names of studies.
+Results = Mapping[str, xr.Dataset]
+
 
 @dataclass(frozen=True)
 class Interpretation:
@@ -72,8 +75,8 @@ class ReportSection:
             curves=[change(one) for one in self.curves],
         )
 
-    def verdicts(self, results: Mapping[str, xr.Dataset]) -> list[Verdict]:
-        """Every claim under every interpretation that bears on it; results are by study."""
+    def verdicts(self, results: Results) -> list[Verdict]:
+        """Every claim under every interpretation that bears on it."""
         regrets = {one.study.name: totals(results[one.study.name]) for one in self.interpretations}
         return [Verdict(claim, dict(self._outcomes(claim, regrets))) for claim in self.claims]
 

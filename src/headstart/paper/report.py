@@ -1,18 +1,15 @@
 """The report: what was played, what came out, and a verdict on every claim of Section 6."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import xarray as xr
-
 from headstart.paper.figures import plot_section
-from headstart.paper.interpretations import ReportSection
+from headstart.paper.interpretations import ReportSection, Results
 from headstart.paper.tables import outcome_table, summary_table, totals_table, verdict_table
 from headstart.paper.verdicts import Verdict
 from headstart.plotting.document import Block, Heading, Items, Paragraph, write_document
 from headstart.studies.provenance import versions
 
-Results = Mapping[str, xr.Dataset]
 Verdicts = list[tuple[ReportSection, list[Verdict]]]
 
 _RULES = [

@@ -109,7 +109,7 @@ def movielens() -> ReportSection:
         "and four with at most 3; the estimators' λ is the policy's; a radius without the term "
         "√λ‖h − w*‖. No clustering has a silhouette of 0.15 as a whole, so single clusters are "
         "filtered: 15 pass in ten clusterings, and the replications take them in turn, users "
-        "drawn and shuffled anew. The intervals speak of these clusters, which share users.",
+        "drawn and shuffled anew. The intervals are for these clusters, which share users.",
         _with_best("movielens", studies),
         claims.MOVIELENS,
     )

@@ -1,12 +1,11 @@
 """The report's tables: totals, verdicts, and every claim under every interpretation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 
 from headstart.intervals import interval
-from headstart.paper.interpretations import ReportSection
+from headstart.paper.interpretations import ReportSection, Results
 from headstart.paper.rules import OutcomeKind
 from headstart.paper.studies import FIGURES
 from headstart.paper.verdicts import Verdict
@@ -39,7 +38,7 @@ def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -
     return Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
 
 
-def totals_table(section: ReportSection, results: Mapping[str, xr.Dataset]) -> Table:
+def totals_table(section: ReportSection, results: Results) -> Table:
     """Reward and regret of every learner under the main interpretation."""
     dataset = results[section.main.study.name]
     reward, regret = totals(dataset, "reward"), totals(dataset, "regret")

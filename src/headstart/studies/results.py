@@ -6,6 +6,8 @@ test tasks are averaged, so a train-then-test study has one `task`.
 
 import xarray as xr
 
+DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "round")
+
 
 def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
     """The results after `trained` training tasks, by default the study's last number of them."""

@@ -13,9 +13,8 @@ from threadpoolctl import threadpool_limits
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
+from headstart.studies.results import DIMENSIONS
 from headstart.studies.study import LearnerSpec, Study
-
-DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "round")
 
 # BLAS's number of threads belongs to the process and can move the last bits of a product, so a
 # process plays one shard at a time, with one thread.
