@@ -103,7 +103,7 @@ def _evaluate(
     results = evaluate(
         environment,
         learners,
-        n_training_tasks=row.sizes[0] if len(row.sizes) == 1 else row.sizes,
+        n_training_tasks=row.sizes,
         n_test_tasks=N_TESTS,
         horizon=row.horizon,
         replications=round(replications * row.share),
@@ -111,8 +111,6 @@ def _evaluate(
         workers=1,
     )["regret"]
     totals = results.sum("round").mean("task")
-    if len(row.sizes) == 1:
-        totals = totals.expand_dims(trained=list(row.sizes))
     return {
         size: {
             learner.name: totals.sel(trained=size, learner=learner.name).to_numpy()

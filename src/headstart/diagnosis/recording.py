@@ -16,8 +16,8 @@ from headstart.interfaces import Environment, Policy, PreparableEnvironment, Pri
 from headstart.paper.learners import paper_learners
 from headstart.policies import OFUL
 from headstart.priors import Fixed
-from headstart.simulation import Contestants, Progress, simulate
-from headstart.simulation.learner import Learner, begin, learn
+from headstart.simulation import Agents, Progress, simulate
+from headstart.simulation.learner import Learner
 from headstart.theory import Trajectory, fit_means
 
 # What a diagnosis needs. Regrets alone do not say what each task's arms and parameter were.
@@ -28,7 +28,7 @@ _SETS = ("Theorem 1", "mixture", "as played")
 
 def record(
     environment: Environment,
-    learners: Contestants,
+    learners: Agents,
     *,
     n_tasks: int,
     horizon: int,
@@ -170,7 +170,7 @@ def _replay(
 ) -> xr.Dataset:
     """Go through a learner's tasks again, with the truth at hand."""
     mine = results.sel(learner=learner.name)
-    memory = begin(learner, tasks[0].dimension, tasks[0].lead)
+    memory = learner.prior.empty(tasks[0].dimension, tasks[0].lead)
     seen: list[xr.Dataset] = []
     for j, task in enumerate(tasks):
         choices = mine["choice"].isel(task=j).to_numpy().astype(np.int64)
@@ -178,7 +178,7 @@ def _replay(
         blank = TaskStatistics.zeros(task.dimension, task.lead)
         path = Trajectory.of(task, Episode(choices, rewards, blank), learner.prior, memory)
         seen.append(_look(path, learner, noise_scale, delta))
-        memory = learn(learner, memory, Episode(choices, rewards, _last(path.estimate.statistics)))
+        memory = learner.prior.absorb(memory, _last(path.estimate.statistics))
     kept = xr.concat(seen, dim=results["task"])
     for name in ("estimator", "ridge"):
         kept[name] = seen[0][name]

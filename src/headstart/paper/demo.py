@@ -49,7 +49,7 @@ def play(
             replications=replications,
             seed=seed,
             progress=None if progress is None else progress(name),
-        )
+        ).sel(trained=10)
     return results
 
 

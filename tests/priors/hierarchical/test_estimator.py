@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.playing import play
 from tests.priors.hierarchical.dense import draw, statistics
 
 import headstart as hs
@@ -11,7 +12,6 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.covariance import WINDOW
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 
 BOTH = [Hierarchical(), Hierarchical(covariance="full")]
 either = pytest.mark.parametrize("estimator", BOTH, ids=["isotropic", "full"])
@@ -82,16 +82,13 @@ def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
     world = environment.prepare(5, np.random.default_rng(0))
     learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
     tasks = [world.sample(12, 5, np.random.default_rng((1, j))) for j in range(8)]
-    luck = [
-        draw_uniforms(task, learner, np.random.default_rng((2, j))) for j, task in enumerate(tasks)
-    ]
     chosen = []
     for factor in (1.0, 1024.0, 1000.0, 1e-6):
-        memory, choices = begin(learner, 6, (5,)), []
-        for task, uniforms in zip(tasks, luck, strict=True):
+        memory, choices = learner.begin(6, 5), []
+        for j, task in enumerate(tasks):
             scaled = hs.Task(arms=task.arms, rewards=factor * task.rewards, means=task.means)
-            episode = play(scaled, learner, memory, uniforms)
-            memory = learn(learner, memory, episode)
+            episode = play(learner, memory, scaled, np.random.default_rng((2, j)))
+            memory = learner.learn(memory, episode)
             choices.append(episode.choices)
         chosen.append(np.stack(choices))
     for other in chosen[1:]:
