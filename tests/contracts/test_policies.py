@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.contracts.finding import filling, instances
+from tests.playing import play
 
 from headstart import policies
 from headstart.arrays import Floats
@@ -16,7 +17,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 from headstart.interfaces import IndexPolicy, Policy
 from headstart.priors import Average
-from headstart.simulation.learner import Learner, begin, draw_uniforms, play
+from headstart.simulation import Learner
 
 SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "OFUL": [
@@ -149,8 +150,7 @@ def test_choices_are_in_range(policy: Policy, n_arms: int) -> None:
     means = arms.sum(-1)
     task = Task(arms=arms, rewards=means + rng.standard_normal(means.shape), means=means)
     learner = Learner("it", policy, Average())
-    uniforms = draw_uniforms(task, learner, rng)
-    episode = play(task, learner, begin(learner, 3, (5,)), uniforms)
+    episode = play(learner, learner.begin(3, 5), task, rng)
     assert episode.choices.shape == (5, 12)
     assert episode.choices.min() >= 0
     assert episode.choices.max() < n_arms

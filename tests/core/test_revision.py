@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_t
+from tests.playing import play
 
 import headstart as hs
 from headstart import kernels
@@ -19,7 +20,6 @@ from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.kernels import state
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import running_prior, running_statistics
 
 seeds = st.integers(0, 2**32 - 1)
@@ -212,7 +212,7 @@ def _opposed(rng: np.random.Generator, size: int) -> list[hs.Task]:
     """Ten tasks around (1, …, 1), and one around its opposite."""
     environment = hs.environments.Synthetic(dimension=8, reward="linear", variance=0.1)
     world = environment.prepare(size, rng)
-    tasks = [world.sample(40, size, rng) for _ in range(11)]
+    tasks = [environment.sample(40, size, rng) for _ in range(11)]
     last = tasks[-1]
     turned = hs.Task(arms=last.arms, rewards=last.rewards - 2.0 * last.means, means=-last.means)
     return [*tasks[:-1], turned]
@@ -230,11 +230,10 @@ def test_the_opposite_of_all_before_is_noticed() -> None:
     tasks = _opposed(np.random.default_rng(2), size)
     for estimator in (hs.priors.Hierarchical(), Unrevised()):
         learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
-        memory = begin(learner, 8, (size,))
+        memory = learner.begin(8, size)
         for j, task in enumerate(tasks):
-            uniforms = draw_uniforms(task, learner, np.random.default_rng((3, j)))
-            episode = play(task, learner, memory, uniforms)
-            memory = learn(learner, memory, episode)
+            episode = play(learner, memory, task, np.random.default_rng((3, j)))
+            memory = learner.learn(memory, episode)
         lost.append(task.regrets(episode.choices).sum(-1))
     # A third of the regret, less four standard errors.
     gap = lost[1] - 3.0 * lost[0]
@@ -244,13 +243,12 @@ def test_the_opposite_of_all_before_is_noticed() -> None:
 def test_a_trajectory_has_the_revisions_of_the_task() -> None:
     size, estimator = 20, hs.priors.Hierarchical()
     learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
-    memory = begin(learner, 8, (size,))
+    memory = learner.begin(8, size)
     tasks = _opposed(np.random.default_rng(4), size)
     for j, task in enumerate(tasks):
         before = memory
-        uniforms = draw_uniforms(task, learner, np.random.default_rng((5, j)))
-        episode = play(task, learner, memory, uniforms)
-        memory = learn(learner, memory, episode)
+        episode = play(learner, memory, task, np.random.default_rng((5, j)))
+        memory = learner.learn(memory, episode)
     so_far = running_statistics(task, episode.choices, episode.rewards)
     rebuilt = running_prior(estimator, before, task, episode.choices, episode.rewards)
     estimate = RidgeEstimate(so_far, rebuilt)

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
+from tests.playing import play
 
 from headstart import kernels
 from headstart.arrays import Floats
 from headstart.core.task import Task
 from headstart.policies import OFUL, Greedy, Uniform
 from headstart.priors import Fixed
-from headstart.simulation.learner import Learner, Optimal, begin, draw_uniforms, play
+from headstart.simulation import Learner, Optimal
 
 REPLICATIONS, N_ARMS = 20_000, 4
 
@@ -37,8 +38,7 @@ def _tied(horizon: int) -> Task:
 )
 def test_ties_break_evenly(learner: Learner | Optimal) -> None:
     task = _tied(2)
-    uniforms = draw_uniforms(task, learner, np.random.default_rng(0))
-    episode = play(task, learner, begin(learner, 2, (REPLICATIONS,)), uniforms)
+    episode = play(learner, learner.begin(2, REPLICATIONS), task, np.random.default_rng(0))
     first, second = episode.choices.T
     assert _chi_square(np.bincount(first, minlength=N_ARMS)) < _threshold(N_ARMS)
     # And the rounds are independent: all pairs are as frequent.
@@ -52,8 +52,7 @@ def test_uniform_is_uniform_whatever_the_rewards() -> None:
     means = arms.sum(-1)
     task = Task(arms=arms, rewards=means, means=means)
     learner = Learner("it", Uniform(), Fixed.zero())
-    uniforms = draw_uniforms(task, learner, rng)
-    choices = play(task, learner, begin(learner, 2, (REPLICATIONS,)), uniforms).choices
+    choices = play(learner, learner.begin(2, REPLICATIONS), task, rng).choices
     assert _chi_square(np.bincount(choices.ravel(), minlength=N_ARMS)) < _threshold(N_ARMS)
 
 

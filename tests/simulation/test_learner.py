@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.playing import play, uniforms_for
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
@@ -11,7 +12,7 @@ from headstart.core.task import Episode, Task
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.policies import OFUL, Greedy, NormBound, Thompson, Uniform
 from headstart.priors import Average, Fixed, Pooled
-from headstart.simulation.learner import Learner, Optimal, begin, draw_uniforms, learn, play
+from headstart.simulation import Learner, Optimal
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -44,13 +45,13 @@ def _task(
 
 
 def _play(
-    learner: Learner | Optimal, tasks: list[Task], luck: list[Floats], lead: tuple[int, ...]
+    learner: Learner, tasks: list[Task], uniforms: list[Floats], replications: int
 ) -> list[Episode]:
-    memory = begin(learner, tasks[0].dimension, lead)
+    memory = learner.begin(tasks[0].dimension, replications)
     episodes = []
-    for task, uniforms in zip(tasks, luck, strict=True):
-        episodes.append(play(task, learner, memory, uniforms))
-        memory = learn(learner, memory, episodes[-1])
+    for task, numbers in zip(tasks, uniforms, strict=True):
+        episodes.append(play(learner, memory, task, numbers))
+        memory = learner.learn(memory, episodes[-1])
     return episodes
 
 
@@ -63,11 +64,11 @@ def test_a_batch_is_its_replications_one_by_one(
 ) -> None:
     learner, rng = Learner("it", policy, prior), np.random.default_rng(seed)
     tasks = [_task(seed + j, (4,), horizon) for j in range(3)]
-    luck = [draw_uniforms(task, learner, rng) for task in tasks]
-    together = _play(learner, tasks, luck, (4,))
+    uniforms = [uniforms_for(learner, task, rng) for task in tasks]
+    together = _play(learner, tasks, uniforms, 4)
     for i in range(4):
         part = slice(i, i + 1)
-        alone = _play(learner, [t[part] for t in tasks], [u[part] for u in luck], (1,))
+        alone = _play(learner, [t[part] for t in tasks], [u[part] for u in uniforms], 1)
         for one, two in zip(together, alone, strict=True):
             np.testing.assert_array_equal(one.choices[part], two.choices)
             np.testing.assert_array_equal(one.rewards[part], two.rewards)
@@ -81,12 +82,12 @@ def test_a_batch_is_its_replications_one_by_one(
 def test_a_task_may_have_no_leading_axis_or_two(policy: Policy) -> None:
     learner = Learner("it", policy, Average())
     whole = _task(0, (2, 3))
-    uniforms = draw_uniforms(whole, learner, np.random.default_rng(0))
-    together = play(whole, learner, begin(learner, 4, (2, 3)), uniforms)
+    uniforms = uniforms_for(learner, whole, np.random.default_rng(0))
+    together = play(learner, learner.prior.empty(4, (2, 3)), whole, uniforms)
     assert together.choices.shape == (2, 3, 12)
     for i in np.ndindex(2, 3):
         single = Task(arms=whole.arms[i], rewards=whole.rewards[i], means=whole.means[i])
-        alone = play(single, learner, begin(learner, 4), uniforms[i])
+        alone = play(learner, learner.prior.empty(4), single, uniforms[i])
         np.testing.assert_array_equal(together.choices[i], alone.choices)
         np.testing.assert_array_equal(together.statistics.gram[i], alone.statistics.gram)
 
@@ -95,8 +96,7 @@ def test_a_task_may_have_no_leading_axis_or_two(policy: Policy) -> None:
 def test_statistics_are_those_of_what_was_chosen(seed: int) -> None:
     task = _task(seed, (2,))
     for learner in (Optimal(), Learner("it", OFUL(), Pooled())):
-        uniforms = draw_uniforms(task, learner, np.random.default_rng(seed))
-        episode = play(task, learner, begin(learner, 4, (2,)), uniforms)
+        episode = play(learner, learner.begin(4, 2), task, np.random.default_rng(seed))
         chosen = np.take_along_axis(task.arms, episode.choices[..., None, None], -2)[..., 0, :]
         expected = TaskStatistics.from_data(chosen, episode.rewards)
         for name in ("gram", "moment", "count", "sum_of_squares"):
@@ -109,7 +109,7 @@ def test_statistics_are_those_of_what_was_chosen(seed: int) -> None:
 def test_zero_bias_is_oful(seed: int, largest_eigenvalue: float) -> None:
     # With nothing learned yet, and h held within the task, AVG and RR are OFUL; so is a bias of 0.
     task = _task(seed, (3,))
-    luck = np.random.default_rng(seed).random((3, 12, 1))
+    uniforms = np.random.default_rng(seed).random((3, 12, 1))
     starts: list[PriorEstimator] = [
         Fixed.zero(regularization=largest_eigenvalue),
         Fixed(bias=np.zeros(4), regularization=largest_eigenvalue),
@@ -117,7 +117,7 @@ def test_zero_bias_is_oful(seed: int, largest_eigenvalue: float) -> None:
         Pooled(regularization=largest_eigenvalue, within_task=False),
     ]
     oful, *others = (
-        play(task, learner, begin(learner, 4, (3,)), luck)
+        play(learner, learner.begin(4, 3), task, uniforms)
         for learner in (Learner("it", OFUL(), start) for start in starts)
     )
     for other in others:
@@ -130,18 +130,18 @@ def test_oracle_with_infinite_regularization_is_optimal(seed: int) -> None:
     task = _task(seed, (3,))
     assert task.parameter is not None
     oracle = Learner("Oracle", OFUL(), Fixed(bias=task.parameter, regularization=1e16))
-    luck = np.random.default_rng(seed).random((3, 12, 1))
-    held = play(task, oracle, begin(oracle, 4, (3,)), luck)
-    best = play(task, Optimal(), {}, luck)
+    uniforms = np.random.default_rng(seed).random((3, 12, 1))
+    held = play(oracle, oracle.begin(4, 3), task, uniforms)
+    best = play(Optimal(), {}, task, uniforms)
     np.testing.assert_array_equal(held.choices, best.choices)
     assert (task.regrets(held.choices) == 0).all()
 
 
 @given(seed=seeds)
-def test_optimal_has_no_regret_and_nobody_less(seed: int) -> None:
+def test_optimal_has_no_regret_and_no_choice_less(seed: int) -> None:
     task = _task(seed, (3,))
     rng = np.random.default_rng(seed)
-    best = play(task, Optimal(), {}, rng.random((3, 12, 1)))
+    best = play(Optimal(), {}, task, rng)
     assert (task.regrets(best.choices) == 0).all()
     anything = rng.integers(0, 3, (3, 12))
     assert (task.regrets(anything) >= 0).all()
@@ -178,15 +178,14 @@ def test_order_of_tasks_does_not_matter_to_the_papers_priors(seed: int) -> None:
         np.testing.assert_allclose(memories[0], memories[1], rtol=1e-9, atol=1e-12)
 
 
-def test_a_policy_sees_no_reward_it_did_not_earn() -> None:
+def test_a_learner_sees_no_reward_of_arms_not_chosen() -> None:
     # Rewards of arms not chosen, and of later rounds, may be anything.
     task = _task(5, (2,))
     for prior in PRIORS:
         learner = Learner("it", Thompson(), prior)
-        uniforms = draw_uniforms(task, learner, np.random.default_rng(5))
-        first = play(task, learner, begin(learner, 4, (2,)), uniforms)
+        first = play(learner, learner.begin(4, 2), task, np.random.default_rng(5))
         other = task.rewards + 100.0
         np.put_along_axis(other, first.choices[..., None], first.rewards[..., None], -1)
         changed = Task(arms=task.arms, rewards=other, means=task.means)
-        second = play(changed, learner, begin(learner, 4, (2,)), uniforms)
+        second = play(learner, learner.begin(4, 2), changed, np.random.default_rng(5))
         np.testing.assert_array_equal(first.choices, second.choices)

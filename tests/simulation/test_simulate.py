@@ -1,4 +1,4 @@
-"""Simulated comparisons: paired luck, no leaks, the same bits for the same seed."""
+"""Simulated comparisons: paired tasks, no leaks, the same bits for the same seed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -70,30 +70,30 @@ def test_the_same_seed_gives_the_same_bits() -> None:
 
 def test_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # Chunks of one replication, so that several threads have work.
-    monkeypatch.setattr("headstart.simulation.comparison._CHUNK_BYTES", 1)
+    monkeypatch.setattr("headstart.simulation._chunks.CHUNK_BYTES", 1)
     xr.testing.assert_identical(_simulate(workers=1), _simulate(workers=2))
 
 
 def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _simulate(n_tasks=4)
     for size in (1, 900, 2_000):
-        monkeypatch.setattr("headstart.simulation.comparison._CHUNK_BYTES", size)
+        monkeypatch.setattr("headstart.simulation._chunks.CHUNK_BYTES", size)
         xr.testing.assert_identical(whole, _simulate(n_tasks=4))
 
 
-def test_other_learners_change_nobodys_numbers() -> None:
-    everybody = _simulate()
+def test_other_agents_change_no_numbers() -> None:
+    whole = _simulate()
     some = _simulate([UNIFORM, *PAPER[2:4]])
-    xr.testing.assert_identical(some, everybody.sel(learner=some["learner"]))
+    xr.testing.assert_identical(some, whole.sel(learner=some["learner"]))
     backwards = _simulate(ALL[::-1])
-    xr.testing.assert_identical(backwards, everybody.sel(learner=backwards["learner"]))
+    xr.testing.assert_identical(backwards, whole.sel(learner=backwards["learner"]))
     for learner in ALL:
         alone = _simulate([learner])
-        xr.testing.assert_identical(alone, everybody.sel(learner=[learner.name]))
+        xr.testing.assert_identical(alone, whole.sel(learner=[learner.name]))
 
 
-def test_learners_meet_the_same_tasks() -> None:
-    # Two learners that choose alike are paid alike: same arms, same noise.
+def test_agents_play_the_same_tasks() -> None:
+    # Two learners that choose alike get the same rewards: same arms, same noise.
     twins = [
         hs.Learner(name, hs.policies.Greedy(), hs.priors.Fixed(bias=np.ones(5))) for name in "ab"
     ]
@@ -108,7 +108,7 @@ def test_a_longer_run_begins_like_the_shorter() -> None:
     xr.testing.assert_identical(short, long.isel(task=slice(2)))
 
 
-def test_memory_alone_carries_over() -> None:
+def test_the_state_alone_carries_over() -> None:
     # ITL and the Oracle carry nothing, so training does not change them; it changes the others.
     fresh = _evaluate(n_training_tasks=0)["choice"]
     trained = _evaluate(n_training_tasks=3)["choice"]
@@ -154,8 +154,8 @@ class _Shuffled:
 
 
 def test_test_tasks_do_not_leak() -> None:
-    # Two training tasks, three test tasks. A test task met first or last is played alike by all
-    # whose luck, which follows the place, does not matter: after training their scores do not tie.
+    # Two training tasks, three test tasks. A test task played first or last is played alike by all
+    # agents to which their random numbers, drawn per task, do not matter: no scores tie here.
     found = [
         hs.evaluate(
             _Shuffled(order),
@@ -170,7 +170,7 @@ def test_test_tasks_do_not_leak() -> None:
     ]
     names = ["AVG-OFUL", "RR-OFUL", "Oracle", "OPT"]
     straight, turned = (results.sel(learner=names)["choice"].to_numpy() for results in found)
-    np.testing.assert_array_equal(straight, turned[:, :, [1, 2, 0]])
+    np.testing.assert_array_equal(straight, turned[:, :, :, [1, 2, 0]])
 
 
 def test_test_tasks_are_the_same_whatever_the_training() -> None:
@@ -187,10 +187,10 @@ def test_test_tasks_are_the_same_whatever_the_training() -> None:
 def test_more_test_tasks_change_no_earlier_one() -> None:
     longer, shorter = _evaluate(n_test_tasks=4), _evaluate(n_test_tasks=2)
     xr.testing.assert_identical(longer.isel(task=slice(2)), shorter)
-    assert list(longer["task"].to_numpy()) == [4, 5, 6, 7]
+    assert list(longer["task"].to_numpy()) == [1, 2, 3, 4]
 
 
-def test_progress_is_told_of_every_step() -> None:
+def test_progress_counts_every_task_of_every_agent() -> None:
     told: list[tuple[int, int]] = []
     hs.simulate(
         ENVIRONMENT,
@@ -204,7 +204,7 @@ def test_progress_is_told_of_every_step() -> None:
     assert told == [(i, 10) for i in range(1, 11)]
 
 
-def test_an_axis_of_biases_is_one_a_replication() -> None:
+def test_an_axis_of_biases_is_one_per_replication() -> None:
     biases = np.random.default_rng(0).standard_normal((6, 5))
     learner = hs.Learner("it", POLICY, hs.priors.Fixed(bias=biases))
     together = _simulate([learner])

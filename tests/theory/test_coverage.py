@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.playing import play
 from tests.theory.environments import Sphere
 
 import headstart as hs
 from headstart import theory
 from headstart.intervals import share
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import Trajectory
 
 TASKS = 2000
@@ -26,12 +26,12 @@ def trajectory(delta: float, prior: hs.interfaces.PriorEstimator, n_before: int 
     policy = hs.policies.OFUL(failure_probability=delta, bias_error=BIAS_ERROR)
     learner = hs.Learner("BIAS-OFUL", policy, prior)
     rng = np.random.default_rng(20200713)
-    memory = begin(learner, environment.dimension, (TASKS,))
+    memory = learner.begin(environment.dimension, TASKS)
     for j in range(n_before + 1):
         task = environment.sample(HORIZON, TASKS, rng)
-        episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
+        episode = play(learner, memory, task, rng)
         if j < n_before:
-            memory = learn(learner, memory, episode)
+            memory = learner.learn(memory, episode)
     return Trajectory.of(task, episode, prior, memory)
 
 

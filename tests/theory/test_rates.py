@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from tests.playing import play
 from tests.theory.environments import Sphere
 
 import headstart as hs
 from headstart import theory
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import AssumptionWarning, ErrorBound, Setting, TransferRate
 
 
@@ -78,12 +78,12 @@ def test_measured_errors_stay_below_theorems_2_and_3(horizon: int) -> None:
         (hs.priors.Pooled(within_task=False), theory.pooled_error_bound),
     ):
         learner = hs.Learner("learner", policy, prior)
-        memory = begin(learner, 5, (size,))
+        memory = learner.begin(5, size)
         tasks, seen = [], []
         for _ in range(n):
             task = environment.sample(horizon, size, rng)
-            episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
-            memory = learn(learner, memory, episode)
+            episode = play(learner, memory, task, rng)
+            memory = learner.learn(memory, episode)
             tasks.append(task.parameter)
             seen.append(episode.statistics)
         fields = ("gram", "moment", "count", "sum_of_squares")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from tests.playing import play
 
 import headstart as hs
 from headstart import theory
 from headstart.core.running import RunningEstimate
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 from headstart.theory import Trajectory
 
 PRIORS = [
@@ -21,10 +21,10 @@ def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimat
     environment = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
     learner = hs.Learner("learner", hs.policies.OFUL(), prior)
     rng = np.random.default_rng(5)
-    memory = begin(learner, 3, (6,))
+    memory = learner.begin(3, 6)
     for _ in range(2):
         task = environment.sample(9, 6, rng)
-        episode = play(task, learner, memory, draw_uniforms(task, learner, rng))
+        episode = play(learner, memory, task, rng)
         path = Trajectory.of(task, episode, prior, memory)
         running = RunningEstimate(prior.prior(memory))
         follower = prior.running_bias(memory)
@@ -39,7 +39,7 @@ def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimat
                 if follower is not None:
                     running.move(follower.observe(x, y))
         assert path.moves == (follower is not None)
-        memory = learn(learner, memory, episode)
+        memory = learner.learn(memory, episode)
     assert task.parameter is not None
     np.testing.assert_array_equal(path.truth[:, 3], task.parameter)
     gap = np.linalg.norm(path.estimate.prior.bias[:, 0] - task.parameter, axis=-1)
@@ -49,8 +49,8 @@ def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimat
 def test_running_statistics_begin_with_nothing_and_end_with_all() -> None:
     task = hs.environments.Synthetic(dimension=3).sample(7, 2, np.random.default_rng(0))
     learner = hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero())
-    memory = begin(learner, 3, (2,))
-    episode = play(task, learner, memory, draw_uniforms(task, learner, np.random.default_rng(1)))
+    memory = learner.begin(3, 2)
+    episode = play(learner, memory, task, np.random.default_rng(1))
     so_far = theory.running_statistics(task, episode.choices, episode.rewards)
     assert not so_far.gram[:, 0].any()
     for name in ("gram", "moment", "count", "sum_of_squares"):

@@ -14,7 +14,7 @@ from headstart.interfaces import Environment, Policy, PreparableEnvironment
 from headstart.paper.learners import paper_learners
 from headstart.policies import OFUL
 from headstart.priors import Fixed
-from headstart.simulation import Contestants, Progress, simulate
+from headstart.simulation import Agents, Progress, simulate
 from headstart.simulation.learner import Learner
 from headstart.theory import fit_means
 
@@ -24,7 +24,7 @@ _ORACLE_TASKS = 4
 
 def record(
     environment: Environment,
-    learners: Contestants,
+    learners: Agents,
     *,
     n_tasks: int,
     horizon: int,

@@ -11,7 +11,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.policies import OFUL
-from headstart.simulation.learner import Learner, begin, learn
+from headstart.simulation.learner import Learner
 from headstart.theory import Trajectory
 
 CONFIDENCE_SETS = ("Theorem 1", "fixed bias", "as played")
@@ -27,7 +27,7 @@ def record_learner(
 ) -> xr.Dataset:
     """Rebuild a learner's tasks from its choices and rewards, and record each of them."""
     mine = results.sel(learner=learner.name)
-    memory = begin(learner, tasks[0].dimension, tasks[0].lead)
+    memory = learner.prior.empty(tasks[0].dimension, tasks[0].lead)
     recorded: list[xr.Dataset] = []
     for j, task in enumerate(tasks):
         choices = mine["choice"].isel(task=j).to_numpy().astype(np.int64)
@@ -35,8 +35,7 @@ def record_learner(
         empty = TaskStatistics.zeros(task.dimension, task.lead)
         path = Trajectory.of(task, Episode(choices, rewards, empty), learner.prior, memory)
         recorded.append(_record_task(path, learner, noise_scale, failure_probability))
-        finished = Episode(choices, rewards, _last(path.estimate.statistics))
-        memory = learn(learner, memory, finished)
+        memory = learner.prior.absorb(memory, _last(path.estimate.statistics))
     by_task = xr.concat(recorded, dim=results["task"])
     by_task["estimator"] = ((), type(learner.prior).__name__)
     by_task["ridge"] = ((), _ridge(learner.prior))

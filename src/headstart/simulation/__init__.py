@@ -1,6 +1,22 @@
-"""Simulated comparisons of learners on the same tasks."""
+"""Simulated comparisons of agents on the same tasks."""
 
-from headstart.simulation.comparison import Contestants, Progress, cores, evaluate, simulate
+from headstart.simulation._chunks import cores
+from headstart.simulation._run import Progress
+from headstart.simulation.agent import Agent, Agents, InformedAgent, State
+from headstart.simulation.comparison import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.rounds import Rounds
 
-__all__ = ["Contestants", "Learner", "Optimal", "Progress", "cores", "evaluate", "simulate"]
+__all__ = [
+    "Agent",
+    "Agents",
+    "InformedAgent",
+    "Learner",
+    "Optimal",
+    "Progress",
+    "Rounds",
+    "State",
+    "cores",
+    "evaluate",
+    "simulate",
+]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tests.playing import play
 from tests.priors.hierarchical.dense import sample_tasks, statistics
 
 import headstart as hs
@@ -11,7 +12,6 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.covariance import CAPACITY
-from headstart.simulation.learner import begin, draw_uniforms, learn, play
 
 BOTH = [Hierarchical(), Hierarchical(covariance="full")]
 either = pytest.mark.parametrize("estimator", BOTH, ids=["isotropic", "full"])
@@ -80,16 +80,13 @@ def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
     prepared = environment.prepare(5, np.random.default_rng(0))
     learner = hs.Learner("it", hs.policies.BayesUCB(), estimator)
     tasks = [prepared.sample(12, 5, np.random.default_rng((1, j))) for j in range(8)]
-    uniforms = [
-        draw_uniforms(task, learner, np.random.default_rng((2, j))) for j, task in enumerate(tasks)
-    ]
     chosen = []
     for factor in (1.0, 1024.0, 1000.0, 1e-6):
-        memory, choices = begin(learner, 6, (5,)), []
-        for task, given in zip(tasks, uniforms, strict=True):
+        memory, choices = learner.begin(6, 5), []
+        for j, task in enumerate(tasks):
             scaled = hs.Task(arms=task.arms, rewards=factor * task.rewards, means=task.means)
-            episode = play(scaled, learner, memory, given)
-            memory = learn(learner, memory, episode)
+            episode = play(learner, memory, scaled, np.random.default_rng((2, j)))
+            memory = learner.learn(memory, episode)
             choices.append(episode.choices)
         chosen.append(np.stack(choices))
     for other in chosen[1:]:

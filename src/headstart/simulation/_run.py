@@ -1,0 +1,173 @@
+"""How a simulation is run: random streams, training and test tasks, the arrays of results."""
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+
+import numpy as np
+import xarray as xr
+
+from headstart import checks
+from headstart.core.task import Task
+from headstart.interfaces import Environment, PreparableEnvironment
+from headstart.simulation import _chunks
+from headstart.simulation._chunks import Drawn, TaskRecord
+from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State
+from headstart.simulation.rounds import draw_uniforms
+
+# Called with how many of how many (task, agent) pairs are done.
+Progress = Callable[[int, int], None]
+
+# Random streams: the first number of a spawn key says what draws from it, and for a task the
+# second whether it trains or tests, so that tests are the same at any number of training tasks.
+_ENVIRONMENT, _TASK, _AGENT = 0, 1, 2
+_TRAINING, _TEST = 0, 1
+
+
+class Record:
+    """Choices, rewards and regrets over (learner, trained, replication, task, round)."""
+
+    def __init__(self, *shape: int) -> None:
+        self.choice = np.empty(shape, dtype=np.int32)
+        self.reward = np.empty(shape)
+        self.regret = np.empty(shape)
+
+    def at(self, learner: int, trained: int, task: int) -> TaskRecord:
+        """The part of one agent in one task, (R, T)."""
+        at = (learner, trained, slice(None), task)
+        return TaskRecord(choice=self.choice[at], reward=self.reward[at], regret=self.regret[at])
+
+
+class Run:
+    """One simulation: checked settings, the prepared environment and its agents."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        agents: Agents,
+        *,
+        horizon: int,
+        replications: int,
+        seed: int,
+        workers: int | None,
+        progress: Progress | None,
+    ) -> None:
+        known = agents if callable(agents) else _check_agents(agents)
+        self._horizon = checks.count("horizon", horizon)
+        self._replications = checks.count("replications", replications)
+        self._seed = checks.count("seed", seed, least=0)
+        self._workers = _chunks.cores() if workers is None else checks.count("workers", workers)
+        self._dimension = checks.count("the environment's dimension", environment.dimension)
+        self._progress = progress
+        if isinstance(environment, PreparableEnvironment):
+            environment = environment.prepare(self._replications, self._rng(_ENVIRONMENT))
+        self._environment = environment
+        self._agents = _check_agents(known(environment)) if callable(known) else known
+
+    def sequence(self, n_tasks: int) -> xr.Dataset:
+        """Play tasks one after the other, learning from each; `trained` is of length 1."""
+        record = self._record(1, n_tasks)
+        report = self._reporter(n_tasks)
+        states = self._begin()
+        with _chunks.threads(self._workers) as map_chunks:
+            for j in range(n_tasks):
+                for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
+                    at = record.at(i, 0, j)
+                    states[i] = _chunks.train(agent, states[i], drawn, map_chunks, at)
+                    report()
+        return self._dataset(record)
+
+    def tests(self, sizes: Sequence[int], n_test: int) -> xr.Dataset:
+        """Train; then play the test tasks from the states after each number of training tasks."""
+        n_training = max(sizes)
+        record = self._record(len(sizes), n_test)
+        report = self._reporter(n_training + n_test * len(sizes))
+        states, states_after = self._begin(), {}
+        with _chunks.threads(self._workers) as map_chunks:
+            for j in range(n_training):
+                if j in sizes:
+                    states_after[j] = list(states)
+                for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
+                    states[i] = _chunks.train(agent, states[i], drawn, map_chunks, None)
+                    report()
+            states_after[n_training] = states
+            for m in range(n_test):
+                for i, (agent, drawn) in enumerate(self._draw(_TEST, m)):
+                    for k, size in enumerate(sizes):
+                        state, at = states_after[size][i], record.at(i, k, m)
+                        _chunks.test(agent, state, drawn, map_chunks, at)
+                        report()
+        return self._dataset(record)
+
+    def _begin(self) -> list[State]:
+        return [agent.begin(self._dimension, self._replications) for agent in self._agents]
+
+    def _record(self, n_sizes: int, n_tasks: int) -> Record:
+        return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
+
+    def _dataset(self, record: Record) -> xr.Dataset:
+        dims = ("learner", "trained", "replication", "task", "round")
+        _, _, replications, n_tasks, horizon = record.choice.shape
+        return xr.Dataset(
+            {
+                "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
+                "reward": (dims, record.reward),
+                "regret": (dims, record.regret, {"long_name": "best mean less the mean played"}),
+            },
+            coords={
+                "learner": [agent.name for agent in self._agents],
+                "replication": np.arange(replications),
+                "task": np.arange(1, n_tasks + 1),
+                "round": np.arange(1, horizon + 1),
+            },
+            attrs={"seed": self._seed},
+        )
+
+    def _reporter(self, n_tasks: int) -> Callable[[], None]:
+        """What is called when an agent has played a task."""
+        numbers, total = count(1), n_tasks * len(self._agents)
+
+        def report() -> None:
+            if self._progress is not None:
+                self._progress(next(numbers), total)
+
+        return report
+
+    def _draw(self, kind: int, number: int) -> Iterator[tuple[AnyAgent, Drawn]]:
+        """A task in every replication, and for every agent in turn its random numbers."""
+        rng = self._rng(_TASK, kind, number)
+        task = self._environment.sample(self._horizon, self._replications, rng)
+        _check_task(task, (self._replications,), self._horizon, self._dimension)
+        for agent in self._agents:
+            n_uniforms = agent.n_uniforms(task.n_arms, task.dimension)
+            rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
+            yield agent, Drawn(task=task, uniforms=draw_uniforms(task, n_uniforms, rng))
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
+
+
+def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
+    known = list(agents)
+    if not known:
+        raise ValueError("agents must hold at least one agent, got none")
+    for agent in known:
+        if not isinstance(agent, Agent | InformedAgent):
+            raise ValueError(
+                "agents must be Learner objects or have the members of "
+                f"headstart.simulation.Agent, got {agent!r}"
+            )
+    names = [agent.name for agent in known]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ValueError(f"agents must have different names, got {sorted(twice)} more than once")
+    return known
+
+
+def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int) -> None:
+    got, wanted = (task.lead, task.horizon, task.dimension), (lead, horizon, dimension)
+    if got != wanted:
+        raise ValueError(
+            "the environment must sample tasks with (replications,), horizon and dimension "
+            f"{wanted}, got {got}"
+        )

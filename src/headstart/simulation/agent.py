@@ -1,0 +1,98 @@
+"""Agent: what `simulate` and `evaluate` ask of whatever they compare."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart.arrays import Floats
+from headstart.interfaces import Environment
+from headstart.simulation.rounds import Rounds
+
+# What an agent carries from task to task: named arrays with the replications on the first axis,
+# so that replications can be played in chunks. Objects of another library are an array of dtype
+# object, of shape (R,).
+State = Mapping[str, NDArray[Any]]
+
+
+@runtime_checkable
+class Agent(Protocol):
+    """Anything that plays tasks one after the other: `begin`, then `play` and `learn` per task.
+
+    All three are pure: they return something new and leave the state that they are given as it
+    is, because `evaluate` plays many tasks from one state, and threads play parts of it. All
+    randomness comes from `rounds.uniforms`, so that the same seed gives the same numbers.
+    What lies along the first axis is independent: a slice of the state plays as it did in whole.
+    """
+
+    @property
+    def name(self) -> str:
+        """The label in results. With the seed, it determines the agent's random numbers."""
+        ...
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """How many random numbers a round takes, beside the one that breaks ties."""
+        ...
+
+    def begin(self, dimension: int, replications: int) -> State:
+        """The state before any task."""
+        ...
+
+    def play(self, state: State, rounds: Rounds) -> Any:
+        """Play all rounds of a task; return what `learn` needs of it.
+
+        The record of choices and rewards is kept by `rounds`; what is returned here may be
+        anything, and goes to `learn` alone.
+        """
+        ...
+
+    def learn(self, state: State, played: Any) -> State:
+        """The state after the task: from the state before, and what `play` returned."""
+        ...
+
+
+@runtime_checkable
+class InformedAgent(Protocol):
+    """An agent that is told the means of all arms: a measure for the others, not a learner.
+
+    The same as `Agent`, but for `play_informed` in place of `play`. Nothing else is ever shown
+    the means.
+    """
+
+    @property
+    def name(self) -> str:
+        """The label in results."""
+        ...
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """How many random numbers a round takes, beside the one that breaks ties."""
+        ...
+
+    def begin(self, dimension: int, replications: int) -> State:
+        """The state before any task."""
+        ...
+
+    def play_informed(self, state: State, rounds: Rounds, means: Floats) -> Any:
+        """Play all rounds of a task whose means (R, T, K) are known."""
+        ...
+
+    def learn(self, state: State, played: Any) -> State:
+        """The state after the task."""
+        ...
+
+
+# What is compared, or how to make it once the environment is prepared: what the Oracle knows may
+# be drawn there.
+AnyAgent = Agent | InformedAgent
+Agents = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
+
+
+def take(state: State, part: slice) -> State:
+    """The state of some replications."""
+    return {name: array[part] for name, array in state.items()}
+
+
+def join(states: Sequence[State]) -> State:
+    """The state of the replications of all states, in their order."""
+    return {name: np.concatenate([state[name] for state in states]) for name in states[0]}

@@ -1,0 +1,126 @@
+"""Rounds: one task as an agent sees it, round by round."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import kernels
+from headstart.arrays import Floats, Integers
+from headstart.core.statistics import TaskStatistics
+from headstart.core.task import Episode, Task, by_round
+
+
+def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floats:
+    """The random numbers of an agent in a task, (…, T, n + 1): its own n, then one for ties.
+
+    Drawn in the order of the replications, so that playing them one by one takes the same numbers.
+    """
+    return rng.random((*task.lead, task.horizon, n_uniforms + 1))
+
+
+class Rounds:
+    """One task in R replications, which play each round together; every choice ends a round.
+
+    An agent sees the arms of the round, its random numbers and the rewards of the arms it chose:
+    no means, no other rewards, no later arms. It may write into nothing that it is shown.
+    """
+
+    def __init__(self, task: Task, uniforms: Floats) -> None:
+        self.lead = task.lead
+        self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
+        self._arms = by_round(task.arms, 3)
+        self._payoffs = by_round(task.rewards, 2)
+        self._uniforms = np.moveaxis(uniforms[..., :-1], -2, 0)
+        self._ties = np.ascontiguousarray(by_round(uniforms[..., -1], 1))
+        self.replications = self._ties.shape[1]
+        self._rows = np.arange(self.replications)
+        self._choices = np.empty(self._ties.shape, dtype=np.int64)
+        self._rewards = np.empty(self._ties.shape)
+        self._played = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether all rounds are played."""
+        return self._played == self.horizon
+
+    @property
+    def arms(self) -> Floats:
+        """The arms of this round, (R, K, d)."""
+        self._check_not_over()
+        arms: Floats = self._arms[self._played]
+        return arms
+
+    @property
+    def uniforms(self) -> Floats:
+        """The agent's own random numbers for this round, (…, n), uniform in [0, 1)."""
+        self._check_not_over()
+        uniforms: Floats = self._uniforms[self._played]
+        return uniforms
+
+    def choose(self, choices: ArrayLike) -> Floats:
+        """Choose arms by index, (R,); returns their rewards, (R,)."""
+        self._check_not_over()
+        given = np.asarray(choices)
+        if given.shape != (self.replications,) or given.dtype.kind not in "iu":
+            raise ValueError(
+                f"choices must be {self.replications} integers, one per replication, "
+                f"got {given.dtype} of shape {given.shape}"
+            )
+        if given.min() < 0 or given.max() >= self.n_arms:
+            wrong = given[(given < 0) | (given >= self.n_arms)][0]
+            raise ValueError(f"choices must be from 0 to {self.n_arms - 1}, got {wrong}")
+        t = self._played
+        rewards: Floats = self._payoffs[t][self._rows, given]
+        self._choices[t], self._rewards[t] = given, rewards
+        self._played += 1
+        return rewards
+
+    def choose_largest(self, scores: Floats) -> tuple[Integers, Floats]:
+        """Choose the arms of largest score (…, K), ties at random; returns (R,) indices, rewards.
+
+        Scores closer than 1e-9, relative to the largest, differ by rounding only and are tied.
+        """
+        self._check_not_over()
+        t = self._played
+        flat = np.ascontiguousarray(scores, dtype=np.float64)
+        choices, rewards = self._choices[t], self._rewards[t]
+        kernels.choose(
+            flat.reshape(self.replications, self.n_arms),
+            self._ties[t],
+            self._payoffs[t],
+            choices,
+            rewards,
+        )
+        self._played += 1
+        return choices, rewards
+
+    @property
+    def features(self) -> Floats:
+        """The features of the arms chosen last, (R, d)."""
+        if not self._played:
+            raise ValueError("features are those of the arms chosen last, got no choice so far")
+        t = self._played - 1
+        return np.asarray(self._arms[t][self._rows, self._choices[t]])
+
+    @property
+    def choices(self) -> Integers:
+        """The arms chosen so far, (…, t)."""
+        return self._choices[: self._played].T.reshape(*self.lead, self._played)
+
+    @property
+    def rewards(self) -> Floats:
+        """Their rewards, (…, t)."""
+        return self._rewards[: self._played].T.reshape(*self.lead, self._played)
+
+    def episode(self, statistics: TaskStatistics | None = None) -> Episode:
+        """The record so far, with its statistics, which are computed unless given."""
+        choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
+        if statistics is None:
+            rounds = np.arange(self._played)[:, None]
+            features = self._arms[rounds, self._rows, self._choices[: self._played]]
+            shape = (*self.lead, self._played, self.dimension)
+            statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
+        return Episode(choices=choices, rewards=rewards, statistics=statistics)
+
+    def _check_not_over(self) -> None:
+        if self._played == self.horizon:
+            raise ValueError(f"a task has {self.horizon} rounds, all of which are played")
