@@ -12,7 +12,7 @@ def test_the_page_answers_and_has_its_figures(recorded: xr.Dataset, tmp_path: Pa
     text = page.write(diagnosis, tmp_path).read_text(encoding="utf-8")
     assert text.splitlines()[2] == f"**{sentences.headline(verdict(diagnosis))}**"
     for name in ("regret-and-error.png", "alignment-and-coverage.png"):
-        assert f"(./{name})" in text
+        assert f"({name})" in text
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 

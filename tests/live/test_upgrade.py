@@ -3,7 +3,7 @@
 import pytest
 
 from headstart import specs
-from headstart.live.persistence import upgrade
+from headstart.live.persistence import upgrade_spec
 from headstart.policies import OFUL, BayesUCB, NormBound
 from headstart.priors import Corollary2, Pooled, SingleModel
 
@@ -32,11 +32,11 @@ from headstart.priors import Corollary2, Pooled, SingleModel
     ],
 )
 def test_old_names_become_todays(table: object, package: str, made: object) -> None:
-    rebuilt = specs.rebuild(upgrade(table), package, where="it")
+    rebuilt = specs.rebuild(upgrade_spec(table), package, where="it")
     assert specs.describe(rebuilt, package) == specs.describe(made, package)
 
 
 def test_todays_names_stay() -> None:
     for made in (BayesUCB(z="growing"), OFUL(fixed_bias=True, bias_error=0.5)):
         table = specs.describe(made, "policies").plain()
-        assert upgrade(table) == table
+        assert upgrade_spec(table) == table

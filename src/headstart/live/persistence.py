@@ -159,8 +159,8 @@ def _to_format_3(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, o
     upgraded |= {
         "settings": settings,
         "n_finished": header["finished"],
-        "policy": _upgrade_spec(header["policy"]),
-        "prior": _upgrade_spec(header["prior"]),
+        "policy": upgrade_spec(header["policy"]),
+        "prior": upgrade_spec(header["prior"]),
     }
     renamed = {_MEMORY.get(name, name): array for name, array in arrays.items()}
     rows = np.asarray(renamed.pop("state"), dtype=np.float64)
@@ -171,13 +171,13 @@ def _to_format_3(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, o
     return upgraded, renamed | {"rows": rows}
 
 
-def _upgrade_spec(table: object) -> object:
+def upgrade_spec(table: object) -> object:
     """A policy or a prior as plain data, in today's names."""
     if isinstance(table, list):
-        return [_upgrade_spec(value) for value in table]
+        return [upgrade_spec(value) for value in table]
     if not isinstance(table, Mapping):
         return table
-    new = {name: _upgrade_spec(value) for name, value in table.items()}
+    new = {name: upgrade_spec(value) for name, value in table.items()}
     if "class" in new:
         new["class"] = _CLASSES.get(str(new["class"]), new["class"])
     if new.get("class") == "BayesUCB" and "z" in new and new["z"] is None:
