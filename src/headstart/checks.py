@@ -94,6 +94,15 @@ def regularization(name: str, value: ArrayLike, word: str | None = None) -> None
     positive_definite(name, array)
 
 
+def regularization_shape(name: str, value: ArrayLike, dimension: int) -> None:
+    """A number, or a matrix of this dimension."""
+    if np.ndim(value) != 0 and np.shape(value) != (dimension, dimension):
+        raise ValueError(
+            f"{name} must be a number or a (d, d) = ({dimension}, {dimension}) matrix, "
+            f"got shape {np.shape(value)}"
+        )
+
+
 def positive_definite(name: str, matrices: Floats) -> None:
     """Symmetric matrices (…, d, d) with eigenvalues above zero."""
     symmetric(name, matrices)

@@ -40,11 +40,7 @@ class Prior:
         if bias.ndim == 0:
             raise ValueError(f"bias must have shape (…, d), got the single number {bias}")
         lead, dimension = bias.shape[:-1], bias.shape[-1]
-        given = checks.floats("regularization", self.regularization)
-        if given.ndim == 0:
-            given = np.full(lead, given)
-        elif given.shape == (dimension, dimension) and lead:
-            given = np.tile(given, (*lead, 1, 1))
+        given = _along(checks.floats("regularization", self.regularization), bias)
         if given.shape == lead:
             if (given <= 0).any():
                 raise ValueError(f"regularization must be above 0, got {given.min()}")
@@ -57,28 +53,43 @@ class Prior:
             )
         object.__setattr__(self, "bias", bias)
         object.__setattr__(self, "regularization", given)
-        self._check_noise()
+        for name in ("noise_scale", "noise_degrees_of_freedom"):
+            value = _along(np.asarray(getattr(self, name), dtype=np.float64), bias)
+            checks.shape(name, value, lead, "(…)")
+            if not (value >= 0).all():
+                raise ValueError(f"{name} must be at least 0, got {value.min()}")
+            object.__setattr__(self, name, value)
         if self.mixture is not None:
             self._check_mixture(self.mixture)
 
     def _check_mixture(self, mixture: Mixture) -> None:
         shape = mixture.bias.shape
-        checks.shape(
-            "the mixture's bias", mixture.bias, (*self.lead, shape[-2], self.dimension), ""
-        )
+        expected = (*self.lead, shape[-2], self.dimension)
+        checks.shape("the mixture's bias", mixture.bias, expected, "(…, C, d)")
         if self.isotropic:
             raise ValueError("regularization must be (…, d, d) where a mixture is given")
         if not np.isfinite(self.noise_degrees_of_freedom).all():
             raise ValueError("noise_degrees_of_freedom must be finite where a mixture is given")
 
-    def _check_noise(self) -> None:
-        for name in ("noise_scale", "noise_degrees_of_freedom"):
-            value = np.asarray(getattr(self, name), dtype=np.float64)
-            value = np.full(self.lead, value) if value.ndim == 0 else value
-            checks.shape(name, value, self.lead, "(…)")
-            if not (value >= 0).all():
-                raise ValueError(f"{name} must be at least 0, got {value.min()}")
-            object.__setattr__(self, name, value)
+    @classmethod
+    def trusted(
+        cls,
+        bias: Floats,
+        regularization: Floats,
+        *,
+        noise_scale: Floats | float = 1.0,
+        noise_degrees_of_freedom: Floats | float = np.inf,
+        mixture: Mixture | None = None,
+    ) -> "Prior":
+        """A prior whose arrays are right by construction: they are not checked again."""
+        return checks.trusted(
+            cls,
+            bias=np.ascontiguousarray(bias),
+            regularization=_along(np.asarray(regularization, dtype=np.float64), bias),
+            noise_scale=_along(np.asarray(noise_scale, dtype=np.float64), bias),
+            noise_degrees_of_freedom=_along(np.asarray(noise_degrees_of_freedom), bias),
+            mixture=mixture,
+        )
 
     @classmethod
     def zero(
@@ -171,3 +182,13 @@ class Prior:
                 self.mixture.components_differ, state.ALWAYS, state.IF_SURPRISING
             )
         return scalars
+
+
+def _along(value: Floats, bias: Floats) -> Floats:
+    """A number, or a (d, d) matrix, for every leading axis of the bias; others as they are."""
+    lead, dimension = bias.shape[:-1], bias.shape[-1]
+    if value.ndim == 0:
+        return np.full(lead, value)
+    if value.shape == (dimension, dimension) and lead and value.shape != lead:
+        return np.tile(value, (*lead, 1, 1))
+    return value

@@ -45,7 +45,8 @@ class TaskStatistics:
     def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
         """The statistics of no data at all."""
         size = checks.count("dimension", dimension)
-        return cls(
+        return checks.trusted(
+            cls,
             gram=np.zeros((*lead, size, size)),
             moment=np.zeros((*lead, size)),
             count=np.zeros(lead),
@@ -79,7 +80,8 @@ class TaskStatistics:
     def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
         # One feature would add to every one of many.
         checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
-        return TaskStatistics(
+        return checks.trusted(
+            TaskStatistics,
             gram=self.gram + other.gram,
             moment=self.moment + other.moment,
             count=self.count + other.count,

@@ -81,7 +81,10 @@ class Tasks:
             if prior.mixture is not None and self.bias_moves:
                 raise ValueError("a prior must not have a mixture where its bias moves in a task")
             self._components = None if prior.mixture is None else prior.mixture.components()
-            self._prior, self._first_row = prior, self.layout.first_row(prior)
+            row = self.layout.first_row(prior)
+            if not np.isfinite(row[: self.layout.scalars.start]).all():
+                raise ValueError("the prior must be finite: the memory's sums are out of range")
+            self._prior, self._first_row = prior, row
         return self._prior
 
     def slot(self, name: Name) -> int:

@@ -134,7 +134,7 @@ def restore(saved: Saved, tasks: Tasks) -> None:
             raise ValueError(
                 f"the prior must fit the file, whose memory has no {name} like its own"
             )
-        memory[name] = np.asarray(array, dtype=np.float64)
+        memory[name] = checks.floats(f"memory.{name}", array)
     tasks.restore(memory, saved.number("n_finished"))
     slots = [tasks.open(name, row) for name, row in zip(names, rows, strict=True)]
     owners = [slots[owner] for owner in saved.arrays["owners"].tolist()]

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
@@ -17,6 +18,15 @@ def check(regularization: ArrayLike, estimation: EstimationRegularization) -> No
     checks.regularization("estimation_regularization", estimation, "same")
 
 
+def check_dimension(
+    regularization: ArrayLike, estimation: EstimationRegularization, dimension: int
+) -> None:
+    """Raise if one of them is a matrix of another dimension."""
+    checks.regularization_shape("regularization", regularization, dimension)
+    if not isinstance(estimation, str):
+        checks.regularization_shape("estimation_regularization", estimation, dimension)
+
+
 def zero_prior(
     regularization: ArrayLike,
     estimation: EstimationRegularization,
@@ -26,4 +36,4 @@ def zero_prior(
 ) -> Prior:
     """The prior of the ridge estimate: h = 0, held with the estimator's own λ."""
     own = regularization if isinstance(estimation, str) else estimation
-    return Prior.zero(dimension, regularization=own, lead=lead)
+    return Prior.trusted(np.zeros((*lead, dimension)), np.asarray(own))

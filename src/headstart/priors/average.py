@@ -32,6 +32,7 @@ class Average:
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Σ T_j ŵ_j, (…, d), and Σ T_j, (…)."""
+        _estimation.check_dimension(self.regularization, self.estimation_regularization, dimension)
         return {"weighted": np.zeros((*lead, dimension)), "weight": np.zeros(lead)}
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
@@ -46,7 +47,7 @@ class Average:
         """The weighted mean; 0 before any data."""
         weight = memory["weight"]
         bias = memory["weighted"] / np.where(weight > 0, weight, 1.0)[..., None]
-        return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
+        return Prior.trusted(bias, np.asarray(self.regularization))
 
     def running_bias(self, memory: Memory) -> "_RunningAverage | None":
         """The mean with the running task in it."""

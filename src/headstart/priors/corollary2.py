@@ -42,7 +42,7 @@ class Corollary2:
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's ridge estimate and its square; a task without rewards has none."""
         ridge = self.estimation_regularization
-        zero = Prior.zero(task.dimension, regularization=ridge, lead=task.lead)
+        zero = Prior.trusted(np.zeros((*task.lead, task.dimension)), np.asarray(ridge))
         estimate = RidgeEstimate(task, zero).parameter
         own = {
             "estimates": memory["estimates"] + estimate,
@@ -61,7 +61,7 @@ class Corollary2:
         product = memory["rounds"] * total / np.maximum(n, 1.0) ** 2
         enough = (n >= 2) & (product > 0.0)
         ridge = np.where(enough, 1.0 / np.where(enough, product, 1.0), given.largest_eigenvalue)
-        return Prior(h, ridge)
+        return Prior.trusted(h, ridge)
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The running bias of `bias`."""

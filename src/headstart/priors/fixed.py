@@ -35,6 +35,7 @@ class Fixed:
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The bias itself, (…, d)."""
+        checks.regularization_shape("regularization", self.regularization, dimension)
         bias = np.asarray(self.bias, dtype=np.float64)
         if bias.ndim > 0 and bias.shape[-1] != dimension:
             raise ValueError(f"bias must have {dimension} features, got shape {bias.shape}")
@@ -51,7 +52,7 @@ class Fixed:
 
     def prior(self, memory: Memory) -> Prior:
         """The bias."""
-        return Prior(memory["bias"], np.asarray(self.regularization, dtype=np.float64))
+        return Prior.trusted(memory["bias"], np.asarray(self.regularization))
 
     def running_bias(self, memory: Memory) -> None:
         """None: the bias is constant."""

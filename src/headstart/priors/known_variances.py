@@ -42,7 +42,7 @@ class KnownVariances:
         """N(h, τ²I + S̄)."""
         mean, mean_covariance = self.mean_posterior(memory)
         covariance = mean_covariance + self.task_variance * np.eye(mean.shape[-1])
-        return Prior(
+        return Prior.trusted(
             mean,
             regularization_from(covariance, self.noise_variance),
             noise_scale=np.asarray(np.sqrt(self.noise_variance)),

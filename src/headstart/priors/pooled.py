@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
@@ -31,23 +32,24 @@ class Pooled:
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sum of the tasks' statistics."""
+        _estimation.check_dimension(self.regularization, self.estimation_regularization, dimension)
         return _to_memory(TaskStatistics.zeros(dimension, lead))
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
         """Add the task's statistics."""
-        return _to_memory(TaskStatistics(**memory) + task)
+        return _to_memory(pooled_statistics(memory) + task)
 
     def prior(self, memory: Memory) -> Prior:
         """The pooled ridge estimate."""
-        pooled = TaskStatistics(**memory)
+        pooled = pooled_statistics(memory)
         bias = RidgeEstimate(pooled, self._zero_prior(pooled)).parameter
-        return Prior(bias, np.asarray(self.regularization, dtype=np.float64))
+        return Prior.trusted(bias, np.asarray(self.regularization))
 
     def running_bias(self, memory: Memory) -> "_RunningPooled | None":
         """The pooled estimate with the running task in it."""
         if not self.within_task:
             return None
-        pooled = TaskStatistics(**memory)
+        pooled = pooled_statistics(memory)
         return _RunningPooled(RunningEstimate(self._zero_prior(pooled), pooled))
 
     def _zero_prior(self, pooled: TaskStatistics) -> Prior:
@@ -68,6 +70,11 @@ class _RunningPooled:
     def observe(self, features: Floats, rewards: Floats) -> Floats:
         self._estimate.observe(features, rewards)
         return self._estimate.parameter
+
+
+def pooled_statistics(memory: Memory) -> TaskStatistics:
+    """The sum of the tasks' statistics."""
+    return checks.trusted(TaskStatistics, **memory)
 
 
 def _to_memory(statistics: TaskStatistics) -> Memory:

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from headstart import checks
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors.pooled import Pooled
+from headstart.priors.pooled import Pooled, pooled_statistics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +35,11 @@ class SingleModel:
 
     def prior(self, memory: Memory) -> Prior:
         """The estimate from all rewards so far, with their precision."""
-        pooled = TaskStatistics(**memory)
-        zero = Prior.zero(pooled.dimension, regularization=self.regularization, lead=pooled.lead)
+        pooled = pooled_statistics(memory)
+        zero = Prior.trusted(np.zeros_like(pooled.moment), np.asarray(self.regularization))
         estimate = RidgeEstimate(pooled, zero)
-        return Prior(estimate.parameter, (estimate.precision + estimate.precision.mT) / 2.0)
+        precision = estimate.precision
+        return Prior.trusted(estimate.parameter, (precision + precision.mT) / 2.0)
 
     def running_bias(self, memory: Memory) -> None:
         """None: the bias is constant within a task, and the estimate moves."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
@@ -64,7 +65,8 @@ class RecentTasks:
     def statistics(self) -> TaskStatistics:
         """The slots that any replication has filled, as statistics (…, W)."""
         width = int(min(self.seen.max(initial=0.0), CAPACITY))
-        return TaskStatistics(
+        return checks.trusted(
+            TaskStatistics,
             gram=self.grams[..., :width, :, :],
             moment=self.moments[..., :width, :],
             count=self.counts[..., :width],

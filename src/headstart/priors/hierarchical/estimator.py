@@ -101,7 +101,7 @@ class Hierarchical:
             for each in (lower, upper, whole.outlier(), whole)
         )
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
-        return Prior(
+        return Prior.trusted(
             start.mean,
             regularization_from(start.covariance, start.noise_variance),
             noise_scale=np.sqrt(start.noise_variance),
@@ -160,7 +160,8 @@ class Hierarchical:
         if not self.intercept:
             return task
         factors = self._factors(unit, task.dimension)
-        return TaskStatistics(
+        return checks.trusted(
+            TaskStatistics,
             gram=factors[..., :, None] * task.gram * factors[..., None, :],
             moment=factors * task.moment,
             count=task.count,
@@ -173,7 +174,8 @@ def _mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixtu
     bias = np.stack([each.mean for each in components], -2)
     usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
     weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
-    return Mixture(
+    return checks.trusted(
+        Mixture,
         bias=bias,
         covariance=np.stack([each.covariance for each in components], -3),
         noise_scale=np.sqrt(np.stack([each.noise_variance for each in components], -1)),
