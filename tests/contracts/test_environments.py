@@ -1,11 +1,11 @@
-"""What every environment must do, whoever wrote it."""
+"""What every environment must do."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.finding import filling, instances
+from tests.contracts.finding import implementing, instances
 from tests.rated import random_table
 
 import headstart as hs
@@ -34,24 +34,24 @@ every_environment = pytest.mark.parametrize(
 )
 
 
-def _settled(environment: Environment, replications: int, seed: int) -> Environment:
+def _prepared(environment: Environment, replications: int, seed: int) -> Environment:
     if isinstance(environment, PreparableEnvironment):
         return environment.prepare(replications, np.random.default_rng((seed, 0)))
     return environment
 
 
 def _sample(environment: Environment, seed: int = 0) -> hs.Task:
-    return _settled(environment, 3, seed).sample(6, 3, np.random.default_rng((seed, 1)))
+    return _prepared(environment, 3, seed).sample(6, 3, np.random.default_rng((seed, 1)))
 
 
 def test_environments_are_found() -> None:
-    found = {kind.__name__ for kind in filling(environments, Environment)}
+    found = {kind.__name__ for kind in implementing(environments, Environment)}
     assert found == {"LastFM", "MovieLens", "Ratings", "Synthetic"}
 
 
 @every_environment
 def test_tasks_have_the_right_shapes(environment: Environment) -> None:
-    for prepared in (environment, _settled(environment, 3, 0)):
+    for prepared in (environment, _prepared(environment, 3, 0)):
         assert prepared.dimension == environment.dimension
         task = prepared.sample(6, 3, np.random.default_rng(0))
         assert task.lead == (3,)
@@ -75,7 +75,7 @@ def test_the_same_seed_gives_the_same_task(environment: Environment) -> None:
 def test_sampling_leaves_no_trace(environment: Environment) -> None:
     # A task follows from the generator alone, and not from the tasks drawn before.
     # Only a stream's next task depends on how many went before.
-    prepared = _settled(environment, 3, 0)
+    prepared = _prepared(environment, 3, 0)
     first = prepared.sample(6, 3, np.random.default_rng(1))
     prepared.sample(6, 3, np.random.default_rng(2))
     if isinstance(prepared, TaskStream):

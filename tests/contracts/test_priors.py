@@ -1,4 +1,4 @@
-"""What every prior estimator must do, whoever wrote it."""
+"""What every prior estimator must do."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.finding import filling, instances
+from tests.contracts.finding import implementing, instances
 
 from headstart import priors
 from headstart.arrays import Floats
@@ -75,7 +75,7 @@ def _assert_same(one: Prior, two: Prior, *, exactly: bool = False) -> None:
 
 def test_priors_are_found() -> None:
     assert {"Fixed", "Average", "Pooled"} <= {
-        kind.__name__ for kind in filling(priors, PriorEstimator)
+        kind.__name__ for kind in implementing(priors, PriorEstimator)
     }
 
 
@@ -165,17 +165,17 @@ def test_learning_is_deterministic(estimator: PriorEstimator) -> None:
 @every_prior
 @pytest.mark.parametrize("n_tasks", [0, 1, 4])
 @pytest.mark.parametrize("lead", [(), (2, 3)])
-def test_follower_keeps_the_bias_current(
+def test_running_bias_keeps_the_bias_current(
     estimator: PriorEstimator, n_tasks: int, lead: tuple[int, ...]
 ) -> None:
     *finished, (x, y) = _data(n_tasks + 1, lead, horizon=2 * HORIZON, seed=2)
     memory = _learn(estimator, finished, lead)
     before = {name: np.array(array) for name, array in memory.items()}
-    follower = estimator.running_bias(memory)
-    if follower is None:
+    running = estimator.running_bias(memory)
+    if running is None:
         return
     for t in range(2 * HORIZON):
-        bias = follower.observe(np.ascontiguousarray(x[..., t, :]), np.ascontiguousarray(y[..., t]))
+        bias = running.observe(np.ascontiguousarray(x[..., t, :]), np.ascontiguousarray(y[..., t]))
         so_far = TaskStatistics.from_data(x[..., : t + 1, :], y[..., : t + 1])
         expected = estimator.prior(estimator.absorb(memory, so_far)).bias
         # Conditions up to 1e4 at the smallest regularization in use, 0.01: twelve digits hold.
