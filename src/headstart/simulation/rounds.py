@@ -82,6 +82,9 @@ class Rounds:
         self._check_not_over()
         t = self._played
         flat = np.ascontiguousarray(scores, dtype=np.float64)
+        if flat.size != self.replications * self.n_arms:
+            expected = (*self.lead, self.n_arms)
+            raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
         choices, rewards = self._choices[t], self._rewards[t]
         kernels.choose(
             flat.reshape(self.replications, self.n_arms),
