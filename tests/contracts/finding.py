@@ -1,4 +1,4 @@
-"""Finds what fills a seam: every public class of a room that has the seam's methods."""
+"""Finds the implementations of a protocol among the public classes of a package."""
 
 import inspect
 import os
@@ -11,16 +11,20 @@ import pytest
 from headstart.environments import DataMissing
 
 
-def methods(protocol: type) -> set[str]:
-    """What a Protocol asks for."""
+def members(protocol: type) -> set[str]:
+    """The names that a protocol asks for."""
     return {name for name in vars(protocol) if not name.startswith("_")}
 
 
-def filling(room: ModuleType, protocol: type) -> list[type]:
-    """The classes in the room's `__all__` that have all the protocol's members."""
-    public = [getattr(room, name) for name in room.__all__]
-    wanted = methods(protocol)
-    return [kind for kind in public if inspect.isclass(kind) and _has(kind, wanted)]
+def implementing(package: ModuleType, protocol: type) -> list[type]:
+    """The classes in the package's `__all__` that have all the protocol's members."""
+    public = [getattr(package, name) for name in package.__all__]
+    wanted = members(protocol)
+    return [
+        kind
+        for kind in public
+        if inspect.isclass(kind) and not getattr(kind, "_is_protocol", False) and _has(kind, wanted)
+    ]
 
 
 def _has(kind: type, wanted: set[str]) -> bool:
@@ -39,7 +43,7 @@ def or_skip(make: Callable[[], Any]) -> Any:
 
 
 def instances(
-    room: ModuleType, protocol: type, settings: Mapping[str, Sequence[Mapping[str, Any]]]
+    package: ModuleType, protocol: type, settings: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> dict[str, Any]:
     """One object of every class with its defaults, and one for each of the further settings.
 
@@ -47,7 +51,7 @@ def instances(
     must have one there: otherwise nothing of it would be tested.
     """
     found = {}
-    for kind in filling(room, protocol):
+    for kind in implementing(package, protocol):
         needs = [
             parameter.name
             for parameter in inspect.signature(kind).parameters.values()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.finding import filling, instances
+from tests.contracts.finding import implementing, instances
 from tests.rated import random_table
 
 import headstart as hs
@@ -50,7 +50,7 @@ def _sample(environment: Environment, seed: int = 0) -> hs.Task:
 
 
 def test_environments_are_found() -> None:
-    found = {kind.__name__ for kind in filling(environments, Environment)}
+    found = {kind.__name__ for kind in implementing(environments, Environment)}
     assert found == {"LastFM", "MovieLens", "Ratings", "Synthetic"}
 
 

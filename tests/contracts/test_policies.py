@@ -1,11 +1,11 @@
-"""What every policy must do, whoever wrote it."""
+"""What every policy must do."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.finding import filling, instances
+from tests.contracts.finding import implementing, instances
 from tests.playing import play
 
 from headstart import policies
@@ -62,7 +62,7 @@ def _uniforms(policy: Policy, rng: np.random.Generator, shape: tuple[int, ...], 
 
 
 def test_policies_are_found() -> None:
-    names = {kind.__name__ for kind in filling(policies, Policy)}
+    names = {kind.__name__ for kind in implementing(policies, Policy)}
     assert {"OFUL", "Thompson", "Greedy", "Uniform"} <= names
     # `NormBound` is public there and no policy: it is told apart by what it can do.
     assert "NormBound" not in names
@@ -119,7 +119,7 @@ def test_leading_axes_are_independent(policy: Policy, matrix: bool) -> None:
 
 
 @every_policy
-def test_the_same_luck_gives_the_same_scores(policy: Policy) -> None:
+def test_the_same_uniforms_give_the_same_scores(policy: Policy) -> None:
     rng = np.random.default_rng(4)
     estimates = _estimate(rng, (3,), 5).read(rng.standard_normal((3, 4, 5)))
     uniforms = _uniforms(policy, rng, (3, 4), 5)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.contracts.finding import filling, instances
+from tests.contracts.finding import implementing, instances
 
 from headstart import priors
 from headstart.arrays import Floats
@@ -75,7 +75,7 @@ def _assert_same(one: Prior, two: Prior, *, exactly: bool = False) -> None:
 
 def test_priors_are_found() -> None:
     assert {"Fixed", "Average", "Pooled"} <= {
-        kind.__name__ for kind in filling(priors, PriorEstimator)
+        kind.__name__ for kind in implementing(priors, PriorEstimator)
     }
 
 

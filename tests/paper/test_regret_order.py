@@ -32,7 +32,7 @@ def _regrets() -> dict[str, Floats]:
         replications=REPLICATIONS,
         seed=1,
     )
-    total = results["regret"].sum("round").isel(task=0)
+    total = results["regret"].sum("round").isel(trained=0, task=0)
     return {str(name): total.sel(learner=name).to_numpy() for name in total["learner"].to_numpy()}
 
 
@@ -41,7 +41,7 @@ def _regrets() -> dict[str, Floats]:
     [("OPT", "Oracle"), ("Oracle", "RR-OFUL"), ("RR-OFUL", "AVG-OFUL"), ("AVG-OFUL", "ITL")],
 )
 def test_transfer_pays(better: str, worse: str) -> None:
-    # Paired: both meet the same arms and noise. Five standard errors apart.
+    # Paired: both play the same arms with the same noise. Five standard errors apart.
     difference = _regrets()[worse] - _regrets()[better]
     error = difference.std(ddof=1) / np.sqrt(REPLICATIONS)
     assert difference.mean() > 5 * error

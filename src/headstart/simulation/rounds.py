@@ -36,29 +36,29 @@ class Rounds:
         self._choices = np.empty(self._ties.shape, dtype=np.int64)
         self._rewards = np.empty(self._ties.shape)
         self._played = 0
-
-    @property
-    def over(self) -> bool:
-        """Whether all rounds are played."""
-        return self._played == self.horizon
+        # Whether all rounds are played: a plain attribute, which is read several times per round.
+        self.over = False
 
     @property
     def arms(self) -> Floats:
         """The arms of this round, (R, K, d)."""
-        self._check_not_over()
+        if self.over:
+            raise self._no_more()
         arms: Floats = self._arms[self._played]
         return arms
 
     @property
     def uniforms(self) -> Floats:
         """The agent's own random numbers for this round, (…, n), uniform in [0, 1)."""
-        self._check_not_over()
+        if self.over:
+            raise self._no_more()
         uniforms: Floats = self._uniforms[self._played]
         return uniforms
 
     def choose(self, choices: ArrayLike) -> Floats:
         """Choose arms by index, (R,); returns their rewards, (R,)."""
-        self._check_not_over()
+        if self.over:
+            raise self._no_more()
         given = np.asarray(choices)
         if given.shape != (self.replications,) or given.dtype.kind not in "iu":
             raise ValueError(
@@ -71,7 +71,7 @@ class Rounds:
         t = self._played
         rewards: Floats = self._payoffs[t][self._rows, given]
         self._choices[t], self._rewards[t] = given, rewards
-        self._played += 1
+        self._end_round()
         return rewards
 
     def choose_largest(self, scores: Floats) -> tuple[Integers, Floats]:
@@ -79,9 +79,13 @@ class Rounds:
 
         Scores closer than 1e-9, relative to the largest, differ by rounding only and are tied.
         """
-        self._check_not_over()
+        if self.over:
+            raise self._no_more()
         t = self._played
         flat = np.ascontiguousarray(scores, dtype=np.float64)
+        if flat.size != self.replications * self.n_arms:
+            expected = (*self.lead, self.n_arms)
+            raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
         choices, rewards = self._choices[t], self._rewards[t]
         kernels.choose(
             flat.reshape(self.replications, self.n_arms),
@@ -90,7 +94,7 @@ class Rounds:
             choices,
             rewards,
         )
-        self._played += 1
+        self._end_round()
         return choices, rewards
 
     @property
@@ -121,6 +125,9 @@ class Rounds:
             statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
 
-    def _check_not_over(self) -> None:
-        if self._played == self.horizon:
-            raise ValueError(f"a task has {self.horizon} rounds, all of which are played")
+    def _end_round(self) -> None:
+        self._played += 1
+        self.over = self._played == self.horizon
+
+    def _no_more(self) -> ValueError:
+        return ValueError(f"a task has {self.horizon} rounds, all of which are played")
