@@ -4,7 +4,7 @@ BIN := .venv/bin
 SETUP := .venv/installed
 BENCH := .venv-bench/installed
 
-.PHONY: clean-kernels demo test lint format bench league lock clean
+.PHONY: demo test lint format bench league lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -51,10 +51,6 @@ lock:
 		--no-emit-index-url --no-annotate --generate-hashes \
 		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
 	rm -rf .venv-lock
-
-# Numba caches by file, and does not see that another file it uses has changed.
-clean-kernels:
-	find src -name "*.nb[ic]" -delete
 
 clean:
 	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis
