@@ -7,6 +7,7 @@ import typer
 import headstart
 from headstart.cli import data
 from headstart.cli.bound import bound
+from headstart.cli.compile import compile  # noqa: A004 - the name of the command
 from headstart.cli.demo import demo
 from headstart.cli.diagnose import diagnose
 from headstart.cli.fit import fit
@@ -38,3 +39,4 @@ app.command()(reproduce)
 app.command()(run)
 app.add_typer(data.app, name="data")
 app.command()(fit)
+app.command()(compile)

@@ -81,7 +81,7 @@ class CacheFolders:
     package: Path
     digest: str
     roots: list[Root]
-    written: Path | None = None
+    folder: Path | None = None
     _refused: dict[Path, str] = field(default_factory=dict)
     _warned: bool = False
 
@@ -89,7 +89,9 @@ class CacheFolders:
         """The contents of the files of that name."""
         for root in self.roots:
             with suppress(OSError):
-                yield self._read(root.path / self._folder, name)
+                content = self._read(root.path / self._name, name)
+                self.folder = root.path / self._name
+                yield content
 
     def write(self, name: str, content: bytes) -> None:
         """Replace the file of that name as a whole; warn, once, if it is not kept for long."""
@@ -101,14 +103,14 @@ class CacheFolders:
             except OSError as error:
                 self._refused[root.path] = error.strerror or str(error)
                 continue
-            self.written = root.path / self._folder
+            self.folder = root.path / self._name
             if not root.lasting or (self.roots[0].named and root is not self.roots[0]):
-                self._warn(f"in {self.written}")
+                self._warn(f"in {self.folder}")
             return
         self._warn("in memory only")
 
     @property
-    def _folder(self) -> str:
+    def _name(self) -> str:
         return f"{_PREFIX}{self.digest}"
 
     def _read(self, folder: Path, name: str) -> bytes:
@@ -124,7 +126,7 @@ class CacheFolders:
             os.close(handle)
 
     def _write(self, root: Root, name: str, content: bytes) -> None:
-        folder = root.path / self._folder
+        folder = root.path / self._name
         if not folder.exists():
             root.path.mkdir(parents=True, exist_ok=True, mode=0o700 if root.private else 0o777)
             if root.private:
@@ -156,7 +158,7 @@ class CacheFolders:
         def age(folder: Path) -> float:
             return -folder.lstat().st_mtime
 
-        others = [each for each in root.glob(f"{_PREFIX}*") if each.name != self._folder]
+        others = [each for each in root.glob(f"{_PREFIX}*") if each.name != self._name]
         for old in sorted(others, key=age)[_N_OLDER:]:
             shutil.rmtree(old, ignore_errors=True)
 

@@ -92,6 +92,11 @@ def n_compiled() -> int:
     return sum(sum(each.stats.cache_misses.values()) for each in _functions)
 
 
+def n_loaded() -> int:
+    """How many specialisations this process has read from disk."""
+    return sum(sum(each.stats.cache_hits.values()) for each in _functions)
+
+
 @contextmanager
 def no_compilation() -> Iterator[None]:
     """Raise CompilationRefused where a function is not in the cache."""
@@ -164,8 +169,8 @@ class FunctionCache:
 
     @property
     def cache_path(self) -> str | None:
-        """Where the latest file was written."""
-        return None if (folder := cache_folders().written) is None else str(folder)
+        """The folder that was used last."""
+        return None if (folder := cache_folders().folder) is None else str(folder)
 
     def enable(self) -> None:
         """Use the disk."""

@@ -1,0 +1,126 @@
+"""Small problems that call every compiled function with the types that occur in use."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from headstart import Catalogue, Learner, MetaBandit, Optimal, evaluate, policies, priors, simulate
+from headstart.environments import Synthetic
+from headstart.interfaces import Policy, PriorEstimator
+from headstart.kernels.compilation import cache_folders, n_compiled, n_loaded
+
+_DIMENSION = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one part of the exercise did: specialisations compiled and read, and where they are."""
+
+    part: str
+    n_compiled: int
+    n_loaded: int
+    seconds: float
+    folder: Path | None
+
+
+def exercise(part: str) -> Outcome:
+    """Run one of the PARTS."""
+    start, compiled, loaded = time.perf_counter(), n_compiled(), n_loaded()
+    PARTS[part]()
+    return Outcome(
+        part=part,
+        n_compiled=n_compiled() - compiled,
+        n_loaded=n_loaded() - loaded,
+        seconds=time.perf_counter() - start,
+        folder=cache_folders().folder,
+    )
+
+
+def _policies() -> list[Policy]:
+    return [
+        policies.OFUL(),
+        policies.BayesUCB(),
+        policies.Thompson(),
+        policies.Greedy(),
+        policies.Uniform(),
+    ]
+
+
+def _priors() -> list[PriorEstimator]:
+    return [
+        priors.Fixed(bias=np.ones(_DIMENSION), regularization=1.0),
+        priors.Fixed(regularization=np.eye(_DIMENSION)),
+        priors.Average(),
+        priors.Pooled(),
+        priors.SingleModel(),
+        priors.KnownVariances(task_variance=1.0, mean_variance=1.0),
+        priors.Hierarchical(),
+        priors.Hierarchical(covariance="full"),
+    ]
+
+
+def _simulation() -> None:
+    """Every policy and every prior, for linear and 0/1 rewards, beyond one block of rewards."""
+    learners: list[Learner | Optimal] = [
+        *(Learner(f"policy {i}", each, priors.Pooled()) for i, each in enumerate(_policies())),
+        *(Learner(f"prior {i}", policies.BayesUCB(), each) for i, each in enumerate(_priors())),
+        Optimal(),
+    ]
+    rewards: tuple[Literal["linear", "winner"], ...] = ("linear", "winner")
+    for reward in rewards:
+        environment = Synthetic(dimension=_DIMENSION, n_arms=2, reward=reward)
+        simulate(environment, learners, n_tasks=7, horizon=70, replications=2, workers=1)
+    evaluate(environment, learners, n_training_tasks=1, n_test_tasks=1, horizon=2, workers=1)
+
+
+def _live() -> None:
+    """Decisions and rewards one by one and many at once, for every policy and every prior."""
+    settings: list[tuple[Policy | None, PriorEstimator | None, float]] = [
+        (None, None, 1.0),
+        (None, None, 0.9),
+        *((each, None, 1.0) for each in _policies()),
+        *((None, each, 1.0) for each in _priors()),
+    ]
+    for policy, prior, discount in settings:
+        _use(
+            MetaBandit(dimension=_DIMENSION, policy=policy, prior=prior, discount=discount, seed=0)
+        )
+
+
+def _use(bandit: MetaBandit) -> None:
+    rng = np.random.default_rng(0)
+    arms = rng.normal(size=(4, _DIMENSION))
+    catalogue = Catalogue(arms)
+    names = ["a", "b"]
+    for n_task in range(7):
+        for t in range(9):
+            # The last task contradicts the others, so that its prior is revised.
+            value = float(100.0 * rng.normal() if n_task == 6 else 0.1 * rng.normal())
+            items = catalogue if t % 4 == 3 else arms
+            bandit.reward(bandit.decide("a", items).id, value)
+            decisions = bandit.decide_many(names, arms)
+            bandit.reward_many(decisions.ids, [value, value])
+        bandit.decide("a", arms, mask=[True, False, True, True], n=2)
+        bandit.observe("a", arms[0], 0.0, weight=0.5)
+        for name in names:
+            bandit.task(name)
+            bandit.finish(name)
+
+
+def _logs() -> None:
+    """Statistics of a log, where pyarrow is there to read one."""
+    if find_spec("pyarrow") is None:
+        return
+    columns = [f"x{a}" for a in range(_DIMENSION)]
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(6, _DIMENSION)), columns=columns)
+    table = table.assign(task=[0, 0, 1, 1, 2, 2], reward=1.0)
+    MetaBandit(dimension=_DIMENSION, seed=0).fit(table, features=columns)
+
+
+PARTS: dict[str, Callable[[], None]] = {"simulation": _simulation, "live": _live, "logs": _logs}
