@@ -17,7 +17,7 @@ def compile(  # noqa: A001 - the name of the command
 
     from headstart.cli.exercise import PARTS, exercise
     from headstart.kernels.compilation import CompilationRefused, no_compilation
-    from headstart.simulation.comparison import cores
+    from headstart.simulation import cores
 
     start = time.perf_counter()
     if check:
