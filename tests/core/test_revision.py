@@ -71,9 +71,9 @@ def test_weights_are_those_of_the_dense_likelihood(seed: int, rounds: int) -> No
     assert mixture is not None
     x, y = rng.standard_normal((rounds, 3)), 3.0 * rng.standard_normal(rounds)
     data = TaskStatistics.from_data(x, y)
-    scalars = np.zeros((state.N_SCALARS, 1))
-    scalars[state.COUNT], scalars[state.SUM_OF_SQUARES] = rounds, data.sum_of_squares
-    scalars[state.NOISE_DEGREES_OF_FREEDOM] = 7.0
+    scalars = np.zeros((1, state.N_SCALARS))
+    scalars[:, state.COUNT], scalars[:, state.SUM_OF_SQUARES] = rounds, data.sum_of_squares
+    scalars[:, state.NOISE_DEGREES_OF_FREEDOM] = 7.0
     found = kernels.component_posterior(scalars, 0, data.gram, data.moment, mixture.components(), 0)
     logs = np.log(mixture.weights) + _likelihoods(mixture, 7, x, y)
     expected = np.exp(logs - logs.max())
@@ -106,22 +106,22 @@ def test_components_are_moment_matched_and_the_outlier_component_is_taken_whole(
 
 def test_two_standard_deviations_are_surprising() -> None:
     # A chi-square of 8 degrees has mean 8 and standard deviation 4.
-    scalars = np.zeros((state.N_SCALARS, 3))
-    scalars[state.COUNT] = scalars[state.REWARDS] = 8.0
-    scalars[state.PRIOR_NOISE_SCALE] = 2.0
-    scalars[state.REVISION] = state.IF_SURPRISING
-    scalars[state.SURPRISE] = 4.0 * np.array([15.9, 16.1, 16.1])
-    scalars[state.NOISE_DEGREES_OF_FREEDOM] = [1.0, 1.0, 0.0]
+    scalars = np.zeros((3, state.N_SCALARS))
+    scalars[:, state.COUNT] = scalars[:, state.REWARDS] = 8.0
+    scalars[:, state.PRIOR_NOISE_SCALE] = 2.0
+    scalars[:, state.REVISION] = state.IF_SURPRISING
+    scalars[:, state.SURPRISE] = 4.0 * np.array([15.9, 16.1, 16.1])
+    scalars[:, state.NOISE_DEGREES_OF_FREEDOM] = [1.0, 1.0, 0.0]
     assert [kernels.revision_due(scalars, i) for i in range(3)] == [False, True, False]
 
 
 def test_revision_is_due_at_powers_of_two() -> None:
-    scalars = np.zeros((state.N_SCALARS, 100))
-    scalars[state.REWARDS] = np.arange(100)
-    scalars[state.REVISION] = state.ALWAYS
+    scalars = np.zeros((100, state.N_SCALARS))
+    scalars[:, state.REWARDS] = np.arange(100)
+    scalars[:, state.REVISION] = state.ALWAYS
     due = [i for i in range(100) if kernels.revision_due(scalars, i)]
     assert due == [1, 2, 4, 8, 16, 32, 64]
-    scalars[state.REVISION] = state.NEVER
+    scalars[:, state.REVISION] = state.NEVER
     assert not any(kernels.revision_due(scalars, i) for i in range(100))
 
 

@@ -14,18 +14,18 @@ class EstimateSummary:
     """What an estimate says that does not depend on the arms.
 
     A policy sees these properties and nothing else of a task. They are views of the task's
-    scalars (`kernels.state`), (N_SCALARS, …), and follow them as rewards come.
+    scalars (`kernels.state`), (…, N_SCALARS), and follow them as rewards come.
     """
 
     __slots__ = ("_bias", "_regularization", "_scalars")
 
     def __init__(self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]) -> None:
-        self._scalars = scalars
+        self._scalars = np.moveaxis(scalars, -1, 0)
         self._bias = bias
         self._regularization = regularization  # asked for Λ only where it is needed
 
     def update(self, scalars: Floats, bias: Floats) -> None:
-        """Let it speak of another task: cheaper than a new one for every decision."""
+        """Let it speak of another single task: cheaper than a new one for every decision."""
         self._scalars = scalars
         self._bias = bias
 
@@ -64,15 +64,15 @@ class EstimateSummary:
 
     def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
         """The summary at an index of the leading axes; with None, under a new axis."""
-        at = (slice(None), *((None,) if i is None else i))
+        scalars = np.moveaxis(self._scalars, 0, -1)[i]
         return EstimateSummary(
-            self._scalars[at], self._bias[i], lambda: np.asarray(self._regularization()[i])
+            scalars, self._bias[i], lambda: np.asarray(self._regularization()[i])
         )
 
     def repeat(self, n: int) -> "EstimateSummary":
         """The same n times along the first leading axis, which has length 1."""
         return EstimateSummary(
-            np.repeat(self._scalars, n, axis=1),
+            np.repeat(self._scalars.T, n, axis=0),
             self._bias[[0] * n],
             lambda: np.asarray(self._regularization()[[0] * n]),
         )
@@ -92,11 +92,13 @@ class ArmEstimates:
         """xᵀŵ + radius·‖x‖, (…, K), for a radius (…)."""
         shape = self.predictions.shape
         scores = np.empty(shape)
+        radii = radius if radius.shape == shape[:-1] else np.full(shape[:-1], radius)
+        flat = (-1, shape[-1])
         kernels.index(
-            np.ascontiguousarray(self.predictions).reshape(-1, shape[-1]),
-            np.ascontiguousarray(self.widths).reshape(-1, shape[-1]),
-            np.ascontiguousarray(np.broadcast_to(radius, shape[:-1])).reshape(-1),
-            scores.reshape(-1, shape[-1]),
+            self.predictions.reshape(flat),
+            self.widths.reshape(flat),
+            radii.reshape(-1),
+            scores.reshape(flat),
         )
         return scores
 

@@ -152,9 +152,9 @@ class Prior:
             return self
         components, dimension = self.mixture.components(), self.dimension
         scalars = self.initial_scalars()
-        scalars[state.COUNT] = statistics.count
-        scalars[state.SUM_OF_SQUARES] = statistics.sum_of_squares
-        scalars = scalars.reshape(state.N_SCALARS, -1)
+        scalars[..., state.COUNT] = statistics.count
+        scalars[..., state.SUM_OF_SQUARES] = statistics.sum_of_squares
+        scalars = scalars.reshape(-1, state.N_SCALARS)
         grams = statistics.gram.reshape(-1, dimension, dimension)
         moments = statistics.moment.reshape(-1, dimension)
         bias, regularization = np.empty_like(moments), np.empty_like(grams)
@@ -170,15 +170,15 @@ class Prior:
         )
 
     def initial_scalars(self) -> Floats:
-        """The scalars of a task without rewards, (N_SCALARS, …), as far as they are the prior's."""
-        scalars = np.zeros((state.N_SCALARS, *self.lead))
-        scalars[state.PRIOR_NOISE_SCALE] = self.noise_scale
-        scalars[state.NOISE_DEGREES_OF_FREEDOM] = self.noise_degrees_of_freedom
-        scalars[state.REVISION] = state.NEVER
+        """The scalars of a task without rewards, (…, N_SCALARS), as far as they are the prior's."""
+        scalars = np.zeros((*self.lead, state.N_SCALARS))
+        scalars[..., state.PRIOR_NOISE_SCALE] = self.noise_scale
+        scalars[..., state.NOISE_DEGREES_OF_FREEDOM] = self.noise_degrees_of_freedom
+        scalars[..., state.REVISION] = state.NEVER
         if self.isotropic:
-            scalars[state.LARGEST_EIGENVALUE] = self.regularization
+            scalars[..., state.LARGEST_EIGENVALUE] = self.regularization
         if self.mixture is not None:
-            scalars[state.REVISION] = np.where(
+            scalars[..., state.REVISION] = np.where(
                 self.mixture.components_differ, state.ALWAYS, state.IF_SURPRISING
             )
         return scalars

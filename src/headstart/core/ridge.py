@@ -79,19 +79,19 @@ class RidgeEstimate:
     def noise_scale(self) -> Floats:
         """The scale of the noise, prior and data together, of shape (…)."""
         scalars = self.prior.initial_scalars()
-        scalars[state.COUNT] = self.statistics.count
+        scalars[..., state.COUNT] = self.statistics.count
         if self.prior.learns_noise:
-            scalars[state.SURPRISE] = self.surprise
-        kernels.update_noises(scalars.reshape(state.N_SCALARS, -1))
-        return np.asarray(scalars[state.NOISE_SCALE])
+            scalars[..., state.SURPRISE] = self.surprise
+        kernels.update_noises(scalars.reshape(-1, state.N_SCALARS))
+        return np.asarray(scalars[..., state.NOISE_SCALE])
 
     @cached_property
     def summary(self) -> EstimateSummary:
         """What a policy may see whatever the arms are."""
         scalars = self.prior.initial_scalars()
-        scalars[state.COUNT] = self.statistics.count
-        scalars[state.LOG_DETERMINANT] = self.log_determinant
-        scalars[state.NOISE_SCALE] = self.noise_scale
+        scalars[..., state.COUNT] = self.statistics.count
+        scalars[..., state.LOG_DETERMINANT] = self.log_determinant
+        scalars[..., state.NOISE_SCALE] = self.noise_scale
         return EstimateSummary(scalars, self.prior.bias, lambda: self.prior.regularization)
 
     def predict(self, arms: ArrayLike) -> Floats:

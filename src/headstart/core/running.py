@@ -37,7 +37,7 @@ class RunningEstimate:
             np.empty((_BUFFER, self._size, dimension)), np.empty((_BUFFER, self._size))
         )
         self._filled = 0
-        scalars = prior.initial_scalars().reshape(columns.N_SCALARS, self._size)
+        scalars = prior.initial_scalars().reshape(self._size, columns.N_SCALARS)
         self._state = kernels.TaskState(
             inverse=np.zeros_like(self._gram),
             parameter=np.empty_like(self._moment),
@@ -54,12 +54,12 @@ class RunningEstimate:
         scalars = self._state.scalars
         self._gram[:] = statistics.gram.reshape(self._gram.shape)
         self._moment[:] = statistics.moment.reshape(self._moment.shape)
-        scalars[columns.COUNT] = statistics.count.reshape(-1)
-        scalars[columns.SUM_OF_SQUARES] = statistics.sum_of_squares.reshape(-1)
+        scalars[:, columns.COUNT] = statistics.count.reshape(-1)
+        scalars[:, columns.SUM_OF_SQUARES] = statistics.sum_of_squares.reshape(-1)
         if self._prior.learns_noise:
             # From then on it is summed as rewards come: right for a bias that does not move.
             surprise = RidgeEstimate(statistics, self._prior).surprise
-            scalars[columns.SURPRISE] = surprise.reshape(-1)
+            scalars[:, columns.SURPRISE] = surprise.reshape(-1)
         self._refactorise(-1.0)
 
     def _flat(self, array: Floats, *shape: int) -> Floats:
@@ -76,8 +76,8 @@ class RunningEstimate:
             TaskStatistics,
             gram=self._gram.reshape(*lead, dimension, dimension).copy(),
             moment=self._moment.reshape(*lead, dimension).copy(),
-            count=scalars[columns.COUNT].reshape(lead).copy(),
-            sum_of_squares=scalars[columns.SUM_OF_SQUARES].reshape(lead).copy(),
+            count=scalars[:, columns.COUNT].reshape(lead).copy(),
+            sum_of_squares=scalars[:, columns.SUM_OF_SQUARES].reshape(lead).copy(),
         )
 
     @property
@@ -88,7 +88,7 @@ class RunningEstimate:
             Prior,
             bias=self.bias.copy(),
             regularization=self.regularization.copy(),
-            noise_scale=scalars[columns.PRIOR_NOISE_SCALE].reshape(lead).copy(),
+            noise_scale=scalars[:, columns.PRIOR_NOISE_SCALE].reshape(lead).copy(),
             noise_degrees_of_freedom=self._prior.noise_degrees_of_freedom,
             mixture=self._prior.mixture,
         )
@@ -121,7 +121,7 @@ class RunningEstimate:
     @property
     def summary(self) -> EstimateSummary:
         """What a policy may see whatever the arms are; it stays current."""
-        scalars = self._state.scalars.reshape(columns.N_SCALARS, *self._prior.lead)
+        scalars = self._state.scalars.reshape(*self._prior.lead, columns.N_SCALARS)
         return EstimateSummary(scalars, self.bias, lambda: self.regularization)
 
     def move(self, bias: Floats) -> None:

@@ -12,7 +12,6 @@ from headstart.kernels.factorisation import (
     add_observation,
     factorise,
     flush,
-    refactorise,
     refactorise_drifted,
     start,
 )
@@ -23,7 +22,6 @@ from headstart.kernels.revision import (
     component_posterior,
     moment_match,
     restate_surprise,
-    revise,
     revise_due,
     revision_due,
 )
@@ -52,11 +50,9 @@ __all__ = [
     "propensities",
     "read",
     "read_one",
-    "refactorise",
     "refactorise_drifted",
     "regrets",
     "restate_surprise",
-    "revise",
     "revise_due",
     "revision_due",
     "start",

@@ -9,19 +9,23 @@ from headstart.kernels.compilation import compiled
 TIE_TOLERANCE = 1e-9
 
 
-@compiled()
+@compiled(inline="always")
 def tie_threshold(scores: Floats, i: int) -> float:
     """The least score of row i that ties with the largest. −∞, a masked arm, never ties."""
     best: float = scores[i, 0]
-    size: float = 0.0
-    for k in range(scores.shape[1]):
+    size = abs(best)
+    for k in range(1, scores.shape[1]):
         best = max(best, scores[i, k])
-        if scores[i, k] > -np.inf:
-            size = max(size, abs(scores[i, k]))
+        size = max(size, abs(scores[i, k]))
+    if size == np.inf:
+        size = abs(best)
+        for k in range(scores.shape[1]):
+            if scores[i, k] > -np.inf:
+                size = max(size, abs(scores[i, k]))
     return best - TIE_TOLERANCE * size
 
 
-@compiled()
+@compiled
 def pick(scores: Floats, i: int, uniform: float) -> tuple[int, int]:
     """A largest score of row i, ties by the uniform number: the arm, and how many tied with it."""
     n_arms = scores.shape[1]
@@ -41,7 +45,7 @@ def pick(scores: Floats, i: int, uniform: float) -> tuple[int, int]:
     return chosen, tied
 
 
-@compiled()
+@compiled
 def choose(
     scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
 ) -> None:
@@ -51,7 +55,7 @@ def choose(
         rewards[i] = payoffs[i, choices[i]]
 
 
-@compiled()
+@compiled
 def propensities(scores: Floats, found: Floats) -> None:
     """Set found (K,) to the mean over rows of each arm's probability to be picked."""
     found[:] = 0.0
@@ -68,7 +72,7 @@ def propensities(scores: Floats, found: Floats) -> None:
         found[k] /= scores.shape[0]
 
 
-@compiled()
+@compiled
 def regrets(means: Floats, choices: Integers, regret: Floats) -> None:
     """Set the regret (R,) of choices (R,): the largest mean less the chosen one."""
     for i in range(choices.shape[0]):

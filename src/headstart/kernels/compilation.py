@@ -8,12 +8,13 @@ import functools
 import hashlib
 import pickle
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar, cast, overload
 
 import numba
+from numba.core import types
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
@@ -22,8 +23,9 @@ from headstart.kernels.cache_folders import CacheFolders, default_roots
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# For `fastmath`: sums may be reassociated for SIMD; NaN and infinities keep their meaning.
-FAST = frozenset({"reassoc", "contract", "nsz"})
+# Sums may be reassociated for SIMD; NaN and infinities keep their meaning. One set for all
+# functions: Numba compiles its own helpers once per set.
+_FASTMATH = {"reassoc", "contract", "nsz"}
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -37,6 +39,7 @@ _SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "USING_SVM
 _reduce: Callable[[Any], object] = CompileResult._reduce
 _rebuild: Callable[..., CompileResult] = CompileResult._rebuild
 _dumps: Callable[[object], bytes] = dumps
+_unliteral: Callable[[Any], Any] = types.unliteral
 
 _functions: list[Any] = []
 _compiling_allowed = True
@@ -52,34 +55,46 @@ def compiled(function: Callable[P, R], /) -> Callable[P, R]: ...
 
 @overload
 def compiled(
-    *, fastmath: bool | Collection[str] = False, inline: Literal["never", "always"] = "never"
+    *, inline: Literal["never", "always"]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def compiled(
-    function: Callable[P, R] | None = None,
-    /,
-    *,
-    fastmath: bool | Collection[str] = False,
-    inline: Literal["never", "always"] = "never",
+    function: Callable[P, R] | None = None, /, *, inline: Literal["never", "always"] = "never"
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
-    """Compile a function at its first call, without the GIL, and keep the machine code on disk."""
+    """Compile a function at its first call, without the GIL, and keep the machine code on disk.
+
+    With inline="always" it becomes part of every compiled caller, and is not compiled by itself
+    unless it is called from Python: for small functions, and for those with one caller.
+    """
     if function is None:
-        return functools.partial(_compiled, fastmath=fastmath, inline=inline)
-    return _compiled(function, fastmath=fastmath, inline=inline)
+        return functools.partial(_compiled, inline=inline)
+    return _compiled(function, inline=inline)
 
 
-def _compiled(
-    function: Callable[P, R], *, fastmath: bool | Collection[str], inline: str
-) -> Callable[P, R]:
-    fast = fastmath if isinstance(fastmath, bool) else set(fastmath)
-    options: dict[str, Any] = {"fastmath": fast, "inline": inline}
+def _compiled(function: Callable[P, R], *, inline: str) -> Callable[P, R]:
+    options: dict[str, Any] = {"fastmath": _FASTMATH, "inline": inline}
     dispatcher: Any = numba.njit(nogil=True, **options)(function)
     if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT=1
         _functions.append(dispatcher)
+        _forget_literals(dispatcher)
         if _current(function.__code__.co_filename) and function.__closure__ is None:
             dispatcher._cache = FunctionCache(function)
     return cast("Callable[P, R]", dispatcher)
+
+
+def _forget_literals(dispatcher: Any) -> None:
+    """Let a constant argument of a compiled call be an ordinary number.
+
+    Numba would compile the callee once more for every constant that it is called with.
+    """
+    template = dispatcher.get_call_template
+
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {name: _unliteral(each) for name, each in dict(kws).items()}
+        return template(tuple(map(_unliteral, args)), plain)
+
+    dispatcher.get_call_template = get_call_template
 
 
 def compiled_functions() -> dict[str, Any]:

@@ -8,7 +8,7 @@ from headstart.arrays import Floats
 from headstart.kernels.compilation import compiled
 
 
-@compiled()
+@compiled
 def win_probabilities(utilities: Floats, found: Floats) -> None:
     """Set found (R, K) to P(uₖ + zₖ is the largest), z independent standard normal.
 

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Floats
-from headstart.kernels.compilation import FAST, compiled
+from headstart.kernels.compilation import compiled
 from headstart.kernels.state import DRIFT, LOG_DETERMINANT, PRIOR_LOG_DETERMINANT, Buffer, TaskState
 
 
-@compiled(fastmath=FAST)
+@compiled
 def factorise(inverse: Floats, gram: Floats, regularization: Floats) -> float:
     """Set one inverse to (V + Λ)⁻¹ and return log det(V + Λ); Λ is (d, d), or (1, 1) for λI.
 
@@ -45,7 +45,7 @@ def factorise(inverse: Floats, gram: Floats, regularization: Floats) -> float:
     return log_determinant
 
 
-@compiled(fastmath=FAST)
+@compiled(inline="always")
 def _triangular_inverse(factor: NDArray[np.floating[Any]]) -> Floats:
     """L⁻¹, row by row: row a is (e_a − Σ_{c<a} L_ac · row c) / L_aa."""
     dimension = factor.shape[0]
@@ -65,7 +65,7 @@ def _triangular_inverse(factor: NDArray[np.floating[Any]]) -> Floats:
     return root
 
 
-@compiled()
+@compiled(inline="always")
 def target_moment(moment: Floats, bias: Floats, regularization: Floats) -> Floats:
     """B + Λh, (d,), for Λ (d, d), or (1, 1) for λI."""
     target = np.empty(bias.shape[0])
@@ -79,7 +79,7 @@ def target_moment(moment: Floats, bias: Floats, regularization: Floats) -> Float
     return target
 
 
-@compiled()
+@compiled
 def start(state: TaskState, bias: Floats, regularization: Floats) -> None:
     """Set the estimates of R tasks without rewards: A = Λ⁻¹, ŵ = h, and log det Λ."""
     dimension = bias.shape[1]
@@ -94,10 +94,10 @@ def start(state: TaskState, bias: Floats, regularization: Floats) -> None:
             for a in range(dimension):
                 state.inverse[i, a, a] = 1.0 / ridge
             total = dimension * math.log(ridge)
-        state.scalars[PRIOR_LOG_DETERMINANT, i] = total
+        state.scalars[i, PRIOR_LOG_DETERMINANT] = total
 
 
-@compiled()
+@compiled(inline="always")
 def refactorise(
     state: TaskState,
     i: int,
@@ -114,12 +114,12 @@ def refactorise(
     total = factorise(state.inverse[i], gram, regularization)
     target = target_moment(moment, bias, regularization)
     np.dot(state.inverse[i], target, state.parameter[i])
-    state.scalars[PRIOR_LOG_DETERMINANT, i] = prior_log_determinant
-    state.scalars[LOG_DETERMINANT, i] = total - prior_log_determinant
-    state.scalars[DRIFT, i] = 0.0
+    state.scalars[i, PRIOR_LOG_DETERMINANT] = prior_log_determinant
+    state.scalars[i, LOG_DETERMINANT] = total - prior_log_determinant
+    state.scalars[i, DRIFT] = 0.0
 
 
-@compiled()
+@compiled
 def refactorise_drifted(
     state: TaskState,
     limit: float,
@@ -136,21 +136,21 @@ def refactorise_drifted(
     rounding of a task's statistics would depend on when others drift.
     """
     for i in range(gram.shape[0]):
-        if state.scalars[DRIFT, i] > limit:
+        if state.scalars[i, DRIFT] > limit:
             whole, total = gram[i].copy(), moment[i].copy()
             _add_waiting(whole, total, buffer, filled, i)
-            prior = state.scalars[PRIOR_LOG_DETERMINANT, i]
+            prior = state.scalars[i, PRIOR_LOG_DETERMINANT]
             refactorise(state, i, whole, total, bias[i], regularization[i], prior)
 
 
-@compiled()
+@compiled
 def flush(gram: Floats, moment: Floats, buffer: Buffer, filled: int) -> None:
     """Add what waits in the buffer to V and b: one product in place of many outer ones."""
     for i in range(gram.shape[0]):
         _add_waiting(gram[i], moment[i], buffer, filled, i)
 
 
-@compiled()
+@compiled(inline="always")
 def _add_waiting(gram: Floats, moment: Floats, buffer: Buffer, filled: int, i: int) -> None:
     """Add what task i has waiting in the buffer to its V (d, d) and b (d,)."""
     if filled == 0:
@@ -171,7 +171,7 @@ def _add_waiting(gram: Floats, moment: Floats, buffer: Buffer, filled: int, i: i
             gram[a, b] += products[a, b]
 
 
-@compiled(fastmath={"contract"})
+@compiled
 def add_observation(square: Floats, moment: Floats, x: Floats, y: float) -> None:
     """Add xxᵀ to the lower triangle of V, and yx to b."""
     dimension = x.shape[0]

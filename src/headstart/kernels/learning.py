@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from headstart.arrays import Floats, Integers
-from headstart.kernels.compilation import FAST, compiled
+from headstart.kernels.compilation import compiled
 from headstart.kernels.noise import update_noise
 from headstart.kernels.reading import project, read_one
 from headstart.kernels.revision import revision_due
@@ -32,7 +32,7 @@ _UPDATES_PER_FEATURE = 50
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
-@compiled(fastmath=FAST)
+@compiled(inline="always")
 def learn(
     state: TaskState, i: int, x: Floats, u: Floats, reward: float, weight: float
 ) -> tuple[int, float]:
@@ -42,25 +42,28 @@ def learn(
     the root of the weight already; the statistics V and b are the caller's to keep.
     """
     scalars = state.scalars
-    growth, gap = rank_one_update(state, i, x, u, reward)
-    scalars[COUNT, i] += weight
-    scalars[SUM_OF_SQUARES, i] += reward * reward
-    scalars[REWARDS, i] += 1.0
-    scalars[LOG_DETERMINANT, i] += math.log(growth)
-    scalars[DRIFT, i] += drift_of_update(growth, x.shape[0])
-    scalars[SURPRISE, i] += gap * gap / growth
+    growth, scaled_gap = rank_one_update(state, i, x, u, reward)
+    scalars[i, COUNT] += weight
+    scalars[i, SUM_OF_SQUARES] += reward * reward
+    scalars[i, REWARDS] += 1.0
+    scalars[i, LOG_DETERMINANT] += math.log(growth)
+    scalars[i, DRIFT] += drift_of_update(growth, x.shape[0])
+    scalars[i, SURPRISE] += scaled_gap * scaled_gap
     update_noise(scalars, i)
-    status = REFACTORISE if scalars[DRIFT, i] > DRIFT_LIMIT else 0
+    status = REFACTORISE if scalars[i, DRIFT] > DRIFT_LIMIT else 0
     if revision_due(scalars, i):
         status |= REVISE
-    return status, gap / math.sqrt(growth)
+    return status, scaled_gap
 
 
-@compiled(fastmath=FAST)
+@compiled(inline="always")
 def rank_one_update(
     state: TaskState, i: int, x: Floats, u: Floats, reward: float
 ) -> tuple[float, float]:
-    """A −= uuᵀ/f and ŵ += u(y − xᵀŵ)/f, f = 1 + xᵀu; returns f and y − xᵀŵ, leaves u/√f in u."""
+    """A −= uuᵀ/f and ŵ += u(y − xᵀŵ)/f, f = 1 + xᵀu; leaves u/√f in u.
+
+    Returns f and (y − xᵀŵ)/√f.
+    """
     inverse, parameter, shift = state.inverse, state.parameter, state.shift
     dimension = x.shape[0]
     square = 0.0
@@ -85,16 +88,16 @@ def rank_one_update(
         row = inverse[i, a]
         for b in range(dimension):
             row[b] -= scaled * u[b]
-    return growth, gap - shifted
+    return growth, (gap - shifted) * shrink
 
 
-@compiled()
+@compiled(inline="always")
 def drift_of_update(growth: float, dimension: int) -> float:
     """What one rank-one update adds to the drift of an inverse."""
     return _EPSILON * growth + DRIFT_LIMIT / (_UPDATES_PER_FEATURE * dimension)
 
 
-@compiled(fastmath=FAST)
+@compiled
 def learn_choices(
     state: TaskState,
     buffer: Buffer,
@@ -131,7 +134,7 @@ def learn_choices(
     return status
 
 
-@compiled(fastmath=FAST)
+@compiled
 def learn_features(
     state: TaskState, buffer: Buffer, filled: int, features: Floats, rewards: Floats
 ) -> int:

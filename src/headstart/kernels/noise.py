@@ -13,7 +13,7 @@ from headstart.kernels.state import (
 )
 
 
-@compiled()
+@compiled(inline="always")
 def noise_after(scale: float, degrees_of_freedom: float, surprise: float, count: float) -> float:
     """The noise scale after T rewards: s_T² = (n₀s² + surprise)/(n₀ + T); s itself where n₀ = ∞.
 
@@ -27,19 +27,19 @@ def noise_after(scale: float, degrees_of_freedom: float, surprise: float, count:
     return found if found > 0.0 else scale
 
 
-@compiled()
+@compiled(inline="always")
 def update_noise(scalars: Floats, i: int) -> None:
     """Set a task's noise scale from its prior and its surprise."""
-    scalars[NOISE_SCALE, i] = noise_after(
-        scalars[PRIOR_NOISE_SCALE, i],
-        scalars[NOISE_DEGREES_OF_FREEDOM, i],
-        scalars[SURPRISE, i],
-        scalars[COUNT, i],
+    scalars[i, NOISE_SCALE] = noise_after(
+        scalars[i, PRIOR_NOISE_SCALE],
+        scalars[i, NOISE_DEGREES_OF_FREEDOM],
+        scalars[i, SURPRISE],
+        scalars[i, COUNT],
     )
 
 
-@compiled()
+@compiled
 def update_noises(scalars: Floats) -> None:
-    """Set the noise scales of all tasks, from scalars (N_SCALARS, R)."""
-    for i in range(scalars.shape[1]):
+    """Set the noise scales of all tasks, from scalars (R, N_SCALARS)."""
+    for i in range(scalars.shape[0]):
         update_noise(scalars, i)

@@ -5,23 +5,24 @@ import math
 import numpy as np
 
 from headstart.arrays import Floats
-from headstart.kernels.compilation import FAST, compiled
+from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
 
 
-@compiled(fastmath=FAST)
+@compiled
 def read(state: TaskState, arms: Floats, reading: Reading) -> None:
     """Read arms (R, K, d): P = XA, predictions Xŵ and widths √(row sums of P∘X)."""
     for i in range(arms.shape[0]):
         read_one(state, i, arms, i, reading, i)
 
 
-@compiled(fastmath=FAST)
+@compiled(inline="always")
 def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k: int) -> None:
     """Read arms[j] (K, d) of task i into the k-th place of the reading."""
     _, n_arms, dimension = arms.shape
     parameter, shift = state.parameter, state.shift
-    projections = reading.projections
+    projections, predictions, widths = reading.projections, reading.predictions, reading.widths
+    moved = shift.shape[0] > 0
     np.dot(arms[j], state.inverse[i], projections[k])
     for arm in range(n_arms):
         prediction = 0.0
@@ -29,14 +30,14 @@ def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k
         for a in range(dimension):
             prediction += arms[j, arm, a] * parameter[i, a]
             square += arms[j, arm, a] * projections[k, arm, a]
-        if shift.shape[0] > 0:
+        if moved:
             for a in range(dimension):
                 prediction += projections[k, arm, a] * shift[i, a]
-        reading.predictions[k, arm] = prediction
-        reading.widths[k, arm] = math.sqrt(max(square, 0.0))
+        predictions[k, arm] = prediction
+        widths[k, arm] = math.sqrt(max(square, 0.0))
 
 
-@compiled(fastmath=FAST)
+@compiled
 def project(state: TaskState, i: int, x: Floats, u: Floats) -> None:
     """Set u = Ax for one task and one arm (d,)."""
     inverse = state.inverse
@@ -49,14 +50,14 @@ def project(state: TaskState, i: int, x: Floats, u: Floats) -> None:
             u[b] += weight * row[b]
 
 
-@compiled()
+@compiled
 def index(predictions: Floats, widths: Floats, radii: Floats, scores: Floats) -> None:
     """Set scores (R, K) to xᵀŵ + radius·‖x‖, with one radius per row, (R,)."""
     for i in range(scores.shape[0]):
         index_one(predictions, widths, i, radii[i], scores, i)
 
 
-@compiled()
+@compiled(inline="always")
 def index_one(
     predictions: Floats, widths: Floats, i: int, radius: float, scores: Floats, j: int
 ) -> None:

@@ -24,33 +24,33 @@ from headstart.kernels.state import (
 )
 
 
-@compiled()
+@compiled(inline="always")
 def revision_due(scalars: Floats, i: int) -> bool:
     """Whether task i revises its prior after the reward that it just learned.
 
     After its 1st, 2nd, 4th, 8th, … reward: always, or if the rewards are surprising.
     """
-    if scalars[REVISION, i] == NEVER:
+    if scalars[i, REVISION] == NEVER:
         return False
-    rewards = int(scalars[REWARDS, i])
+    rewards = int(scalars[i, REWARDS])
     if rewards == 0 or rewards & (rewards - 1) != 0:
         return False
-    return scalars[REVISION, i] == ALWAYS or is_surprising(scalars, i)
+    return scalars[i, REVISION] == ALWAYS or is_surprising(scalars, i)
 
 
-@compiled()
+@compiled(inline="always")
 def is_surprising(scalars: Floats, i: int) -> bool:
     """Whether the surprise of T rewards is two standard deviations above what the prior expects.
 
     Divided by the noise variance it is a chi-square with T degrees of freedom. Never where the
     noise has not been seen yet (no degrees of freedom).
     """
-    count, scale = scalars[COUNT, i], scalars[PRIOR_NOISE_SCALE, i]
+    count, scale = scalars[i, COUNT], scalars[i, PRIOR_NOISE_SCALE]
     limit = scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
-    return bool(scalars[NOISE_DEGREES_OF_FREEDOM, i] > 0.0 and scalars[SURPRISE, i] > limit)
+    return bool(scalars[i, NOISE_DEGREES_OF_FREEDOM] > 0.0 and scalars[i, SURPRISE] > limit)
 
 
-@compiled()
+@compiled(inline="always")
 def penalised_residual(
     parameter: Floats,
     gram: Floats,
@@ -74,7 +74,7 @@ def penalised_residual(
     return max(residual, 0.0) + distance
 
 
-@compiled()
+@compiled(inline="always")
 def component_posterior(
     scalars: Floats, i: int, gram: Floats, moment: Floats, components: Components, j: int
 ) -> Floats:
@@ -84,8 +84,8 @@ def component_posterior(
     (n s²)^(n/2) / (n s² + surprise)^((n + T)/2) / √det(I + Λ⁻¹V).
     """
     n_components, dimension = components.biases.shape[1:]
-    sum_of_squares, count = scalars[SUM_OF_SQUARES, i], scalars[COUNT, i]
-    degrees_of_freedom = scalars[NOISE_DEGREES_OF_FREEDOM, i]
+    sum_of_squares, count = scalars[i, SUM_OF_SQUARES], scalars[i, COUNT]
+    degrees_of_freedom = scalars[i, NOISE_DEGREES_OF_FREEDOM]
     inverse = np.empty((dimension, dimension))
     regularization = np.empty((dimension, dimension))
     parameter = np.empty(dimension)
@@ -115,7 +115,7 @@ def component_posterior(
     return weights
 
 
-@compiled()
+@compiled(inline="always")
 def regularize(regularization: Floats, covariance: Floats, scale: float) -> float:
     """Set Λ = s²Σ⁻¹ and return log det Λ."""
     nothing = np.empty((1, 1))
@@ -129,7 +129,7 @@ def regularize(regularization: Floats, covariance: Floats, scale: float) -> floa
     return shift - log_determinant
 
 
-@compiled()
+@compiled(inline="always")
 def moment_match(
     components: Components, j: int, weights: Floats, bias: Floats, regularization: Floats
 ) -> tuple[float, float]:
@@ -165,7 +165,7 @@ def moment_match(
     return scale, regularize(regularization, covariance, scale)
 
 
-@compiled()
+@compiled(inline="always")
 def revise(
     state: TaskState,
     i: int,
@@ -189,25 +189,25 @@ def revise(
         bias[a] = new_bias[a]
         for b in range(bias.shape[0]):
             regularization[a, b] = new_regularization[a, b]
-    scalars[PRIOR_NOISE_SCALE, i] = scale
-    scalars[LARGEST_EIGENVALUE, i] = 0.0
-    scalars[REVISION, i] = ALWAYS
+    scalars[i, PRIOR_NOISE_SCALE] = scale
+    scalars[i, LARGEST_EIGENVALUE] = 0.0
+    scalars[i, REVISION] = ALWAYS
     restate_surprise(state, i, gram, moment, bias, regularization)
 
 
-@compiled()
+@compiled
 def restate_surprise(
     state: TaskState, i: int, gram: Floats, moment: Floats, bias: Floats, regularization: Floats
 ) -> None:
     """Derive a task's surprise and noise scale from its statistics, Λ (d, d)."""
     scalars = state.scalars
-    scalars[SURPRISE, i] = penalised_residual(
-        state.parameter[i], gram, moment, scalars[SUM_OF_SQUARES, i], bias, regularization
+    scalars[i, SURPRISE] = penalised_residual(
+        state.parameter[i], gram, moment, scalars[i, SUM_OF_SQUARES], bias, regularization
     )
     update_noise(scalars, i)
 
 
-@compiled()
+@compiled
 def revise_due(
     state: TaskState,
     gram: Floats,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headstart.arrays import Floats
 
-# The scalars of a task: rows of `TaskState.scalars`.
+# The scalars of a task: columns of `TaskState.scalars`.
 (
     COUNT,  # T, the weight of the rewards so far
     SUM_OF_SQUARES,  # Σy²
@@ -40,7 +40,7 @@ class TaskState(NamedTuple):
     inverse: Floats  # (R, d, d), A = (V + Λ)⁻¹
     parameter: Floats  # (R, d)
     shift: Floats  # (R, d) or (0, d)
-    scalars: Floats  # (N_SCALARS, R)
+    scalars: Floats  # (R, N_SCALARS)
 
 
 class Reading(NamedTuple):

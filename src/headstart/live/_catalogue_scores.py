@@ -16,7 +16,7 @@ _UPDATES_PER_FEATURE = 50
 _NO_TRACE = np.empty(0)
 
 
-@compiled()
+@compiled
 def _bring_forward(predictions: Floats, squares: Floats, projections: Floats, gaps: Floats) -> None:
     """Carry items (K,) through m rewards: with v = u/√f and c = xᵀv (K, m), ‖x‖² loses c²."""
     for k in range(projections.shape[0]):

@@ -23,7 +23,7 @@ from headstart.live.inputs import Arms, too_large
 _NOT_KEPT = -1.0
 
 
-@compiled()
+@compiled(inline="always")
 def _keep(
     rows: Floats,
     slot: int,
@@ -38,10 +38,10 @@ def _keep(
     for a in range(dimension):
         kept[place, a] = arms[choice, a]
         kept[place, dimension + a] = projections[choice, a]
-    kept[place, 2 * dimension] = task_state(rows[slot], dimension).scalars[REWARDS, 0]
+    kept[place, 2 * dimension] = task_state(rows[slot], dimension).scalars[0, REWARDS]
 
 
-@compiled()
+@compiled(inline="always")
 def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     """Scratch memory as the reading of one task."""
     end = n_arms * dimension
@@ -52,7 +52,7 @@ def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     )
 
 
-@compiled()
+@compiled
 def decide_one(
     rows: Floats,
     slot: int,
@@ -79,7 +79,7 @@ def decide_one(
     return choice, tied, hold(links, rows, slot, place)
 
 
-@compiled()
+@compiled
 def _decide_tasks(
     rows: Floats,
     slots: Integers,
@@ -108,7 +108,7 @@ def _decide_tasks(
     return NONE
 
 
-@compiled()
+@compiled
 def _pick_tasks(
     rows: Floats,
     slots: Integers,
@@ -126,7 +126,7 @@ def _pick_tasks(
         _keep(rows, slots[i], arms[i], projections[i], picked[0, i], kept, places[i])
 
 
-@compiled()
+@compiled
 def _hold_tasks(
     links: Integers, rows: Floats, slots: Integers, places: Integers, decisions: Integers
 ) -> None:

@@ -28,13 +28,13 @@ NONE = -1
 _VECTORS = 4
 
 
-@compiled()
+@compiled(inline="always")
 def dimension_of(length: int) -> int:
     """The d of a row: 2d² + 4d + N_SCALARS + 2 = 2(d + 1)² + N_SCALARS numbers."""
     return int(math.sqrt((length - N_SCALARS) / 2) + 0.5) - 1
 
 
-@compiled()
+@compiled(inline="always")
 def task_state(row: Floats, dimension: int) -> TaskState:
     """The estimate of one task, as views of its row."""
     square = dimension * dimension
@@ -44,11 +44,11 @@ def task_state(row: Floats, dimension: int) -> TaskState:
         row[:square].reshape(1, dimension, dimension),
         row[vectors : vectors + dimension].reshape(1, dimension),
         row[:0].reshape(0, dimension),
-        row[scalars : scalars + N_SCALARS].reshape(N_SCALARS, 1),
+        row[scalars : scalars + N_SCALARS].reshape(1, N_SCALARS),
     )
 
 
-@compiled()
+@compiled(inline="always")
 def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     """The square with V in its lower triangle, (d, d), and b, (d,), as views."""
     square = dimension * dimension
@@ -69,6 +69,7 @@ class Layout:
         begin = range(2 * square, 2 * square + _VECTORS * d, d)
         self.parameter, self.moment, self.bias, self._diagonal = (slice(i, i + d) for i in begin)
         self.scalars = slice(2 * square + _VECTORS * d, 2 * square + _VECTORS * d + N_SCALARS)
+        self._nothing = kernels.Buffer(np.empty((0, 1, d)), np.empty((0, 1)))
         self._above: Booleans = np.triu(np.ones((d, d), dtype=np.bool_), 1)
 
     def first_row(self, prior: Prior) -> Floats:
@@ -84,7 +85,8 @@ class Layout:
             self._pack(row, prior.regularization)
         side = 1 if prior.isotropic else d
         state = self.state(row)
-        kernels.start(state, prior.bias.reshape(1, d), prior.regularization.reshape(1, side, side))
+        bias = row[self.bias].reshape(1, d)
+        kernels.start(state, bias, prior.regularization.reshape(1, side, side))
         kernels.update_noises(state.scalars)
         return row
 
@@ -95,7 +97,7 @@ class Layout:
             row[self._inverse].reshape(1, d, d),
             row[self.parameter].reshape(1, d),
             np.empty((0, d)),
-            row[self.scalars].reshape(N_SCALARS, 1),
+            row[self.scalars].reshape(1, N_SCALARS),
         )
 
     def gram(self, row: Floats) -> Floats:
@@ -158,15 +160,16 @@ class Layout:
         Where V + Λ has no digits left for some direction, the row stays as it is: what rank-one
         updates have is no worse, and the next reward tries again.
         """
-        state, moment, bias = self.state(row), row[self.moment], row[self.bias]
-        gram, regularization = self.gram(row), self.regularization(row)
-        prior = float(state.scalars[columns.PRIOR_LOG_DETERMINANT, 0])
+        state, moment, bias = self.state(row), row[None, self.moment], row[None, self.bias]
+        gram, regularization = self.gram(row)[None], self.regularization(row)[None]
         try:
-            kernels.refactorise(state, 0, gram, moment, bias, regularization, prior)
+            kernels.refactorise_drifted(
+                state, -1.0, gram, moment, bias, regularization, self._nothing, 0
+            )
         except np.linalg.LinAlgError:
             return
         if restate:
-            kernels.restate_surprise(state, 0, gram, moment, bias, regularization)
+            kernels.restate_surprise(state, 0, gram[0], moment[0], bias[0], regularization[0])
 
     def revise(
         self, row: Floats, components: kernels.Components, noise_degrees_of_freedom: float
@@ -175,16 +178,16 @@ class Layout:
 
         It is not where no digits are left to compare the components with.
         """
-        state, regularization = self.state(row), self.regularization(row)
-        gram, moment, bias = self.gram(row), row[self.moment], row[self.bias]
-        before = float(state.scalars[columns.NOISE_DEGREES_OF_FREEDOM, 0])
-        state.scalars[columns.NOISE_DEGREES_OF_FREEDOM] = noise_degrees_of_freedom
+        state, regularization = self.state(row), self.regularization(row)[None]
+        gram, moment, bias = self.gram(row)[None], row[None, self.moment], row[None, self.bias]
+        before = float(state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM])
+        state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM] = noise_degrees_of_freedom
         try:
-            kernels.revise(state, 0, gram, moment, components, 0, bias, regularization)
+            kernels.revise_due(state, gram, moment, components, bias, regularization)
         except np.linalg.LinAlgError:
-            state.scalars[columns.NOISE_DEGREES_OF_FREEDOM] = before
+            state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM] = before
             return False
-        self._pack(row, regularization)
+        self._pack(row, regularization[0])
         return True
 
     def forget(self, row: Floats, discount: float) -> None:

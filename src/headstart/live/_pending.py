@@ -16,7 +16,7 @@ _USES = (1 << 27) - 1
 OWNER, USED, NEXT, PREVIOUS = range(4)
 
 
-@compiled()
+@compiled
 def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
     """Give a free place to a decision of a task; returns the decision's id."""
     first = int(rows[slot, FIRST_PENDING])
@@ -29,7 +29,7 @@ def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
     return int(links[place, USED] << _PLACE_BITS) | place
 
 
-@compiled()
+@compiled(inline="always")
 def find(links: Integers, decision: int) -> int:
     """The place of an open decision, or NONE."""
     place = decision & _MASK
@@ -38,7 +38,7 @@ def find(links: Integers, decision: int) -> int:
     return place if links[place, USED] == decision >> _PLACE_BITS else NONE
 
 
-@compiled()
+@compiled
 def release(links: Integers, rows: Floats, place: int) -> None:
     """Forget the decision in a place."""
     before, after = links[place, PREVIOUS], links[place, NEXT]

@@ -23,7 +23,7 @@ REFUSED, UNKNOWN = -1, -2
 NEVER = 0
 
 
-@compiled()
+@compiled
 def learn(
     rows: Floats,
     slot: int,
@@ -49,13 +49,13 @@ def learn(
     x, u = np.empty(dimension), np.empty(dimension)
     for a in range(dimension):
         x[a] = root * kept[place, a]
-    if kept.shape[1] > dimension and kept[place, 2 * dimension] == scalars[REWARDS, 0]:
+    if kept.shape[1] > dimension and kept[place, 2 * dimension] == scalars[0, REWARDS]:
         for a in range(dimension):
             u[a] = root * kept[place, dimension + a]
     else:
         kernels.project(state, 0, x, u)
     gram, moment = packed_statistics(row, dimension)
-    size = scalars[SURPRISE, 0] + scalars[SUM_OF_SQUARES, 0]
+    size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
     if not _stays_finite(gram, moment, state.parameter[0], size, x, u, y):
         return REFUSED
     status, gap = kernels.learn(state, 0, x, u, y, weight)
@@ -64,12 +64,12 @@ def learn(
             trace[a] = u[a]
         trace[dimension] = gap
     kernels.add_observation(gram, moment, x, y)
-    if horizon != NEVER and scalars[REWARDS, 0] >= horizon:
+    if horizon != NEVER and scalars[0, REWARDS] >= horizon:
         status |= FINISH
     return status
 
 
-@compiled(fastmath={"contract", "reassoc"})
+@compiled(inline="always")
 def _stays_finite(
     gram: Floats, moment: Floats, parameter: Floats, size: float, x: Floats, u: Floats, y: float
 ) -> bool:
@@ -88,7 +88,7 @@ def _stays_finite(
     return growth < LARGEST_GROWTH and math.isfinite(total)
 
 
-@compiled()
+@compiled
 def reward_one(
     rows: Floats,
     kept: Floats,
@@ -109,7 +109,7 @@ def reward_one(
     return status, slot, place
 
 
-@compiled()
+@compiled
 def _find_all(links: Integers, decisions: Integers, slots: Integers, places: Integers) -> int:
     """Find n different open decisions; the first that is none, or comes again, or NONE."""
     failed = NONE
@@ -128,7 +128,7 @@ def _find_all(links: Integers, decisions: Integers, slots: Integers, places: Int
     return failed
 
 
-@compiled()
+@compiled
 def _reward_all(
     rows: Floats,
     kept: Floats,

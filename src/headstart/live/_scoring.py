@@ -27,7 +27,7 @@ class UnreadableArmError(ValueError):
         self.position = position
 
 
-@compiled()
+@compiled
 def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int) -> bool:
     """Read arms[i] (K, d) of a task into the j-th place of the reading; false if one cannot be.
 
@@ -43,7 +43,7 @@ def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j
     return True
 
 
-@compiled()
+@compiled
 def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -> int:
     """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
     for i in range(slots.shape[0]):
@@ -86,7 +86,7 @@ class Scoring:
         tasks, layout = self._tasks, self._tasks.layout
         rows = tasks.rows
         return EstimateSummary(
-            np.ascontiguousarray(rows[slots, layout.scalars].T),
+            rows[slots, layout.scalars],
             rows[slots, layout.bias],
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
         )

@@ -182,7 +182,7 @@ class Tasks:
         degrees_of_freedom = float(self.prior().noise_degrees_of_freedom)
         row = self.rows[slot]
         if self._components is None:
-            self.layout.state(row).scalars[columns.REVISION] = columns.NEVER
+            self.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
         elif self.layout.revise(row, self._components, degrees_of_freedom):
             self.catalogue_scores.drop(slot)
 
