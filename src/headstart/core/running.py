@@ -37,6 +37,8 @@ class RunningEstimate:
             np.empty((_BUFFER, self._size, dimension)), np.empty((_BUFFER, self._size))
         )
         self._filled = 0
+        self._reading = self._one_arm = _reading(self._size, 1, dimension)
+        self._first = np.zeros(self._size, dtype=np.int64)
         scalars = prior.initial_scalars().reshape(self._size, columns.N_SCALARS)
         self._state = kernels.TaskState(
             inverse=np.zeros_like(self._gram),
@@ -141,10 +143,7 @@ class RunningEstimate:
     def prepare(self, n_arms: int) -> ArmEstimates:
         """Prepare to read K arms per round; `read` fills the estimates, each time in place."""
         lead, dimension = self._prior.lead, self._prior.dimension
-        shape = (self._size, n_arms)
-        self._reading = kernels.Reading(
-            np.empty((*shape, dimension)), np.empty(shape), np.empty(shape)
-        )
+        self._reading = _reading(self._size, n_arms, dimension)
         return ArmEstimates(
             projections=self._reading.projections.reshape(*lead, n_arms, dimension),
             predictions=self._reading.predictions.reshape(*lead, n_arms),
@@ -181,9 +180,10 @@ class RunningEstimate:
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
-        x = np.ascontiguousarray(features).reshape(self._size, -1)
-        y = np.ascontiguousarray(rewards).reshape(self._size)
-        self._after(kernels.learn_features(self._state, self._buffer, self._filled, x, y))
+        arms = np.ascontiguousarray(features).reshape(self._size, 1, -1)
+        self._reading = self._one_arm
+        kernels.project_features(self._state, arms, self._reading.projections)
+        self.learn_choices(arms, self._first, np.ascontiguousarray(rewards).reshape(self._size))
 
     def _after(self, status: int) -> bool:
         """Do what a reward asks for; whether any estimate was derived anew."""
@@ -220,3 +220,9 @@ class RunningEstimate:
         if self._filled:
             kernels.flush(self._gram, self._moment, self._buffer, self._filled)
             self._filled = 0
+
+
+def _reading(size: int, n_arms: int, dimension: int) -> kernels.Reading:
+    """Arrays for what the estimates say about K arms per task."""
+    shape = (size, n_arms)
+    return kernels.Reading(np.empty((*shape, dimension)), np.empty(shape), np.empty(shape))

@@ -15,9 +15,9 @@ from headstart.kernels.factorisation import (
     refactorise_drifted,
     start,
 )
-from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices, learn_features
+from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
 from headstart.kernels.noise import update_noises
-from headstart.kernels.reading import index, index_one, project, read, read_one
+from headstart.kernels.reading import index, index_one, project, project_features, read, read_one
 from headstart.kernels.revision import (
     component_posterior,
     moment_match,
@@ -43,10 +43,10 @@ __all__ = [
     "index_one",
     "learn",
     "learn_choices",
-    "learn_features",
     "moment_match",
     "pick",
     "project",
+    "project_features",
     "propensities",
     "read",
     "read_one",

@@ -65,7 +65,7 @@ def _triangular_inverse(factor: NDArray[np.floating[Any]]) -> Floats:
     return root
 
 
-@compiled(inline="always")
+@compiled
 def target_moment(moment: Floats, bias: Floats, regularization: Floats) -> Floats:
     """B + Λh, (d,), for Λ (d, d), or (1, 1) for λI."""
     target = np.empty(bias.shape[0])

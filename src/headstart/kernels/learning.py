@@ -7,7 +7,7 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.noise import update_noise
-from headstart.kernels.reading import project, read_one
+from headstart.kernels.reading import read_one
 from headstart.kernels.revision import revision_due
 from headstart.kernels.state import (
     COUNT,
@@ -131,23 +131,4 @@ def learn_choices(
         status |= learn(state, i, x, u, rewards[i], 1.0)[0]
         if read_next:
             read_one(state, i, next_arms, i, reading, i)
-    return status
-
-
-@compiled
-def learn_features(
-    state: TaskState, buffer: Buffer, filled: int, features: Floats, rewards: Floats
-) -> int:
-    """Learn the rewards (R,) of any features (R, d); they wait in the buffer."""
-    replications, dimension = state.parameter.shape
-    x = np.empty(dimension)
-    u = np.empty(dimension)
-    status = 0
-    for i in range(replications):
-        for a in range(dimension):
-            x[a] = features[i, a]
-            buffer.features[filled, i, a] = x[a]
-        buffer.rewards[filled, i] = rewards[i]
-        project(state, i, x, u)
-        status |= learn(state, i, x, u, rewards[i], 1.0)[0]
     return status

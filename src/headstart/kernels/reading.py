@@ -51,6 +51,13 @@ def project(state: TaskState, i: int, x: Floats, u: Floats) -> None:
 
 
 @compiled
+def project_features(state: TaskState, features: Floats, projections: Floats) -> None:
+    """Set projections (R, 1, d) to u = Ax for one arm per task, (R, 1, d)."""
+    for i in range(features.shape[0]):
+        project(state, i, features[i, 0], projections[i, 0])
+
+
+@compiled
 def index(predictions: Floats, widths: Floats, radii: Floats, scores: Floats) -> None:
     """Set scores (R, K) to xᵀŵ + radius·‖x‖, with one radius per row, (R,)."""
     for i in range(scores.shape[0]):

@@ -50,7 +50,7 @@ def is_surprising(scalars: Floats, i: int) -> bool:
     return bool(scalars[i, NOISE_DEGREES_OF_FREEDOM] > 0.0 and scalars[i, SURPRISE] > limit)
 
 
-@compiled(inline="always")
+@compiled
 def penalised_residual(
     parameter: Floats,
     gram: Floats,
@@ -115,7 +115,7 @@ def component_posterior(
     return weights
 
 
-@compiled(inline="always")
+@compiled
 def regularize(regularization: Floats, covariance: Floats, scale: float) -> float:
     """Set Λ = s²Σ⁻¹ and return log det Λ."""
     nothing = np.empty((1, 1))

@@ -11,7 +11,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import REWARDS, Reading
 from headstart.live import inputs
 from headstart.live._layout import NONE, task_state
-from headstart.live._pending import hold
+from headstart.live._pending import hold, release
 from headstart.live._scoring import Scoring, UnreadableArmError, read_task
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
@@ -88,23 +88,26 @@ def _decide_tasks(
     uniforms: Floats,
     scratch: Floats,
     scores: Floats,
-    kept: Floats,
+    pending: tuple[Floats, Integers],
     places: Integers,
-    picked: Integers,
+    decided: Integers,
 ) -> int:
-    """`decide_one` for n tasks, up to holding; the first whose arms cannot be read, or NONE.
+    """`decide_one` for n tasks; the first whose arms cannot be read, with none held, or NONE.
 
-    Picked is (2, n): choices and numbers of ties. One task's projections at a time, so that they
-    stay in cache.
+    Decided is (3, n): choices, numbers of ties and ids. One task's projections at a time, so that
+    they stay in cache.
     """
-    _, n_arms, dimension = arms.shape
-    reading = _reading(scratch, n_arms, dimension)
+    kept, links = pending
     for i in range(slots.shape[0]):
-        if not read_task(rows, slots[i], arms, i, reading, 0):
+        shown, into, place = arms[i], scores[i : i + 1], places[i]
+        choice, tied, decision = decide_one(
+            rows, slots[i], radii[i], shown, uniforms[i], scratch, into, kept, links, place
+        )
+        if choice == NONE:
+            for j in range(i):
+                release(links, rows, places[j])
             return i
-        kernels.index_one(reading.predictions, reading.widths, 0, radii[i], scores, i)
-        picked[0, i], picked[1, i] = kernels.pick(scores, i, uniforms[i])
-        _keep(rows, slots[i], arms[i], reading.projections[0], picked[0, i], kept, places[i])
+        decided[0, i], decided[1, i], decided[2, i] = choice, tied, decision
     return NONE
 
 
@@ -116,23 +119,17 @@ def _pick_tasks(
     projections: Floats,
     scores: Floats,
     uniforms: Floats,
-    kept: Floats,
+    pending: tuple[Floats, Integers],
     places: Integers,
-    picked: Integers,
+    decided: Integers,
 ) -> None:
-    """Pick from scores (n, K) that a policy gave, and keep the choices, up to holding."""
+    """Pick from scores (n, K) that a policy gave, and hold the decisions."""
+    kept, links = pending
     for i in range(slots.shape[0]):
-        picked[0, i], picked[1, i] = kernels.pick(scores, i, uniforms[i])
-        _keep(rows, slots[i], arms[i], projections[i], picked[0, i], kept, places[i])
-
-
-@compiled
-def _hold_tasks(
-    links: Integers, rows: Floats, slots: Integers, places: Integers, decisions: Integers
-) -> None:
-    """Hold n decisions that were kept in free places."""
-    for i in range(slots.shape[0]):
-        decisions[i] = hold(links, rows, slots[i], places[i])
+        choice, tied = kernels.pick(scores, i, uniforms[i])
+        _keep(rows, slots[i], arms[i], projections[i], choice, kept, places[i])
+        decided[0, i], decided[1, i] = choice, tied
+        decided[2, i] = hold(links, rows, slots[i], places[i])
 
 
 def decide(
@@ -267,17 +264,18 @@ def decide_many(
     pending = tasks.pending
     pending.reserve(n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
-    picked = np.empty((2, n), dtype=np.int64)
+    decided = np.empty((3, n), dtype=np.int64)
+    held = (pending.kept, pending.links)
     try:
         if scoring.index is None:
             estimates = scoring.estimates(slots, features)
             scores = scoring.policy_scores(estimates, uniforms[:, :-1])
-            chosen = (features, estimates.projections, scores, ties, pending.kept, places, picked)
+            chosen = (features, estimates.projections, scores, ties, held, places, decided)
             _pick_tasks(tasks.rows, slots, *chosen)
         else:
             scores, scratch = np.empty((n, n_arms)), scoring.scratch(n_arms)
             given = (tasks.rows, slots, scoring.radii(slots), features, ties)
-            position = _decide_tasks(*given, scratch, scores, pending.kept, places, picked)
+            position = _decide_tasks(*given, scratch, scores, held, places, decided)
             if position != NONE:
                 raise UnreadableArmError(position)
     except UnreadableArmError as error:
@@ -286,10 +284,8 @@ def decide_many(
         raise too_large(f"arms[{error.position}]", features[error.position]) from None
     stream.advance(n * (own + 1))
     del pending.free[len(pending.free) - n :]
-    ids = np.empty(n, dtype=np.int64)
-    _hold_tasks(pending.links, tasks.rows, slots, places, ids)
-    found = 1.0 / picked[1] if own == 0 else np.full(n, np.nan)
-    return Decisions(ids, wanted, picked[0], scores, found)
+    found = 1.0 / decided[1] if own == 0 else np.full(n, np.nan)
+    return Decisions(decided[2], wanted, decided[0], scores, found)
 
 
 def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Name]]:
