@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtri, stdtrit
 
 from headstart.arrays import Floats
 
@@ -61,7 +61,9 @@ def interval_around(estimate: float, influence: Floats) -> Interval:
 
 def share(hits: int, trials: int) -> Interval:
     """A share of trials with its exact (Clopper–Pearson) interval."""
-    ends = stats.binomtest(int(hits), int(trials)).proportion_ci(CONFIDENCE, method="exact")
+    from scipy.stats import binomtest  # noqa: PLC0415 - half a second that live use should not take
+
+    ends = binomtest(int(hits), int(trials)).proportion_ci(CONFIDENCE, method="exact")
     p = hits / trials
     error = math.sqrt(p * (1.0 - p) / trials)
     return Interval(p, error, float(ends.low), float(ends.high), int(trials))
@@ -82,4 +84,5 @@ def quantile(n: float) -> float:
     """
     if n < 2:
         return math.inf
-    return float(stats.t.ppf(0.5 + CONFIDENCE / 2, n - 1))
+    upper = 0.5 + CONFIDENCE / 2
+    return float(ndtri(upper) if math.isinf(n) else stdtrit(n - 1, upper))

@@ -127,11 +127,11 @@ def test_check_says_whether_everything_is_compiled(cache: Path, tmp_path: Path) 
     (folder,) = cache.iterdir()
     without = tmp_path / "cache"
     shutil.copytree(folder, without / folder.name)
-    next((without / folder.name).glob("live.*decide-*")).unlink()
+    next((without / folder.name).glob("live.*decide_one-*")).unlink()
     done = _headstart("compile", "--check", cache=without)
     assert done.returncode == 1
-    assert "decide is not compiled" in done.stdout
-    assert not list((without / folder.name).glob("live.*decide-*"))
+    assert "decide_one is not compiled" in done.stdout
+    assert not list((without / folder.name).glob("live.*decide_one-*"))
 
 
 def test_an_edit_in_a_kernel_is_noticed_by_live_code(

@@ -33,28 +33,34 @@ def _contents(folders: CacheFolders, name: str = "f.nbc") -> list[bytes]:
     return list(folders.read(name))
 
 
+@pytest.mark.parametrize(
+    ("unset", "order"),
+    [
+        ([], ["named", "temporary"]),
+        (["HEADSTART_CACHE"], ["numba", "package", "user", "temporary"]),
+        (["HEADSTART_CACHE", "NUMBA_CACHE_DIR"], ["package", "user", "temporary"]),
+    ],
+)
 def test_folders_are_tried_from_the_named_to_the_temporary(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    unset: list[str], order: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name, value in {
-        "HEADSTART_CACHE": tmp_path / "named",
-        "NUMBA_CACHE_DIR": tmp_path / "numba",
-        "XDG_CACHE_HOME": tmp_path / "user",
-        "LOCALAPPDATA": tmp_path / "user",
+    for name, folder in {
+        "HEADSTART_CACHE": "named",
+        "NUMBA_CACHE_DIR": "numba",
+        "XDG_CACHE_HOME": "user",
+        "LOCALAPPDATA": "user",
     }.items():
-        monkeypatch.setenv(name, str(value))
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    for name in unset:
+        monkeypatch.delenv(name)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     roots = default_roots(tmp_path / "package")
-    assert [root.path.relative_to(tmp_path).parts[0] for root in roots] == [
-        "named",
-        "numba",
-        "package",
-        "user",
-        "temporary",
-    ]
-    assert [root.named for root in roots] == [True, False, False, False, False]
-    assert [root.private for root in roots] == [False, False, False, True, True]
-    assert [root.lasting for root in roots] == [True, True, True, True, False]
+    assert [root.path.relative_to(tmp_path).parts[0] for root in roots] == order
+    assert [root.path for root in roots if not root.lasting] == [roots[-1].path]
+    assert all(
+        root.private == (folder in {"user", "temporary"})
+        for root, folder in zip(roots, order, strict=True)
+    )
 
 
 def test_no_home_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -156,23 +162,14 @@ def test_where_nothing_can_be_written_one_warning_says_why(tmp_path: Path) -> No
     assert folders.folder is None
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "warns"),
-    [
-        ({"named": True}, {}, True),
-        ({}, {"lasting": False}, True),
-        ({}, {}, False),
-    ],
-)
-def test_a_second_choice_is_reported_where_it_matters(
-    first: dict[str, bool], second: dict[str, bool], warns: bool, tmp_path: Path
-) -> None:
-    roots = [Root(path=_blocked(tmp_path / "a"), **first), Root(path=tmp_path / "b", **second)]
+@pytest.mark.parametrize("lasting", [True, False])
+def test_a_temporary_folder_is_used_with_a_warning(lasting: bool, tmp_path: Path) -> None:
+    roots = [Root(path=_blocked(tmp_path / "a")), Root(path=tmp_path / "b", lasting=lasting)]
     folders = CacheFolders(package=PACKAGE, digest="one", roots=roots)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         folders.write("f.nbc", b"code")
-    assert [each.category for each in caught] == [CompilationCacheWarning] * warns
+    assert [each.category for each in caught] == [CompilationCacheWarning] * (not lasting)
     assert _contents(folders) == [b"code"]
 
 

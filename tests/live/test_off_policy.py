@@ -43,7 +43,7 @@ def test_estimates_find_the_value_of_a_known_policy(skewed: bool) -> None:
     for name in ("replay", "inverse_propensity", "self_normalised", "doubly_robust"):
         estimate = getattr(found, name)
         # Four standard errors, and that of the truth's own sample is far smaller.
-        assert abs(estimate.value - truth) < 4 * estimate.error, name
+        assert abs(estimate.mean - truth) < 4 * estimate.error, name
     # Half of the variance is that of weights that are 0 or 4; the model explains most of it.
     assert found.doubly_robust.error < 0.6 * found.inverse_propensity.error
 
@@ -54,8 +54,8 @@ def test_the_log_s_own_policy_earns_what_the_log_shows() -> None:
     found = evaluate_logged(uniform, logged)
     mean = float(np.asarray(logged.rewards).mean())
     np.testing.assert_allclose(found.weights, 1.0)
-    np.testing.assert_allclose(found.inverse_propensity.value, mean)
-    np.testing.assert_allclose(found.self_normalised.value, mean)
+    np.testing.assert_allclose(found.inverse_propensity.mean, mean)
+    np.testing.assert_allclose(found.self_normalised.mean, mean)
 
 
 def test_a_warm_start_is_worth_something() -> None:
@@ -69,7 +69,7 @@ def test_a_warm_start_is_worth_something() -> None:
         warm.finish(user)
     cold = hs.MetaBandit(dimension=3, prior=hs.priors.Fixed.zero(), seed=0)
     ours, theirs = (evaluate_logged(b, logged).doubly_robust for b in (warm, cold))
-    assert ours.value > theirs.value + 2 * np.hypot(ours.error, theirs.error)
+    assert ours.mean > theirs.mean + 2 * np.hypot(ours.error, theirs.error)
 
 
 def test_logs_are_checked() -> None:

@@ -30,9 +30,9 @@ class Outcome:
 
 
 def exercise(part: str) -> Outcome:
-    """Run one of the PARTS."""
+    """Run one part."""
     start, compiled, loaded = time.perf_counter(), n_compiled(), n_loaded()
-    PARTS[part]()
+    _PARTS[part]()
     return Outcome(
         part=part,
         n_compiled=n_compiled() - compiled,
@@ -53,14 +53,15 @@ def _policies() -> list[Policy]:
 
 
 def _priors() -> list[PriorEstimator]:
+    # What simulation and live use share is compiled here early and there late, by one of them.
     return [
+        priors.Hierarchical(),
         priors.Fixed(bias=np.ones(_DIMENSION), regularization=1.0),
         priors.Fixed(regularization=np.eye(_DIMENSION)),
         priors.Average(),
         priors.Pooled(),
         priors.SingleModel(),
         priors.KnownVariances(task_variance=1.0, mean_variance=1.0),
-        priors.Hierarchical(),
         priors.Hierarchical(covariance="full"),
     ]
 
@@ -68,8 +69,8 @@ def _priors() -> list[PriorEstimator]:
 def _simulation() -> None:
     """Every policy and every prior, for linear and 0/1 rewards, beyond one block of rewards."""
     learners: list[Learner | Optimal] = [
-        *(Learner(f"policy {i}", each, priors.Pooled()) for i, each in enumerate(_policies())),
         *(Learner(f"prior {i}", policies.BayesUCB(), each) for i, each in enumerate(_priors())),
+        *(Learner(f"policy {i}", each, priors.Pooled()) for i, each in enumerate(_policies())),
         Optimal(),
     ]
     rewards: tuple[Literal["linear", "winner"], ...] = ("linear", "winner")
@@ -82,15 +83,20 @@ def _simulation() -> None:
 def _live() -> None:
     """Decisions and rewards one by one and many at once, for every policy and every prior."""
     settings: list[tuple[Policy | None, PriorEstimator | None, float]] = [
-        (None, None, 1.0),
+        *((each, priors.Fixed.zero(), 1.0) for each in _policies()),
+        *((None, each, 1.0) for each in reversed(_priors())),
         (None, None, 0.9),
-        *((each, None, 1.0) for each in _policies()),
-        *((None, each, 1.0) for each in _priors()),
     ]
     for policy, prior, discount in settings:
-        _use(
-            MetaBandit(dimension=_DIMENSION, policy=policy, prior=prior, discount=discount, seed=0)
+        bandit = MetaBandit(
+            dimension=_DIMENSION,
+            policy=policy,
+            prior=prior,
+            discount=discount,
+            propensity_draws=2,
+            seed=0,
         )
+        _use(bandit)
 
 
 def _use(bandit: MetaBandit) -> None:
@@ -108,6 +114,7 @@ def _use(bandit: MetaBandit) -> None:
             bandit.reward_many(decisions.ids, [value, value])
         bandit.decide("a", arms, mask=[True, False, True, True], n=2)
         bandit.observe("a", arms[0], 0.0, weight=0.5)
+        bandit.propensities("a", arms)
         for name in names:
             bandit.task(name)
             bandit.finish(name)
@@ -123,4 +130,4 @@ def _logs() -> None:
     MetaBandit(dimension=_DIMENSION, seed=0).fit(table, features=columns)
 
 
-PARTS: dict[str, Callable[[], None]] = {"simulation": _simulation, "live": _live, "logs": _logs}
+_PARTS: dict[str, Callable[[], None]] = {"simulation": _simulation, "live": _live, "logs": _logs}

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headstart.atomic import atomic_write
 from headstart.diagnosis import figures, sentences
 from headstart.diagnosis.answers import choice, reasons, verdict
 from headstart.diagnosis.diagnosis import Diagnosis
@@ -14,7 +13,7 @@ from headstart.plotting.document import (
     Paragraph,
     Picture,
     Table,
-    markdown,
+    write_document,
 )
 from headstart.theory import TERMS
 
@@ -23,8 +22,7 @@ def write(diagnosis: Diagnosis, folder: Path) -> Path:
     """Write the page and its figures into a folder; returns the page."""
     figures.plot(diagnosis, folder)
     page = folder / "diagnosis.md"
-    with atomic_write(page) as temporary:
-        temporary.write_text(markdown(list(blocks(diagnosis)), "."), encoding="utf-8")
+    write_document(list(blocks(diagnosis)), page)
     return page
 
 

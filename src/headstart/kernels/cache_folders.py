@@ -31,26 +31,29 @@ class CompilationCacheWarning(RuntimeWarning):
 class Root:
     """A folder that may hold compiled code.
 
-    `private` keeps other users from reading it, `named` is what $HEADSTART_CACHE asks for, and what
-    is not `lasting` may be emptied by the system.
+    What is `private` is closed to other users; what is not `lasting` may be emptied by the system.
     """
 
     path: Path
     private: bool = False
-    named: bool = False
     lasting: bool = True
 
 
 def default_roots(package: Path) -> list[Root]:
-    """The folders in order of preference: named, beside the package, of the user, temporary."""
+    """The folders in order of preference.
+
+    $HEADSTART_CACHE if it is set; else $NUMBA_CACHE_DIR, beside the package, and the user's cache.
+    Last comes a temporary folder.
+    """
     roots = []
     if named := os.environ.get(VARIABLE):
-        roots.append(Root(path=Path(named).absolute(), named=True))
-    if named := os.environ.get("NUMBA_CACHE_DIR"):
-        roots.append(Root(path=Path(named).absolute() / "headstart"))
-    roots.append(Root(path=package / "__pycache__"))
-    with suppress(RuntimeError):  # no home
-        roots.append(Root(path=_user_cache() / "headstart" / "compiled", private=True))
+        roots.append(Root(path=Path(named).absolute()))
+    else:
+        if shared := os.environ.get("NUMBA_CACHE_DIR"):
+            roots.append(Root(path=Path(shared).absolute() / "headstart"))
+        roots.append(Root(path=package / "__pycache__"))
+        with suppress(RuntimeError):  # no home
+            roots.append(Root(path=_user_cache() / "headstart" / "compiled", private=True))
     with suppress(OSError):  # no temporary folder can be written
         path = Path(tempfile.gettempdir()) / f"headstart-{_user()}"
         roots.append(Root(path=path, private=True, lasting=False))
@@ -104,7 +107,7 @@ class CacheFolders:
                 self._refused[root.path] = error.strerror or str(error)
                 continue
             self.folder = root.path / self._name
-            if not root.lasting or (self.roots[0].named and root is not self.roots[0]):
+            if not root.lasting:
                 self._warn(f"in {self.folder}")
             return
         self._warn("in memory only")

@@ -55,25 +55,30 @@ def compiled(function: Callable[P, R], /) -> Callable[P, R]: ...
 
 @overload
 def compiled(
-    *, inline: Literal["never", "always"]
+    *, inline: Literal["never", "always"] = "never", fastmath: bool = True
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def compiled(
-    function: Callable[P, R] | None = None, /, *, inline: Literal["never", "always"] = "never"
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    inline: Literal["never", "always"] = "never",
+    fastmath: bool = True,
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function at its first call, without the GIL, and keep the machine code on disk.
 
     With inline="always" it becomes part of every compiled caller, and is not compiled by itself
-    unless it is called from Python: for small functions, and for those with one caller.
+    unless it is called from Python: for small functions, and for those with one caller. Without
+    `fastmath` sums are taken in the order in which they are written.
     """
     if function is None:
-        return functools.partial(_compiled, inline=inline)
-    return _compiled(function, inline=inline)
+        return functools.partial(_compiled, inline=inline, fastmath=fastmath)
+    return _compiled(function, inline=inline, fastmath=fastmath)
 
 
-def _compiled(function: Callable[P, R], *, inline: str) -> Callable[P, R]:
-    options: dict[str, Any] = {"fastmath": _FASTMATH, "inline": inline}
+def _compiled(function: Callable[P, R], *, inline: str, fastmath: bool) -> Callable[P, R]:
+    options: dict[str, Any] = {"fastmath": _FASTMATH if fastmath else False, "inline": inline}
     dispatcher: Any = numba.njit(nogil=True, **options)(function)
     if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT=1
         _functions.append(dispatcher)

@@ -8,7 +8,7 @@ from headstart.arrays import Floats
 from headstart.kernels.compilation import compiled
 
 
-@compiled
+@compiled(fastmath=False)
 def win_probabilities(utilities: Floats, found: Floats) -> None:
     """Set found (R, K) to P(uₖ + zₖ is the largest), z independent standard normal.
 
@@ -21,8 +21,10 @@ def win_probabilities(utilities: Floats, found: Floats) -> None:
     below = np.empty(n_arms)
     after = np.empty(n_arms + 1)
     for i in range(replications):
-        top = utilities[i].max()
-        found[i] = 0.0
+        top = utilities[i, 0]
+        for k in range(n_arms):
+            top = max(top, utilities[i, k])
+            found[i, k] = 0.0
         # No arm wins from below the largest utility's lower tail, so the integral starts there.
         for node in range(int(2 * reach / step) + 1):
             y = top - reach + node * step

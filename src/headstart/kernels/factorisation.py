@@ -150,7 +150,7 @@ def flush(gram: Floats, moment: Floats, buffer: Buffer, filled: int) -> None:
         _add_waiting(gram[i], moment[i], buffer, filled, i)
 
 
-@compiled(inline="always")
+@compiled
 def _add_waiting(gram: Floats, moment: Floats, buffer: Buffer, filled: int, i: int) -> None:
     """Add what task i has waiting in the buffer to its V (d, d) and b (d,)."""
     if filled == 0:

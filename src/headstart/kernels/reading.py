@@ -57,14 +57,15 @@ def project_features(state: TaskState, features: Floats, projections: Floats) ->
         project(state, i, features[i, 0], projections[i, 0])
 
 
-@compiled
+@compiled(fastmath=False)
 def index(predictions: Floats, widths: Floats, radii: Floats, scores: Floats) -> None:
     """Set scores (R, K) to xᵀŵ + radius·‖x‖, with one radius per row, (R,)."""
     for i in range(scores.shape[0]):
         index_one(predictions, widths, i, radii[i], scores, i)
 
 
-@compiled(inline="always")
+# The same bits wherever it is called from: one decision and many score alike.
+@compiled(fastmath=False)
 def index_one(
     predictions: Floats, widths: Floats, i: int, radius: float, scores: Floats, j: int
 ) -> None:

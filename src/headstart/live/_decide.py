@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.kernels.state import REWARDS, Reading
+from headstart.kernels.state import Reading
 from headstart.live import inputs
-from headstart.live._layout import NONE, task_state
+from headstart.live._layout import NONE, n_rewards
 from headstart.live._pending import hold, release
 from headstart.live._scoring import Scoring, UnreadableArmError, read_task
 from headstart.live._tasks import Tasks
@@ -38,7 +38,7 @@ def _keep(
     for a in range(dimension):
         kept[place, a] = arms[choice, a]
         kept[place, dimension + a] = projections[choice, a]
-    kept[place, 2 * dimension] = task_state(rows[slot], dimension).scalars[0, REWARDS]
+    kept[place, 2 * dimension] = n_rewards(rows[slot], dimension)
 
 
 @compiled(inline="always")

@@ -17,7 +17,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
-from headstart.kernels.state import N_SCALARS, TaskState
+from headstart.kernels.state import N_SCALARS, REWARDS, TaskState
 
 # The last two numbers of a row.
 LAST_USED, FIRST_PENDING = -2, -1
@@ -34,7 +34,7 @@ def dimension_of(length: int) -> int:
     return int(math.sqrt((length - N_SCALARS) / 2) + 0.5) - 1
 
 
-@compiled(inline="always")
+@compiled
 def task_state(row: Floats, dimension: int) -> TaskState:
     """The estimate of one task, as views of its row."""
     square = dimension * dimension
@@ -49,6 +49,13 @@ def task_state(row: Floats, dimension: int) -> TaskState:
 
 
 @compiled(inline="always")
+def n_rewards(row: Floats, dimension: int) -> float:
+    """How many rewards a task has had."""
+    number: float = row[2 * dimension * dimension + _VECTORS * dimension + REWARDS]
+    return number
+
+
+@compiled
 def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     """The square with V in its lower triangle, (d, d), and b, (d,), as views."""
     square = dimension * dimension

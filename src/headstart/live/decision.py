@@ -1,10 +1,12 @@
 """What live use returns: decisions, and what is known of a task."""
 
+import math
 from collections.abc import Hashable
 from typing import NamedTuple
 
 from headstart.arrays import Floats, Integers
 from headstart.core.ridge import RidgeEstimate
+from headstart.intervals import quantile
 
 # A task's name, and with it what a file can keep.
 Name = str | int
@@ -40,8 +42,8 @@ class TaskView(NamedTuple):
     n_pending: int  # decisions without a reward yet
     noise_scale: float
 
-    def interval(self, features: Floats, z: float = 1.96) -> tuple[Floats, Floats]:
-        """xᵀŵ ∓ z·s·‖x‖ for features (K, d), (K,) each."""
-        middle, half = self.estimate.predict(features), self.estimate.widths(features)
-        half = z * self.noise_scale * half
+    def interval(self, features: Floats) -> tuple[Floats, Floats]:
+        """The 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖, for features (K, d), (K,) each."""
+        middle, widths = self.estimate.predict(features), self.estimate.widths(features)
+        half = quantile(math.inf) * self.noise_scale * widths
         return middle - half, middle + half

@@ -1,4 +1,4 @@
-"""Off-policy: what a bandit would have earned on decisions that somebody else made."""
+"""Off-policy evaluation: what a bandit would have earned on logged decisions."""
 
 import math
 from collections.abc import Sequence
@@ -11,16 +11,20 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
+from headstart.intervals import Interval, interval, interval_around
 from headstart.live.bandit import MetaBandit
 from headstart.live.decision import Name
+
+# Of no rounds at all.
+_UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LoggedDecisions:
-    """Decisions in the order in which they were made: n rows.
+    """Decisions in the order in which they were made: n rounds.
 
-    Shapes: tasks n names; arms (n, K, d); choices (n,), rows of the arms; rewards (n,);
-    propensities (n,), the chance with which each choice was made, above 0.
+    Shapes: tasks n names; arms (n, K, d); choices (n,), indices of the arms; rewards (n,);
+    propensities (n,), the probability with which each choice was made, above 0.
     """
 
     tasks: Sequence[Name]
@@ -38,7 +42,7 @@ class LoggedDecisions:
         if choices.shape != (n,) or not np.issubdtype(choices.dtype, np.integer):
             raise ValueError(f"choices must be integers of shape (n,) = ({n},)")
         if choices.min() < 0 or choices.max() >= n_arms:
-            raise ValueError(f"choices must be rows of the {n_arms} arms, got {choices.max()}")
+            raise ValueError(f"choices must be indices of the {n_arms} arms, got {choices.max()}")
         rewards = checks.floats("rewards", self.rewards)
         propensities = checks.floats("propensities", self.propensities)
         checks.shape("rewards", rewards, (n,), "(n,)")
@@ -58,33 +62,26 @@ class LoggedDecisions:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A mean reward a round, and its standard error."""
-
-    value: float
-    error: float
-
-
-@dataclass(frozen=True)
 class OffPolicy:
-    """Four estimates of a bandit's mean reward a round, and what they rest on."""
+    """Four estimates of a bandit's mean reward per round, and what they rest on."""
 
-    replay: Estimate  # of the rounds that it accepted
-    inverse_propensity: Estimate
-    self_normalised: Estimate
-    doubly_robust: Estimate
+    replay: Interval  # of the rounds that it accepted
+    inverse_propensity: Interval
+    self_normalised: Interval
+    doubly_robust: Interval
     accepted: Booleans  # (n,)
-    weights: Floats  # (n,), its chance of the logged choice over the log's
+    weights: Floats  # (n,), its probability of the logged choice over the log's
 
 
 def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) -> OffPolicy:
-    """Walk through a log with a bandit, which learns from it and is used up.
+    """Estimate what a bandit would have earned on a log; the bandit learns from it on the way.
 
-    In each round the bandit's chance π of the logged choice is set against the log's p. It accepts
-    the round with probability c·π/p, c the smallest p, and learns from what it accepted, as if it
-    had chosen so itself (rejection sampling; Li et al. 2011, Dudík et al. 2012). So it is judged at
-    the experience it gathered, which is less than the log's. A task is finished after its last row.
-    The doubly robust estimate leans on a ridge regression over the log's earlier rows.
+    In each round the bandit's probability π of the logged choice is compared with the log's p. It
+    accepts the round with probability c·π/p, c the smallest p, and learns from what it accepted, as
+    if it had chosen so itself (rejection sampling; Li et al. 2011, Dudík et al. 2012). So it is
+    evaluated with the experience it gathered, which is less than the log's. A task is finished
+    after its last round. The doubly robust estimate uses a ridge regression over the log's earlier
+    rounds.
     """
     arms, choices = np.asarray(log.arms), np.asarray(log.choices)
     rewards, propensities = np.asarray(log.rewards), np.asarray(log.propensities)
@@ -109,20 +106,24 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
             bandit.finish(task)
-    total = float(weights.sum())
-    normalised = float(weights @ rewards) / total if total > 0 else math.nan
-    spread = np.sqrt(((weights * (rewards - normalised)) ** 2).sum()) / max(total, 1e-300)
     return OffPolicy(
         replay=_mean(rewards[accepted]),
         inverse_propensity=_mean(weights * rewards),
-        self_normalised=Estimate(normalised, float(spread)),
+        self_normalised=_weighted_mean(rewards, weights),
         doubly_robust=_mean(robust),
         accepted=accepted,
         weights=weights,
     )
 
 
-def _mean(values: Floats) -> Estimate:
-    if len(values) < 2:
-        return Estimate(float(values.mean()) if len(values) else math.nan, math.nan)
-    return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
+def _mean(values: Floats) -> Interval:
+    return interval(values) if len(values) else _UNKNOWN
+
+
+def _weighted_mean(values: Floats, weights: Floats) -> Interval:
+    """Σwy/Σw, with the delta method's interval."""
+    total = float(weights.sum())
+    if total == 0.0:
+        return _UNKNOWN
+    mean = float(weights @ values) / total
+    return interval_around(mean, len(values) * weights * (values - mean) / total)

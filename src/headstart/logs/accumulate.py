@@ -6,15 +6,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import add_observation
+from headstart.kernels.compilation import compiled
 from headstart.logs.reader import Batch, Columns, Progress, batches
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _accumulate(
     gram: Floats,
     moment: Floats,

@@ -3,14 +3,23 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, RunningBias
 from headstart.priors.average import Average
 from headstart.priors.pooled import Pooled
+
+
+def corollary2_regularization(*, horizon: ArrayLike, variance: ArrayLike) -> Floats:
+    """λ = 1/(T·Var_h), of Corollary 2; ∞ where the variance is 0 and all tasks are the same."""
+    product = np.asarray(horizon, dtype=np.float64) * np.asarray(variance, dtype=np.float64)
+    positive = product > 0.0
+    return np.asarray(np.where(positive, 1.0 / np.where(positive, product, 1.0), np.inf))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,10 +67,11 @@ class Corollary2:
         h, n = given.bias, memory["tasks"]
         total = memory["squares"] - 2.0 * (h * memory["estimates"]).sum(-1) + n * (h**2).sum(-1)
         # T·Var = (ΣT_j/N)(total/N)
-        product = memory["rounds"] * total / np.maximum(n, 1.0) ** 2
-        enough = (n >= 2) & (product > 0.0)
-        ridge = np.where(enough, 1.0 / np.where(enough, product, 1.0), given.largest_eigenvalue)
-        return Prior.trusted(h, ridge)
+        paper = corollary2_regularization(
+            horizon=memory["rounds"], variance=total / np.maximum(n, 1.0) ** 2
+        )
+        known = (n >= 2) & np.isfinite(paper)
+        return Prior.trusted(h, np.where(known, paper, given.largest_eigenvalue))
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The running bias of `bias`."""

@@ -4,20 +4,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
+from headstart.priors.corollary2 import corollary2_regularization
 
 
 def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
     """λ = 1/(T Var_h), of Corollary 2. Below 1, where Lemma 1 does not hold, unless Var_h ≤ 1/T."""
-    return _divide(1.0 / horizon, variance)
+    return corollary2_regularization(horizon=horizon, variance=variance)
 
 
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:
-    """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d)."""
-    return _divide(noise_scale**2 * dimension, variance)
+    """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d).
 
-
-def _divide(numerator: float, variance: ArrayLike) -> Floats:
-    """The numerator over the variance; ∞ where the variance is 0 and all tasks are the same."""
+    ∞ where the variance is 0 and all tasks are the same.
+    """
     values = np.asarray(variance, dtype=np.float64)
     positive = np.where(values > 0, values, 1.0)
-    return np.asarray(np.where(values > 0, numerator / positive, np.inf))
+    return np.asarray(np.where(values > 0, noise_scale**2 * dimension / positive, np.inf))
