@@ -14,7 +14,7 @@ from tests.live.state import fingerprint
 
 import headstart as hs
 
-SHARED = Path(__file__).parent / "data" / "format-1.npz"
+DATA = Path(__file__).parent / "data"
 
 
 def used(policy: Any = None, prior: Any = None, **settings: Any) -> hs.MetaBandit:
@@ -124,11 +124,33 @@ def test_what_is_not_ours_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_of_format_1_stays_readable() -> None:
     """Written by the first version, and kept: what it scored then, it scores now."""
-    loaded = hs.MetaBandit.load(SHARED, resume=True)
-    expected = np.load(SHARED.with_name("format-1-scores.npy"))
+    loaded = hs.MetaBandit.load(DATA / "format-1.npz", resume=True)
+    expected = np.load(DATA / "format-1-scores.npy")
     arms = np.eye(4)
     scores = [loaded.decide(name, arms).scores for name in ("user-4", "user-5")]
     np.testing.assert_allclose(scores, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["default", "pooled", "oful-average", "from-variance"])
+def test_files_of_format_2_decide_as_they_did(name: str) -> None:
+    """Written, with their next 40 decisions, by the last version that wrote this format.
+
+    They hold old names of classes, settings and arrays, open tasks, and pending decisions.
+    """
+    bandit = hs.MetaBandit.load(DATA / f"format-2-{name}.npz", resume=True)
+    assert bandit.n_finished == 6
+    assert all(bandit.task(f"user-{user}").n_pending == 1 for user in (6, 7, 8))
+    with np.load(DATA / "format-2-decisions.npz") as file:
+        ids, arms, scores = (file[f"{name}.{what}"] for what in ("ids", "arms", "scores"))
+    rng = np.random.default_rng(9)
+    for i in range(40):
+        task = ("user-7", "user-8", "new-1", "new-2")[i % 4]
+        decision = bandit.decide(task, rng.standard_normal((5, 4)))
+        assert (decision.id, decision.arm) == (ids[i], arms[i])
+        np.testing.assert_allclose(decision.scores, scores[i], rtol=1e-11, atol=1e-13)
+        bandit.reward(decision.id, float(rng.standard_normal()))
+        if i == 25:
+            bandit.finish("user-7")
 
 
 def test_kill_in_the_middle_of_save(tmp_path: Path) -> None:

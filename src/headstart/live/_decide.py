@@ -155,7 +155,7 @@ def decide(
         allowed &= inputs.mask_of(mask, len(features))
     wanted, available = 1 if n is None else checks.count("n", n), int(allowed.sum())
     if wanted > available:
-        raise ValueError(f"n must be at most the number of available arms, {available}, got {n}")
+        raise ValueError(f"n must be at most the {available} available arms, got {n}")
     own = scoring.n_uniforms(len(features))
     uniforms = stream.peek(own + wanted + draws * own)
     catalogue = arms if isinstance(arms, Catalogue) else None
@@ -229,10 +229,9 @@ def propensities(
 ) -> Floats:
     """`MetaBandit.propensities`."""
     features, _ = inputs.features_of(arms, tasks.dimension)
-    allowed = np.ones(len(features), bool)
-    if mask is not None:
-        allowed = inputs.mask_of(mask, len(features))
-    own = scoring.n_uniforms(len(features))
+    n_arms = len(features)
+    allowed = np.ones(n_arms, bool) if mask is None else inputs.mask_of(mask, n_arms)
+    own = scoring.n_uniforms(n_arms)
     if own and not draws:
         raise ValueError("propensities of a policy that samples need propensity_draws above 0")
     n = draws if own else 1
