@@ -21,15 +21,25 @@ if TYPE_CHECKING:
         MetaBandit,
         evaluate_logged,
     )
-    from headstart.simulation import Learner, Optimal, evaluate, simulate
+    from headstart.simulation import (
+        Agent,
+        InformedAgent,
+        Learner,
+        Optimal,
+        Rounds,
+        evaluate,
+        simulate,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Agent",
     "Catalogue",
     "Decision",
     "Decisions",
     "Episode",
+    "InformedAgent",
     "Learner",
     "LoggedDecisions",
     "MetaBandit",
@@ -37,6 +47,7 @@ __all__ = [
     "Optimal",
     "Prior",
     "RidgeEstimate",
+    "Rounds",
     "Task",
     "TaskStatistics",
     "environments",
@@ -49,10 +60,12 @@ __all__ = [
 ]
 
 _HOME = {
+    "Agent": "simulation",
     "Catalogue": "live",
     "Decision": "live",
     "Decisions": "live",
     "Episode": "core.task",
+    "InformedAgent": "simulation",
     "Learner": "simulation",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
@@ -60,6 +73,7 @@ _HOME = {
     "Optimal": "simulation",
     "Prior": "core.prior",
     "RidgeEstimate": "core.ridge",
+    "Rounds": "simulation",
     "Task": "core.task",
     "TaskStatistics": "core.statistics",
     "evaluate": "simulation",

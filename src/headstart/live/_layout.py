@@ -64,6 +64,19 @@ def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     return gram, row[moment : moment + dimension]
 
 
+def upgrade_rows(rows: Floats, version: int) -> Floats:
+    """Rows (n, length) of a file of format 1 or 2 as rows of today.
+
+    Format 1 had no prior revision. Format 2 ended a row with the time of last use and when the
+    prior is revised; now these are the other way round, and the first pending decision follows.
+    """
+    if version == 1:
+        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=columns.NEVER)
+    rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
+    rows[:, [-3, -2]] = rows[:, [-2, -3]]
+    return rows
+
+
 class Layout:
     """The parts of rows in Python, for one row (length,) or many (n, length)."""
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
-from headstart.kernels.state import NEVER
-from headstart.live._layout import NONE
+from headstart.live._layout import upgrade_rows
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 
@@ -148,11 +147,7 @@ def restore(saved: Saved, tasks: Tasks) -> None:
 
 
 def _to_format_3(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, object], Arrays]:
-    """The header and the arrays of a file of format 1 or 2, in terms of format 3.
-
-    Format 1 had no prior revision. Format 2 ended a row with the time of last use and when the
-    prior is revised; format 3 has them the other way round, and then the first pending decision.
-    """
+    """The header and the arrays of a file of format 1 or 2, in terms of format 3."""
     settings = dict(header["settings"])
     settings["idle_seconds"] = settings.pop("idle")
     upgraded = {name: value for name, value in header.items() if name != "finished"}
@@ -163,11 +158,7 @@ def _to_format_3(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, o
         "prior": upgrade_spec(header["prior"]),
     }
     renamed = {_MEMORY.get(name, name): array for name, array in arrays.items()}
-    rows = np.asarray(renamed.pop("state"), dtype=np.float64)
-    if header["format"] == 1:
-        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NEVER)
-    rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
-    rows[:, [-3, -2]] = rows[:, [-2, -3]]
+    rows = upgrade_rows(np.asarray(renamed.pop("state"), dtype=np.float64), header["format"])
     return upgraded, renamed | {"rows": rows}
 
 
