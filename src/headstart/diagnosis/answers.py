@@ -1,4 +1,4 @@
-"""Answers: whether a warm start pays, which estimator suits, and why, as data."""
+"""Answers: whether a warm start reduces regret, which estimator is best, and why, as data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headstart.theory import Term
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a warm start pays: the regret per task that the best learner saves."""
+    """Whether a warm start reduces regret: by how much per task, for the best learner."""
 
     learner: str
     baseline: str
@@ -20,7 +20,7 @@ class Verdict:
 
     @property
     def kind(self) -> Literal["pays", "costs", "undecided"]:
-        """By the side of 0 that the whole interval lies on."""
+        """By the side of 0 that the interval is on."""
         if self.saved.low > 0:
             return "pays"
         return "costs" if self.saved.high < 0 else "undecided"

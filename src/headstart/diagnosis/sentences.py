@@ -31,15 +31,15 @@ def headline(answer: Verdict | Choice | None) -> str:
         case None:
             return "Nothing to compare."
         case Verdict(kind="pays"):
-            return "A warm start pays."
+            return "A warm start reduces regret."
         case Verdict(kind="costs"):
-            return "A warm start costs regret."
+            return "A warm start increases regret."
         case Verdict():
-            return "Whether a warm start pays is undecided."
+            return "Whether a warm start reduces regret is undecided."
         case Choice(kind="best"):
-            return f"{answer.best} suits best."
+            return f"{answer.best} is best."
         case Choice():
-            return f"Whether {answer.best} or {answer.second} suits best is undecided."
+            return f"Whether {answer.best} or {answer.second} is best is undecided."
 
 
 def detail(answer: Verdict | Choice | None) -> str:
@@ -74,7 +74,7 @@ def reason(answer: Reason) -> str:
                 "large": "no closer to their mean than to 0",
             }[answer.kind]
             return (
-                f"Assumption 1: Var_w̄/Var_0 = {answer.ratio:.3f}. Tasks lie {distance}: a known "
+                f"Assumption 1: Var_w̄/Var_0 = {answer.ratio:.3f}. Tasks are {distance}: a known "
                 f"mean removes {100 * (1 - answer.ratio.mean):.0f} % of the mean squared distance "
                 "between a task and its start."
             )
