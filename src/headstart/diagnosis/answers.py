@@ -19,11 +19,11 @@ class Verdict:
     share: float  # saved, as a share of the baseline's regret
 
     @property
-    def kind(self) -> Literal["pays", "costs", "undecided"]:
+    def kind(self) -> Literal["reduces", "increases", "undecided"]:
         """By the side of 0 that the interval is on."""
         if self.saved.low > 0:
-            return "pays"
-        return "costs" if self.saved.high < 0 else "undecided"
+            return "reduces"
+        return "increases" if self.saved.high < 0 else "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)

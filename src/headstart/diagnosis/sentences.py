@@ -30,9 +30,9 @@ def headline(answer: Verdict | Choice | None) -> str:
     match answer:
         case None:
             return "Nothing to compare."
-        case Verdict(kind="pays"):
+        case Verdict(kind="reduces"):
             return "A warm start reduces regret."
-        case Verdict(kind="costs"):
+        case Verdict(kind="increases"):
             return "A warm start increases regret."
         case Verdict():
             return "Whether a warm start reduces regret is undecided."
@@ -47,13 +47,13 @@ def detail(answer: Verdict | Choice | None) -> str:
     match answer:
         case None:
             return "It takes one learner that starts from zero and one that learns its bias."
-        case Verdict(kind="costs"):
+        case Verdict(kind="increases"):
             return (
                 f"{answer.learner} has {-answer.saved:.2f} more regret per task than "
                 f"{answer.baseline}."
             )
         case Verdict():
-            share = f", {100 * answer.share:.0f} %" if answer.kind == "pays" else ""
+            share = f", {100 * answer.share:.0f} %" if answer.kind == "reduces" else ""
             return (
                 f"{answer.learner} saves {answer.saved:.2f} of regret per task against "
                 f"{answer.baseline}{share}."
