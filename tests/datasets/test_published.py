@@ -35,7 +35,7 @@ def test_a_file_is_read_once_and_again_when_it_changes(source: Published, tmp_pa
 
 
 @both
-def test_the_file_may_lie_in_the_folder_itself(source: Published, tmp_path: Path) -> None:
+def test_the_file_may_be_in_the_folder_itself(source: Published, tmp_path: Path) -> None:
     write_file(source, as_text(source, ROWS), tmp_path)
     assert len(load(tiny(source, ROWS), tmp_path / source.folder)) == len(ROWS)
 

@@ -22,7 +22,12 @@ def test_the_verdict_follows_the_interval(recorded: xr.Dataset) -> None:
     reduces, best = verdict(Diagnosis(better)), choice(Diagnosis(better))
     assert reduces is not None
     assert best is not None
-    assert (reduces.kind, reduces.learner, reduces.baseline, reduces.share) == ("reduces", "RR-OFUL", "ITL", 1.0)
+    assert (reduces.kind, reduces.learner, reduces.baseline, reduces.share) == (
+        "reduces",
+        "RR-OFUL",
+        "ITL",
+        1.0,
+    )
     assert (best.kind, best.best, best.second) == ("best", "RR-OFUL", "AVG-OFUL")
     worse = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):

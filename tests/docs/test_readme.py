@@ -12,7 +12,9 @@ from headstart.cli import app
 README = Path(__file__).parents[2] / "README.md"
 
 
-def test_the_code_runs_and_transfer_reduces_regret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_runs_and_transfer_reduces_regret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     printed = "".join(text for _, text in blocks.run(README.read_text(encoding="utf-8")))
     regret = {name: float(value) for name, value in re.findall(r"(\S+) +(\d+\.\d+)", printed)}
