@@ -88,7 +88,7 @@ def test_a_damaged_file_is_replaced(
         (_pack("1::2::3::0\n", LASTFM), "must hold ratings.dat, got readme.txt, user_artists.dat"),
         (
             _pack("1::2::3::0\n", MOVIELENS),
-            "something else: ratings.dat must hold .* got 1 ratings",
+            "published ratings: ratings.dat must hold .* got 1 ratings",
         ),
         (_pack("1;2;3;0\n", MOVIELENS), "published ratings: ratings.dat, line 1: expected whole"),
     ],

@@ -100,7 +100,7 @@ def test_a_named_folder_comes_before_the_cache(
     small = tiny(LASTFM, ROWS)
     monkeypatch.setattr(locations, "cache", lambda: tmp_path / "cache")
     monkeypatch.delenv("HEADSTART_DATA", raising=False)
-    with pytest.raises(DataMissing, match="headstart data fetch lastfm, or point"):
+    with pytest.raises(DataMissing, match="headstart data fetch lastfm, or set"):
         load(small)
     cached = write_file(small, as_text(small, ROWS), tmp_path / "cache")
     assert load(small).source == str(cached)
