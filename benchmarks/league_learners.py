@@ -1,4 +1,4 @@
-"""The learners of the league: rivals over their grids, informed baselines, and ours."""
+"""The learners of the league: tuned methods over their grids, informed baselines, and ours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ from headstart.simulation.learner import Learner
 
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
-PAPER, META, ADA, TOLD, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
+PAPER, META, ADA, INFORMED, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
 OURS, FULL, SAMPLED, OFFSET = "Hierarchical", "… full Σ₀", "… Thompson", "… intercept"
 GROWING = "… growing z"
 
-# Every rival is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its bias
-# estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).
+# Every other method is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its
+# bias estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).
 RADII = (0.1, 0.3, 1.0)
 ITL_LAMBDAS = (0.01, 0.1, 1.0, 10.0, 100.0)
 META_LAMBDAS = (0.1, 1.0, 10.0, 100.0, 1000.0)
@@ -49,7 +49,7 @@ class Truth:
 
 
 def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
-    """Every rival at every point of its grid; the name begins with the rival's."""
+    """Every tuned method at every point of its grid; the name begins with the method's."""
     for scale in RADII:
         policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon, scale=scale)
         for ridge in ITL_LAMBDAS:
@@ -68,7 +68,7 @@ def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]
 
 
 def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
-    """Ours, with nothing to tune, and the paper's own rule for λ."""
+    """Ours, with nothing to tune, and the paper's rule for λ."""
     yield Learner(OURS, BayesUCB(), Hierarchical())
     yield Learner(SAMPLED, Thompson(), Hierarchical())
     yield Learner(GROWING, BayesUCB(z="growing"), Hierarchical())
@@ -81,7 +81,7 @@ def told(truth: Truth) -> Iterator[Learner]:
     known = KnownVariances(
         noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.mean_variance
     )
-    yield Learner(TOLD, BayesUCB(), known)
+    yield Learner(INFORMED, BayesUCB(), known)
     yield Learner(ADA, Thompson(), known)
     yield Learner(META, Thompson(), MetaThompson(known=known))
     oracle = Fixed(bias=truth.mean, regularization=truth.noise / truth.task)
@@ -92,7 +92,7 @@ def told(truth: Truth) -> Iterator[Learner]:
 class MetaThompson:
     """Meta-TS (Kveton et al., 2021): a task starts from N(h̃, τ²I), h̃ sampled from h's posterior.
 
-    AdaTS integrates over h instead. The sample follows from the replication's number, kept in the
+    AdaTS integrates over h instead. The sample follows from the replication's number, stored in the
     memory, and the number of tasks, so that a batch may be split in any way.
     """
 

@@ -1,4 +1,4 @@
-"""Live use, measured: decisions and rewards through the public face, validation included.
+"""Live use, measured: decisions and rewards through the public interface, with validation.
 
 One thread, one run with the fastest shared-model peer. Machines differ and are shared, so that only
 ratios within a run mean anything: what is compared is measured in turn, and medians are shown.
@@ -37,9 +37,9 @@ def seconds(run: Callable[[], object]) -> float:
 
 def play(bandit: hs.MetaBandit, arms: peers.FloatArray, rewards: peers.FloatArray) -> None:
     """Decide and reward, one by one, as an application would."""
-    for shown, paid in zip(arms, rewards, strict=True):
+    for shown, values in zip(arms, rewards, strict=True):
         decision = bandit.decide("user", shown)
-        bandit.reward(decision.id, float(paid[decision.arm_index]))
+        bandit.reward(decision.id, float(values[decision.arm_index]))
 
 
 def warm(dimension: int, **settings: object) -> hs.MetaBandit:
@@ -89,7 +89,7 @@ def pair_table() -> Iterator[str]:
 
 
 def catalogue_table(n_items: int = 10_000, dimension: int = 50) -> Iterator[str]:
-    """A catalogue against handing over all items each time."""
+    """A catalogue against passing all items each time."""
     items = np.random.default_rng(0).standard_normal((n_items, dimension)) / np.sqrt(dimension)
     catalogue = hs.Catalogue(items)
     dense, kept = warm(dimension), warm(dimension)
@@ -106,7 +106,7 @@ def catalogue_table(n_items: int = 10_000, dimension: int = 50) -> Iterator[str]
     pairs = [(play(dense, items, 10), play(kept, catalogue, 50)) for _ in range(7)]
     yield f"| K = {n_items:,} items, d = {dimension} | µs for decide + reward |"
     yield "|---|---:|"
-    yield f"| all items handed over | {1e6 * median(a for a, _ in pairs):,.0f} |"
+    yield f"| all items passed each time | {1e6 * median(a for a, _ in pairs):,.0f} |"
     yield f"| `Catalogue` | {1e6 * median(b for _, b in pairs):,.0f} |"
     yield f"| ratio | {median(a / b for a, b in pairs):.1f}× |"
 
@@ -154,7 +154,7 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
 
 
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
-    """Rows a second of `fit`'s pass over the log, against one gram of the same numbers."""
+    """Rows per second of `fit`'s pass over the log, against one gram of the same numbers."""
     from headstart.logs import reader, statistics  # noqa: PLC0415
 
     if find_spec("pyarrow") is None:
@@ -188,7 +188,7 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
 
 
 def lock_table() -> Iterator[str]:
-    """What the lock costs one thread."""
+    """The cost of the lock for one thread."""
     problem = peers.make_problem(4_000, 20, 5)
     bandits = [warm(20), warm(20)]
     bandits[1]._lock = nullcontext()  # type: ignore[assignment]
@@ -204,7 +204,7 @@ def lock_table() -> Iterator[str]:
 
 def memory_table() -> Iterator[str]:
     """Resident memory of open tasks, and of finished ones."""
-    yield "| tasks | bytes a task | of which 2.2 · 8 · d² | the rest |"
+    yield "| tasks | bytes per task | of which 2.2 · 8 · d² | the rest |"
     yield "|---|---:|---:|---:|"
     for count, dimension in ((1_000_000, 10), (200_000, 20), (2_000, 200)):
         command = [sys.executable, "-m", "benchmarks.live", "--open", str(count), str(dimension)]
@@ -222,7 +222,7 @@ def _resident() -> int:
 
 
 def _open(count: int, dimension: int) -> None:
-    """Open tasks, and print what they take; then finish as many, and print what is left of that."""
+    """Open tasks, and print the memory they take; then finish as many, and print what remains."""
     bandit = hs.MetaBandit(dimension=dimension, prior=hs.priors.Fixed.zero(), seed=0)
     x = np.ones(dimension)
     bandit.observe("first", x, 1.0)

@@ -1,4 +1,4 @@
-"""Other libraries' linear UCB, each as one function that plays a whole problem."""
+"""Other libraries' linear UCB, each as one function that plays all rounds of a problem."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def peer(name: str, requires: str, note: str, *, exact: bool) -> Callable[[Play]
 def numpy_loop(
     arms: FloatArray, rewards: FloatArray, alpha: float, regularization: float
 ) -> IntArray:
-    """Score Xw + α‖x‖_A, A = (V + λI)⁻¹ kept by Sherman–Morrison: the reference."""
+    """Score Xw + α‖x‖_A, A = (V + λI)⁻¹ updated by Sherman–Morrison: the reference."""
     rounds, _, dimension = arms.shape
     inverse = np.eye(dimension) / regularization
     parameter = np.zeros(dimension)
@@ -146,7 +146,7 @@ def _compiled(function: Play) -> Play:
 def compiled_loop(
     arms: FloatArray, rewards: FloatArray, alpha: float, regularization: float
 ) -> IntArray:
-    """No call a round: what a library with a live interface cannot pass."""
+    """No call per round: an upper limit for a library with a live interface."""
     return _compiled(_whole_loop)(arms, rewards, alpha, regularization)
 
 
@@ -249,7 +249,7 @@ def bayesianbandits_ucb(
     return _bayesianbandits(arms, rewards, regularization, policy)
 
 
-@peer("bayesianbandits TS", "bayesianbandits", "one draw, Cholesky an update", exact=False)
+@peer("bayesianbandits TS", "bayesianbandits", "one draw, Cholesky per update", exact=False)
 def bayesianbandits_ts(
     arms: FloatArray, rewards: FloatArray, alpha: float, regularization: float
 ) -> IntArray:
@@ -258,16 +258,16 @@ def bayesianbandits_ts(
     return _bayesianbandits(arms, rewards, regularization, library.ThompsonSampling())
 
 
-@peer("MABWiser LinUCB", "mabwiser.mab", "one model an arm, inverse an update", exact=False)
+@peer("MABWiser LinUCB", "mabwiser.mab", "one model per arm, inverse per update", exact=False)
 def mabwiser(
     arms: FloatArray, rewards: FloatArray, alpha: float, regularization: float
 ) -> IntArray:
-    """One model an arm on one context a round: the first arm's features stand for it."""
+    """One model per arm on one context per round, the first arm's features."""
     mab = importlib.import_module("mabwiser.mab")
     policy = mab.LearningPolicy.LinUCB(alpha=alpha, l2_lambda=regularization)
     model = mab.MAB(arms=list(range(arms.shape[1])), learning_policy=policy)
     choices = np.zeros(len(arms), dtype=np.int64)
-    model.fit([0], rewards[0, :1], arms[0, :1])  # it predicts only once fitted, so arm 0 opens
+    model.fit([0], rewards[0, :1], arms[0, :1])  # it predicts only once fitted, so arm 0 is first
     for t in range(1, len(arms)):
         context = arms[t, :1]
         k = int(model.predict(context))
@@ -276,9 +276,9 @@ def mabwiser(
     return choices
 
 
-@peer("river LinUCBDisjoint", "river.bandit", "one model an arm, features in a dict", exact=False)
+@peer("river LinUCBDisjoint", "river.bandit", "one model per arm, features in a dict", exact=False)
 def river(arms: FloatArray, rewards: FloatArray, alpha: float, regularization: float) -> IntArray:
-    """One model an arm on one context a round; its bound is one deviation, so α is ignored."""
+    """One model per arm on one context per round; its bound is one deviation, so α is ignored."""
     bandit = importlib.import_module("river.bandit")
     policy = bandit.LinUCBDisjoint(alpha=regularization, beta=1.0, seed=0)
     ids = list(range(arms.shape[1]))
@@ -350,7 +350,7 @@ def rounds_per_cpu_second(
     except ImportError:
         limit = nullcontext()
     with limit:
-        # A repeat of a tenth of a second drowns the clock and the first rounds.
+        # At a tenth of a second per repeat the clock and the first rounds are negligible.
         while (taken := seconds()) < 0.1 and rounds < most:
             rounds = min(most, max(2 * rounds, int(0.12 * rounds / max(taken, 1e-6))))
             problem = make(rounds)

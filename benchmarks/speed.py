@@ -37,7 +37,7 @@ LEARNERS: dict[str, PriorEstimator] = {
 
 @dataclass(frozen=True)
 class Replay:
-    """An environment that hands out one task again and again: sampling is not what we measure."""
+    """An environment whose `sample` returns one task every time: sampling is not measured."""
 
     task: hs.Task
 
@@ -185,7 +185,7 @@ def memory_table() -> Iterator[str]:
     for n_tasks in (1, 100):
         memory = _memory_after(n_tasks)
         size = sum(array.nbytes for array in memory.values())
-        yield f"| what RR-OFUL remembers of {n_tasks} tasks, one replication | {size:,} bytes |"
+        yield f"| RR-OFUL's memory after {n_tasks} tasks, one replication | {size:,} bytes |"
 
 
 def _memory_after(n_tasks: int) -> Memory:

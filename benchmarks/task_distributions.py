@@ -115,7 +115,7 @@ def drifting(variance: float, total: int) -> Deviation:
 
 
 def orthogonal(size: float) -> Deviation:
-    """Every task along an axis of its own: no task is informative about another."""
+    """Every task along a separate axis: no task is informative about another."""
 
     def sample(j: int, basis: Floats, rng: np.random.Generator) -> Floats:
         return np.asarray(size * basis[:, :, j % basis.shape[-1]] - 1.0)
@@ -124,7 +124,7 @@ def orthogonal(size: float) -> Deviation:
 
 
 def novel_after(variance: float, after: int) -> Deviation:
-    """Similar tasks; after `after` of them, tasks of the same size in directions of their own."""
+    """Similar tasks; after `after` of them, tasks of the same size in random directions."""
 
     def sample(j: int, basis: Floats, rng: np.random.Generator) -> Floats:
         n, d = basis.shape[:2]

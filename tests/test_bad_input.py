@@ -226,7 +226,7 @@ def test_settings_are_checked(make: Callable[..., object], name: str, value: Any
     _raises(lambda: make(**{name: value}), name, "must be", repr(value))
 
 
-def test_unknown_names_are_answered_with_the_known() -> None:
+def test_an_error_for_an_unknown_name_lists_the_known() -> None:
     unknown: Any = "binary"
     _raises(lambda: Synthetic(reward=unknown), "linear, winner", "'binary'")
     _raises(lambda: checks.one_of("study", "mars", ["synthetic", "lastfm"]), "lastfm, synthetic")
@@ -287,7 +287,7 @@ class _Wrong:
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 4, 3), (2, 5, 4, 3), (2, 2, 4, 7)])
-def test_environments_must_keep_their_word(shape: tuple[int, int, int, int]) -> None:
+def test_tasks_of_other_shapes_are_refused(shape: tuple[int, int, int, int]) -> None:
     # Two replications of two rounds in three dimensions are asked for.
     replications, horizon, _, dimension = shape
     got = f"(({replications},), {horizon}, {dimension})"
@@ -331,6 +331,6 @@ def test_nothing_changes_when_statistics_do_not_fit(
 
 
 @pytest.mark.parametrize("kind", [Average, Pooled])
-def test_a_matrix_of_the_wrong_dimension_is_found_when_it_meets_the_tasks(kind: type) -> None:
+def test_a_matrix_of_the_wrong_dimension_is_found_at_the_first_task(kind: type) -> None:
     learner = hs.Learner("it", OFUL(), kind(regularization=np.eye(2)))
     _raises(lambda: _simulate(learners=[learner]), "regularization", "(2, 2)")

@@ -23,14 +23,14 @@ def test_import_is_light() -> None:
     assert "numba" in _loaded_after("import headstart; headstart.Task")
 
 
-def test_help_does_not_wait_for_numba() -> None:
+def test_help_does_not_import_numba() -> None:
     assert _loaded_after("import headstart.cli") <= {"typer", "rich"}
 
 
-def test_everything_promised_is_there() -> None:
+def test_every_public_name_exists() -> None:
     for name in hs.__all__:
         assert getattr(hs, name) is not None
         assert name in dir(hs)
-    for room in (hs.policies, hs.priors, hs.environments):
-        for name in room.__all__:
-            assert isinstance(getattr(room, name), type)
+    for package in (hs.policies, hs.priors, hs.environments):
+        for name in package.__all__:
+            assert isinstance(getattr(package, name), type)

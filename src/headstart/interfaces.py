@@ -1,4 +1,4 @@
-"""The three seams: where tasks come from, how an arm is chosen, what is learned across tasks."""
+"""The three protocols: sources of tasks, policies, and estimators of priors."""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -11,8 +11,8 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 
-# What a prior estimator keeps of completed tasks: named arrays with leading axes, of a size that
-# does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
+# What a prior estimator stores about completed tasks: named arrays with leading axes, of a size
+# that does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
 Memory = Mapping[str, Floats]
 
 
@@ -43,12 +43,12 @@ class TaskStream(Environment, Protocol):
     """An environment with a finite list of tasks: each `sample` returns the next one."""
 
     def rewind(self) -> "TaskStream":
-        """The same tasks from the first on; this one is not changed."""
+        """The same tasks from the first on, as a new stream."""
         ...
 
 
 class Policy(Protocol):
-    """How an arm is chosen: a pure function of what the estimate says and of uniform numbers."""
+    """How an arm is chosen: a pure function of the estimates and of uniform numbers."""
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """How many uniform numbers it needs per round; 0 for a deterministic policy."""
@@ -95,8 +95,8 @@ class PriorEstimator(Protocol):
         ...
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
-        """The bias within the next task, `prior(absorb(memory, task so far)).bias`, kept current.
+        """The bias within the next task, `prior(absorb(memory, task so far)).bias`, per round.
 
-        None where it does not move. It must not, where the prior has a mixture.
+        None where it is constant, as it must be where the prior has a mixture.
         """
         ...

@@ -15,7 +15,7 @@ CONFIDENCE = 0.95
 class Interval:
     """A mean over replications, its standard error and the ends of its 95 % interval.
 
-    One replication says nothing of the error: it is ∞ then, and the interval is (−∞, ∞).
+    The error of one replication is unknown: it is ∞ then, and the interval is (−∞, ∞).
     """
 
     mean: float

@@ -16,7 +16,7 @@ import numpy as np
 
 from headstart import checks
 
-# What TOML and JSON can say: numbers, strings, lists of them, arrays, and specs within specs.
+# What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
 # The method that makes a class of a package a policy, a prior estimator or an environment.
@@ -29,8 +29,8 @@ _CLASS, _ARRAY = "class", "array"
 class Spec:
     """A class by name, and settings for its constructor.
 
-    A setting may itself be a spec of the same package. A string that begins with @ stands for
-    what is known only while a study runs: @regularization is the value of the grid, and any
+    A setting may itself be a spec of the same package. A string that begins with @ names
+    a value that is known only while a study runs: @regularization is the value of the grid, and any
     other, such as @mean_parameter, an attribute of the prepared environment.
     """
 
@@ -42,7 +42,7 @@ class Spec:
         object.__setattr__(self, "settings", MappingProxyType(frozen))
 
     def __reduce__(self) -> tuple[Callable[..., "Spec"], tuple[object, ...]]:
-        # A read-only view cannot be pickled; what it shows can.
+        # A read-only view cannot be pickled; the mapping behind it can.
         return _spec, (self.kind, dict(self.settings))
 
     def placeholders(self) -> set[str]:
@@ -78,7 +78,7 @@ def read(table: object, where: str) -> Spec:
 def build(
     spec: Spec, package: str, *, where: str, resolve: Callable[[str], object] | None = None
 ) -> object:
-    """Construct the object; `resolve` gives what a string with @ stands for."""
+    """Construct the object; `resolve` gives the value that a string with @ names."""
     made = _find(spec.kind, package, where)
     _check_settings(spec, made, where)
 
@@ -184,7 +184,7 @@ def _find(kind: str, package: str, where: str, method: str | None = None) -> typ
 
 
 def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
-    """The class, or the class method that the name asks for."""
+    """The class, or the class method of that name."""
     _, _, constructor = kind.rpartition(":")[2].partition(".")
     if not constructor:
         return made

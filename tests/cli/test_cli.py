@@ -34,7 +34,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("suffix", ENDS)
-def test_demo_writes_a_table_and_a_whole_figure(tmp_path: Path, suffix: str) -> None:
+def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
     target = tmp_path / "new" / f"figure{suffix}"
     result = _run("demo", "--replications", "3", "--seed", "5", "--output", str(target))
     assert result.exit_code == 0, result.output

@@ -61,10 +61,10 @@ def test_run_keeps_what_is_done_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
     file.write_text(SEQUENCE.to_toml())
     done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
     assert done.exit_code == 130
-    assert "the same command goes on" in words(done.output)
+    assert "the same command resumes" in words(done.output)
 
 
-def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
+def test_ctrl_c_in_a_terminal_leaves_finished_shards_and_the_same_command_resumes(
     tmp_path: Path,
 ) -> None:
     study = replace(TESTED, replications=40, shard=1)
@@ -86,7 +86,7 @@ def test_ctrl_c_in_a_terminal_keeps_whole_shards_and_the_same_command_goes_on(
     assert again.identical(runner.run(study, tmp_path / "whole", workers=1))
 
 
-def test_reproduce_knows_its_experiments() -> None:
+def test_reproduce_refuses_an_unknown_experiment() -> None:
     done = invoke(app, ["reproduce", "figure-five"])
     assert done.exit_code == 2
     assert "'figure-five' is not one of" in words(done.output)

@@ -14,10 +14,10 @@ from headstart.core.running import RunningEstimate
 Long = NDArray[np.longdouble]
 
 DIMENSION, POOL = 20, 997
-STRENGTHS = np.array([1e-6, 1e-3, 1.0, 1e3, 1e6])
+REGULARIZATIONS = np.array([1e-6, 1e-3, 1.0, 1e3, 1e6])
 
-# Feature vectors are drawn once and gone through again and again, in an order that a prime number
-# of them keeps out of step with blocks and anchors.
+# Feature vectors are drawn once and repeated; their number is prime, so that repeats do not
+# coincide with blocks and refactorisations.
 MARKS = (1, 2, 5, 10, 19, 20, 21, 50, 200, 999, 1_000, 4_999, 20_000)
 LATE = (99_999, 100_000, 499_999, 999_499, 999_999, 1_000_000)
 
@@ -35,7 +35,7 @@ def _features(kind: str) -> Floats:
 
 def _walk(x: Floats, marks: tuple[int, ...]) -> Iterator[tuple[int, RunningEstimate, Prior]]:
     """Update all λ at once, and yield at the marks."""
-    prior = Prior.zero(DIMENSION, regularization=STRENGTHS, lead=STRENGTHS.shape)
+    prior = Prior.zero(DIMENSION, regularization=REGULARIZATIONS, lead=REGULARIZATIONS.shape)
     running = RunningEstimate(prior)
     features = np.ascontiguousarray(np.broadcast_to(x[:, None], (POOL, 5, DIMENSION)))
     rewards = np.ascontiguousarray(np.broadcast_to(x.sum(1)[:, None], (POOL, 5)))
@@ -92,7 +92,7 @@ def _exact(x: Floats, rounds: int) -> Long:
     part = long[: rounds % POOL]
     gram = (rounds // POOL) * (long.T @ long) + part.T @ part
     eye = np.eye(DIMENSION, dtype=np.longdouble)
-    return np.stack([_exact_inverse(gram + np.longdouble(s) * eye) for s in STRENGTHS])
+    return np.stack([_exact_inverse(gram + np.longdouble(s) * eye) for s in REGULARIZATIONS])
 
 
 @pytest.mark.skipif(
@@ -101,9 +101,9 @@ def _exact(x: Floats, rounds: int) -> Long:
 def test_widths_stay_right_where_features_span_few_directions() -> None:
     """Three directions of twenty are ever seen, as with three fixed arms.
 
-    There V's own rounding, ε T/3, meets λ: no method that keeps V in double precision knows the
-    unseen directions better than ε T/λ. The seen ones are small beside them: 3/T against 1/λ,
-    and rounding at the size of the latter adds up from one anchor to the next, over 50 d steps.
+    There V's rounding, ε T/3, is added to λ: no method that stores V in double precision has the
+    unseen directions better than to ε T/λ. The seen ones are small beside them: 3/T against 1/λ,
+    and rounding at the size of the latter adds up between refactorisations, over 50 d steps.
     """
     x = _features("few directions")
     away = np.random.default_rng(1).standard_normal((20, DIMENSION))
@@ -113,5 +113,5 @@ def test_widths_stay_right_where_features_span_few_directions() -> None:
         exact = ((arms @ _exact(x, mark)) * arms).sum(-1)
         found = ((arms @ running.inverse) * arms).sum(-1)
         error = np.abs(np.asarray(found / exact, dtype=np.float64) - 1).max(1)
-        bound = 1e-10 + 100 * np.finfo(np.float64).eps * mark / STRENGTHS
+        bound = 1e-10 + 100 * np.finfo(np.float64).eps * mark / REGULARIZATIONS
         assert (error < bound).all(), (mark, error / bound)

@@ -1,4 +1,4 @@
-"""The noise scale that a prior hands to a task, and what the task's rewards make of it."""
+"""The noise scale of a prior, and how a task's rewards update it."""
 
 from typing import Any, cast
 
@@ -61,7 +61,7 @@ def test_negative_noise_is_refused(name: str) -> None:
         Prior(np.ones(1), np.array(4.0), **cast("Any", {name: np.array(-1.0)}))
 
 
-def test_credible_bounds_by_hand() -> None:
+def test_bayes_ucb_by_hand() -> None:
     rng = np.random.default_rng(1)
     prior = _prior(rng, (), np.inf)
     estimates = RidgeEstimate(TaskStatistics.zeros(3), prior).read(rng.standard_normal((4, 3)))
@@ -75,10 +75,10 @@ def test_credible_bounds_by_hand() -> None:
 def test_thompson_draws_with_the_learned_noise() -> None:
     rng = np.random.default_rng(2)
     prior = _prior(rng, (2,), 5.0)
-    arms, luck = rng.standard_normal((2, 4, 3)), rng.random((2, 3))
+    arms, uniforms = rng.standard_normal((2, 4, 3)), rng.random((2, 3))
     estimates = RidgeEstimate(TaskStatistics.zeros(3, (2,)), prior).read(arms)
-    learned = Thompson().scores(estimates, luck) - estimates.predictions
-    unit = Thompson(noise_scale=1.0).scores(estimates, luck) - estimates.predictions
+    learned = Thompson().scores(estimates, uniforms) - estimates.predictions
+    unit = Thompson(noise_scale=1.0).scores(estimates, uniforms) - estimates.predictions
     np.testing.assert_allclose(learned, prior.noise_scale[:, None] * unit, rtol=1e-10)
 
 

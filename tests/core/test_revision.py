@@ -80,7 +80,7 @@ def test_weights_are_those_of_the_dense_likelihood(seed: int, rounds: int) -> No
     np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-8, atol=1e-12)
 
 
-def test_components_are_moment_matched_and_the_outlier_component_is_taken_whole() -> None:
+def test_components_are_moment_matched_but_for_the_outlier_component() -> None:
     components = kernels.Components(
         biases=np.array([[[1.0], [3.0], [0.0]]]),
         covariances=np.array([[[[1.0]], [[2.0]], [[9.0]]]]),

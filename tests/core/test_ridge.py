@@ -190,7 +190,7 @@ def test_confidence_set_by_hand() -> None:
     assert estimate.contains([-1.8], noise_scale=1.0, failure_probability=math.exp(-2))
 
 
-def test_confidence_set_holds_the_truth_as_often_as_promised() -> None:
+def test_confidence_set_contains_the_parameter_with_its_probability() -> None:
     # 4,000 tasks of 30 rounds at δ = 0.1. The theorem promises at most 10 % misses over all
     # rounds together, so at the last one; three standard errors of 0.1 are 0.014.
     rng = np.random.default_rng(0)

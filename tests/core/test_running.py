@@ -1,4 +1,4 @@
-"""The running estimate is the ridge estimate, kept current: the same numbers at every step."""
+"""The running estimate is the ridge estimate, updated: the same numbers at every step."""
 
 import numpy as np
 import pytest

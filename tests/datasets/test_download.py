@@ -50,7 +50,7 @@ def _pack(text: str, source: Published, *, inside: str = "") -> bytes:
 
 @both
 @pytest.mark.parametrize("inside", ["", "ml-1m/", "../../up/"])
-def test_what_is_served_is_kept(
+def test_a_download_is_stored(
     source: Published, inside: str, site: tuple[Path, str], tmp_path: Path
 ) -> None:
     folder, address = site
@@ -88,9 +88,9 @@ def test_a_damaged_file_is_replaced(
         (_pack("1::2::3::0\n", LASTFM), "must hold ratings.dat, got readme.txt, user_artists.dat"),
         (
             _pack("1::2::3::0\n", MOVIELENS),
-            "something else: ratings.dat must hold .* got 1 ratings",
+            "published ratings: ratings.dat must hold .* got 1 ratings",
         ),
-        (_pack("1;2;3;0\n", MOVIELENS), "something else: ratings.dat, line 1: expected whole"),
+        (_pack("1;2;3;0\n", MOVIELENS), "published ratings: ratings.dat, line 1: expected whole"),
     ],
 )
 def test_anything_else_is_refused_and_leaves_what_was_there(

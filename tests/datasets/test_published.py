@@ -35,7 +35,7 @@ def test_a_file_is_read_once_and_again_when_it_changes(source: Published, tmp_pa
 
 
 @both
-def test_the_file_may_lie_in_the_folder_itself(source: Published, tmp_path: Path) -> None:
+def test_the_file_may_be_in_the_folder_itself(source: Published, tmp_path: Path) -> None:
     write_file(source, as_text(source, ROWS), tmp_path)
     assert len(load(tiny(source, ROWS), tmp_path / source.folder)) == len(ROWS)
 
@@ -100,7 +100,7 @@ def test_a_named_folder_comes_before_the_cache(
     small = tiny(LASTFM, ROWS)
     monkeypatch.setattr(locations, "cache", lambda: tmp_path / "cache")
     monkeypatch.delenv("HEADSTART_DATA", raising=False)
-    with pytest.raises(DataMissing, match="headstart data fetch lastfm, or point"):
+    with pytest.raises(DataMissing, match="headstart data fetch lastfm, or set"):
         load(small)
     cached = write_file(small, as_text(small, ROWS), tmp_path / "cache")
     assert load(small).source == str(cached)

@@ -19,17 +19,22 @@ from headstart.intervals import Interval
 def test_the_verdict_follows_the_interval(recorded: xr.Dataset) -> None:
     better = recorded.copy(deep=True)
     better["regret"].loc[{"learner": "RR-OFUL"}] = 0.0
-    pays, best = verdict(Diagnosis(better)), choice(Diagnosis(better))
-    assert pays is not None
+    reduces, best = verdict(Diagnosis(better)), choice(Diagnosis(better))
+    assert reduces is not None
     assert best is not None
-    assert (pays.kind, pays.learner, pays.baseline, pays.share) == ("pays", "RR-OFUL", "ITL", 1.0)
+    assert (reduces.kind, reduces.learner, reduces.baseline, reduces.share) == (
+        "reduces",
+        "RR-OFUL",
+        "ITL",
+        1.0,
+    )
     assert (best.kind, best.best, best.second) == ("best", "RR-OFUL", "AVG-OFUL")
     worse = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):
         worse["regret"].loc[{"learner": name}] = 10 + worse["regret"].sel(learner=name)
-    costs = verdict(Diagnosis(worse))
-    assert costs is not None
-    assert costs.kind == "costs"
+    increases = verdict(Diagnosis(worse))
+    assert increases is not None
+    assert increases.kind == "increases"
     same = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):
         same["regret"].loc[{"learner": name}] = same["regret"].sel(learner="ITL").to_numpy()
@@ -40,9 +45,9 @@ def test_the_verdict_follows_the_interval(recorded: xr.Dataset) -> None:
     alone = Diagnosis(recorded.sel(learner=["ITL"]))
     assert verdict(alone) is None
     assert choice(alone) is None
-    answers = (pays, costs, undecided, None, best, either)
+    answers = (reduces, increases, undecided, None, best, either)
     assert len({sentences.headline(each) for each in answers}) == len(answers)
-    assert "RR-OFUL saves" in sentences.detail(pays)
+    assert "RR-OFUL saves" in sentences.detail(reduces)
     assert not any("**" in sentences.headline(each) + sentences.detail(each) for each in answers)
 
 

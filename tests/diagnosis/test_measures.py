@@ -80,9 +80,9 @@ def test_confidence_sets_hold_and_make_no_claim_where_the_bias_moves(recorded: x
     # ITL plays as if h = 0 were exact, and starts at a distance of √λ‖w‖.
     played = found.share_outside("ITL", "as played")
     assert played is not None
-    honest = found.share_outside("ITL", "Theorem 1")
-    assert honest is not None
-    assert (played >= honest).all()
+    proved = found.share_outside("ITL", "Theorem 1")
+    assert proved is not None
+    assert (played >= proved).all()
 
 
 def test_lambda_three_ways(recorded: xr.Dataset) -> None:

@@ -1,4 +1,4 @@
-"""The code of docs/environments.md runs as it stands, and says what the page says."""
+"""The code of docs/environments.md runs, and prints what the page shows."""
 
 import re
 from pathlib import Path

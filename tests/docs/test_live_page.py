@@ -28,8 +28,8 @@ def test_the_how_to_on_live_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         exec(compile(block, "docs/live.md", "exec"), names)
     assert (tmp_path / "live.png").is_file()
     zero, learning, warm = names["rewards"].values()
-    # The page says that what others taught pays over 20 rounds, by about 0.084 ± 0.008 with users
-    # paired, and that the log adds nothing to learning from user to user (0.001 ± 0.005).
+    # The page says that learning from others adds about 0.084 ± 0.008 per round, with users paired,
+    # and that the log adds nothing to learning from user to user (0.001 ± 0.005).
     for taught in (learning, warm):
         assert (taught - zero).mean() > 0.04
     assert abs((warm - learning).mean()) < 0.02

@@ -281,8 +281,8 @@ BAD_CALLS: list[tuple[Any, str]] = [
     (lambda b, i: b.reward_many([i, 77], [1.0, 1.0]), "not open"),
     (lambda b, i: b.reward_many([i], [np.nan]), "finite"),
     (lambda b, i: b.reward_many([i], [1.0, 2.0]), "shape"),
-    (lambda b, i: b.finish("nobody"), "open task"),
-    (lambda b, i: b.task("nobody"), "open task"),
+    (lambda b, i: b.finish("never opened"), "open task"),
+    (lambda b, i: b.task("never opened"), "open task"),
 ]
 
 

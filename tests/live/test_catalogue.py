@@ -1,4 +1,4 @@
-"""Catalogue: the same scores as reading all items, whatever came, went, changed and was paid."""
+"""Catalogue: the same scores as reading all items, whatever items and rewards came."""
 
 import numpy as np
 import pytest

@@ -101,7 +101,7 @@ class LiveMachine(RuleBasedStateMachine):
             self.copies += 1  # a seed of its own for every copy
             loaded = hs.MetaBandit.load(path, resume=resume, seed=self.copies)
         ours, theirs = fingerprint(self.bandit), fingerprint(loaded)
-        # Without `resume` all but the luck, which comes last, is the same.
+        # Without `resume` all but the random numbers, which come last, is the same.
         assert ours[:-1] == theirs[:-1]
         assert (ours[-1] == theirs[-1]) == resume
         self.bandit = loaded

@@ -48,7 +48,7 @@ def test_estimates_find_the_value_of_a_known_policy(skewed: bool) -> None:
     assert found.doubly_robust.error < 0.6 * found.inverse_propensity.error
 
 
-def test_the_log_s_own_policy_earns_what_the_log_shows() -> None:
+def test_the_log_s_own_policy_has_the_log_s_mean_reward() -> None:
     logged, _ = log()
     uniform = hs.MetaBandit(dimension=3, policy=hs.policies.Uniform(), seed=0)
     found = evaluate_logged(uniform, logged)
@@ -58,8 +58,8 @@ def test_the_log_s_own_policy_earns_what_the_log_shows() -> None:
     np.testing.assert_allclose(found.self_normalised.mean, mean)
 
 
-def test_a_warm_start_is_worth_something() -> None:
-    """With all tasks alike, 100 finished tasks tell the next ones most of what there is."""
+def test_a_warm_start_raises_the_mean_reward() -> None:
+    """With all tasks alike, 100 finished tasks determine the prior of the next ones."""
     logged, _ = log()
     warm = hs.MetaBandit(dimension=3, seed=0)
     rng = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Files: exact, whole, versioned, free of code; and threads that share a bandit."""
+"""Files: exact, atomic, versioned, free of code; and threads that share a bandit."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def used(policy: Any = None, prior: Any = None, **settings: Any) -> hs.MetaBandit:
-    """A bandit with finished tasks, open ones, and decisions that wait."""
+    """A bandit with finished tasks, open ones, and pending decisions."""
     bandit = hs.MetaBandit(dimension=4, policy=policy, prior=prior, seed=3, **settings)
     rng = np.random.default_rng(1)
     for user in range(6):
@@ -96,7 +96,7 @@ class Mine:
         return estimates.predictions
 
 
-def test_a_policy_of_ones_own_is_handed_in(tmp_path: Path) -> None:
+def test_a_policy_outside_of_headstart_must_be_given(tmp_path: Path) -> None:
     bandit = used(Mine())
     bandit.save(tmp_path / "bandit.npz")
     with pytest.raises(ValueError, match="not part of headstart"):

@@ -123,7 +123,7 @@ BAD: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "message"), BAD, ids=range(len(BAD)))
-def test_bad_logs_teach_nothing(spoil: Any, message: str, table: pd.DataFrame) -> None:
+def test_bad_logs_change_nothing(spoil: Any, message: str, table: pd.DataFrame) -> None:
     bandit = live_bandit(table)
     before = fingerprint(bandit)
     with pytest.raises(ValueError, match=message):

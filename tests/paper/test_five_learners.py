@@ -23,7 +23,7 @@ CHUNKS, CHUNK = 12, 100
 
 @dataclass(frozen=True)
 class _Given:
-    """An environment that hands out tasks made beforehand, one after the other."""
+    """An environment whose samples are tasks made beforehand, one after the other."""
 
     dimension: int
     tasks: Iterator[hs.Task]

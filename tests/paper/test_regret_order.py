@@ -1,4 +1,4 @@
-"""On the paper's synthetic setting, transfer pays in the order that its theory says."""
+"""On the paper's synthetic setting, transfer reduces regret in the order of its theory."""
 
 from functools import cache
 
@@ -40,7 +40,7 @@ def _regrets() -> dict[str, Floats]:
     ("better", "worse"),
     [("OPT", "Oracle"), ("Oracle", "RR-OFUL"), ("RR-OFUL", "AVG-OFUL"), ("AVG-OFUL", "ITL")],
 )
-def test_transfer_pays(better: str, worse: str) -> None:
+def test_transfer_reduces_regret(better: str, worse: str) -> None:
     # Paired: both play the same arms with the same noise. Five standard errors apart.
     difference = _regrets()[worse] - _regrets()[better]
     error = difference.std(ddof=1) / np.sqrt(REPLICATIONS)

@@ -1,4 +1,4 @@
-"""A document is written as Markdown and as HTML, escaped, as a whole."""
+"""A document is written as Markdown and as HTML, escaped, atomically."""
 
 from pathlib import Path
 

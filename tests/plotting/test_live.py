@@ -28,7 +28,7 @@ def test_plots_show_the_estimate_the_prior_and_rewards(tmp_path: Path) -> None:
     assert isinstance(axes[0].figure, Figure)
 
 
-def test_a_plot_shows_what_lies_below_zero(tmp_path: Path) -> None:
+def test_a_plot_shows_what_is_below_zero(tmp_path: Path) -> None:
     with plots.figure(tmp_path / "prior.png", columns=2) as axes:
         live.plot_prior(axes[0], np.array([[0.0, 0.0], [-1.0, 1.0]]))
         live.plot_reward_by_age(axes[1], {"warm": np.linspace(0.5, 1, 12).reshape(3, 4)})

@@ -1,4 +1,4 @@
-"""Figures have one style, and are written as a whole or not at all."""
+"""Figures have one style, and are written atomically."""
 
 from pathlib import Path
 

@@ -40,7 +40,7 @@ def test_scores_have_the_posteriors_mean_and_covariance() -> None:
     np.testing.assert_array_less(np.abs(np.cov(scores.T) - covariance), margin)
 
 
-def test_one_draw_serves_all_arms_of_a_round() -> None:
+def test_one_draw_is_used_for_all_arms_of_a_round() -> None:
     # Scores of four arms in three dimensions are linear in one w̃: the fourth follows.
     _, arms, scores = _case()
     drawn = np.linalg.solve(arms[:3], scores[:100, :3].T)
@@ -54,7 +54,7 @@ def test_without_noise_thompson_is_greedy() -> None:
     np.testing.assert_allclose(scores, estimates.predictions, rtol=1e-14)
 
 
-def test_median_luck_is_the_mean() -> None:
+def test_median_uniforms_give_the_mean() -> None:
     estimate, arms, _ = _case()
     estimates = estimate.read(arms)
     scores = Thompson().scores(estimates, np.full(DIMENSION, 0.5))

@@ -83,6 +83,6 @@ def test_rounding_does_not_decide() -> None:
     assert (_choose(apart, np.random.default_rng(4).random(100)) == 1).all()
 
 
-def test_extreme_luck_stays_in_range() -> None:
+def test_extreme_uniforms_stay_in_range() -> None:
     scores = np.zeros((2, 3))
     assert _choose(scores, np.array([0.0, np.nextafter(1.0, 0.0)])).tolist() == [0, 2]

@@ -36,7 +36,7 @@ def _task(
 ) -> Task:
     rng = np.random.default_rng(seed)
     arms = rng.standard_normal((*lead, horizon, n_arms, dimension))
-    # Sizes that differ between replications make every one re-anchor at rounds of its own.
+    # Sizes that differ between replications make each refactorise at different rounds.
     arms *= rng.uniform(0.1, 3, (*lead, 1, 1, 1))
     parameter = 1 + 0.5 * rng.standard_normal((*lead, dimension))
     means = (arms @ parameter[..., None, :, None])[..., 0]

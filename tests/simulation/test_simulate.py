@@ -135,7 +135,7 @@ def test_regret_is_never_negative_and_optimal_has_none() -> None:
 
 @dataclass
 class _Shuffled:
-    """The synthetic environment with its tasks recorded, and handed out in another order."""
+    """The synthetic environment with its tasks recorded, and returned in another order."""
 
     order: list[int]
     drawn: list[hs.Task] = field(default_factory=list)

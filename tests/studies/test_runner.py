@@ -108,7 +108,7 @@ def test_a_run_interrupted_before_joining_is_joined(
     assert same_bits(runner.run(study, tmp_path), alone)
 
 
-def test_a_worker_that_fails_is_heard_and_nothing_is_left_running(tmp_path: Path) -> None:
+def test_a_worker_that_fails_raises_and_nothing_is_left_running(tmp_path: Path) -> None:
     asked = replace(SEQUENCE.learners[1], prior=replace(SEQUENCE.learners[1].prior, settings={}))  # type: ignore[type-var]
     late = replace(asked.prior, settings={"bias": "@no_such"})  # type: ignore[type-var]
     broken = replace(SEQUENCE, learners=(replace(asked, prior=late),))
@@ -170,7 +170,7 @@ def test_the_last_environment_is_kept_and_only_for_its_settings() -> None:
     assert shards._environment(other) is not first
 
 
-def test_a_silent_scheduler_is_named(tmp_path: Path) -> None:
+def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(ValueError, match=r"no Dask scheduler answers at 'nowhere'"):
         runner.run(SEQUENCE, tmp_path, scheduler="nowhere")

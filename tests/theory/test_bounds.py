@@ -50,7 +50,7 @@ def test_oful_is_lemma_1_at_the_bound_on_the_parameter_without_failure() -> None
     assert theory.itl_bound(s).total == pytest.approx(bias + noise + 2 * 16 * 0.05, rel=1e-13)
 
 
-def test_the_oracle_pays_no_bias() -> None:
+def test_the_oracle_has_no_bias_term() -> None:
     oracle = theory.oracle_bound(BASE)
     assert oracle.bias == 0.0
     assert oracle.total == pytest.approx(by_hand(BASE, 0.0, 1 / 16)[1] + 2.0, rel=1e-13)
@@ -80,7 +80,7 @@ def test_limits(feature_bound: float) -> None:
     assert theory.fixed_bias_limit(s, bias_error=0.0).total == pytest.approx(2.0)
 
 
-def test_the_oracles_bound_vanishes_whole_when_delta_shrinks_with_lambda() -> None:
+def test_the_oracles_bound_vanishes_when_delta_shrinks_with_lambda() -> None:
     # δ = 1/T leaves 2 however large λ is; δ = 1/(Tλ) takes that to 0 too, at a price of √log λ.
     totals = []
     for regularization in (1e4, 1e8, 1e12):
@@ -180,7 +180,7 @@ def test_measured_regret_stays_below_the_bound(
         assert high < bound
 
 
-def test_some_of_those_bounds_say_more_than_two_a_round() -> None:
+def test_some_of_those_bounds_are_below_two_per_round() -> None:
     # Otherwise the grid above would check nothing that ‖w‖ ≤ 1 does not.
     s = Setting(dimension=2, horizon=400, regularization=1000.0)
     assert theory.fixed_bias_bound(s, bias_error=0.0).total < 2 * 400 / 3

@@ -21,7 +21,7 @@ Report = Callable[[str, object], None]
 
 
 def trajectory(delta: float, prior: hs.interfaces.PriorEstimator, n_before: int = 0) -> Trajectory:
-    """The last of some tasks, played by OFUL with an honest radius."""
+    """The last of some tasks, played by OFUL with a valid radius."""
     environment = Sphere(dimension=5, distance=BIAS_ERROR, gaussian=True)
     policy = hs.policies.OFUL(failure_probability=delta, bias_error=BIAS_ERROR)
     learner = hs.Learner("BIAS-OFUL", policy, prior)

@@ -16,7 +16,7 @@ PRIORS = [
 
 
 @pytest.mark.parametrize("prior", PRIORS)
-def test_a_trajectory_is_what_the_learner_knew(prior: hs.interfaces.PriorEstimator) -> None:
+def test_a_trajectory_is_that_of_the_learner(prior: hs.interfaces.PriorEstimator) -> None:
     # Independent route: play once more, round by round, with the estimate that the loop uses.
     environment = hs.environments.Synthetic(dimension=3, n_arms=4, reward="linear")
     learner = hs.Learner("learner", hs.policies.OFUL(), prior)

@@ -1,4 +1,4 @@
-"""The command line: one file a command; each parses, delegates and prints."""
+"""The command line: one file per command; each parses, delegates and prints."""
 
 from typing import Annotated
 

@@ -21,7 +21,7 @@ def bound(
     ] = None,
     n_tasks: Annotated[int, typer.Option(min=1, help="The largest N plotted.")] = 100,
     output: Annotated[
-        Path, typer.Option(help="Where the figure goes; its ending says the format.")
+        Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
     ] = Path("out/bound.png"),
 ) -> None:
     """Print the paper's bounds with their constants, and plot them against λ and N."""
@@ -57,7 +57,7 @@ def bound(
         )
     console.print(table)
     console.print(
-        f"Without any theorem: {study.setting.trivial_bound:.1f}. A larger bound says nothing."
+        f"Without any theorem: {study.setting.trivial_bound:.1f}. A larger bound is no information."
     )
     for sentence in computed.violated:
         console.print(f"Not covered: {sentence}.")

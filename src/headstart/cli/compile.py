@@ -8,7 +8,7 @@ import typer
 if TYPE_CHECKING:
     from headstart.cli.exercise import Outcome
 
-# What `headstart.cli.exercise` can run, each in a process of its own.
+# The parts of `headstart.cli.exercise`, each run in a separate process.
 PARTS = ("simulation", "live", "logs")
 
 
@@ -28,7 +28,7 @@ def compile(  # noqa: A001 - the name of the command
     folders = sorted({str(each.folder) for each in outcomes if each.folder is not None})
     typer.echo(f"{time.perf_counter() - start:.1f} s in all; cache: {', '.join(folders) or 'none'}")
     if not folders:
-        typer.echo("Nothing was kept: set HEADSTART_CACHE to a folder that can be written.")
+        typer.echo("Nothing was cached: set HEADSTART_CACHE to a folder that can be written.")
         raise typer.Exit(1)
 
 
@@ -40,7 +40,7 @@ def _compile() -> "list[Outcome]":
     from multiprocessing import get_context
 
     n = min(os.cpu_count() or 1, len(PARTS))
-    # The compiler's objects live long: collecting garbage takes a seventh of the time, for nothing.
+    # The compiler's objects are never freed: garbage collection would take a seventh of the time.
     with ProcessPoolExecutor(n, get_context("spawn"), initializer=gc.disable) as pool:
         return list(pool.map(_exercise, PARTS))
 

@@ -50,7 +50,7 @@ def fetch(
 
 @app.command()
 def path(data: Folder = None) -> None:
-    """Print where each data set is, or how to get it."""
+    """Print where each data set is, or how to download it."""
     from headstart.datasets.locations import DataMissing
     from headstart.datasets.published import PUBLISHED, find
 

@@ -12,9 +12,9 @@ from rich.table import Table
 
 def demo(
     replications: Annotated[int, typer.Option(min=2, help="Independent repetitions.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     output: Annotated[
-        Path, typer.Option(help="Where the figure goes; its ending says the format.")
+        Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
     ] = Path("out/demo.png"),
 ) -> None:
     """Play the paper's synthetic comparison: a table and a figure, in seconds."""

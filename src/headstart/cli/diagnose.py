@@ -21,13 +21,13 @@ def diagnose(
     replications: Annotated[
         int, typer.Option(min=2, help="Without RESULTS: independent repetitions.")
     ] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Without RESULTS: everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Without RESULTS: the seed.")] = 0,
     regularization: Annotated[
         float | None,
         typer.Option(help="The λ of a study's grid.", show_default="that of least regret"),
     ] = None,
 ) -> None:
-    """Say whether a warm start pays, which estimator suits, and why, on a page with figures."""
+    """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
     from headstart.diagnosis import Diagnosis, answers, page, recording, sentences
     from headstart.diagnosis.recorder import record_synthetic
     from headstart.diagnosis.replay import replay

@@ -53,7 +53,7 @@ def _policies() -> list[Policy]:
 
 
 def _priors() -> list[PriorEstimator]:
-    # What simulation and live use share is compiled here early and there late, by one of them.
+    # Functions that two parts share come early in one and late in the other: one compiles them.
     return [
         priors.Hierarchical(),
         priors.Fixed(bias=np.ones(_DIMENSION), regularization=1.0),

@@ -31,7 +31,7 @@ def reproduce(
     replications: Annotated[
         int | None, typer.Option(min=2, help="Of every study.", show_default="100")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Everything random follows from it.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
@@ -57,7 +57,7 @@ def reproduce(
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
-        console.print("Stopped. Finished shards are kept; the same command goes on from them.")
+        console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
     table = Table(title="Section 6, claim by claim")
     for header in ("", "claim", "difference of regrets", "verdict"):

@@ -23,7 +23,7 @@ def run(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Run a study, or go on with an interrupted one: labelled arrays on disk, a table here."""
+    """Run a study, or resume one: writes labelled arrays and prints a table."""
     from headstart.cli.progress import progress_bar
     from headstart.intervals import interval
     from headstart.studies import runner
@@ -41,7 +41,7 @@ def run(
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
-        console.print("Stopped. Finished shards are kept; the same command goes on from them.")
+        console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
     table = Table(title=f"{wanted.name}: regret, {wanted.replications} replications")
     table.add_column("learner")

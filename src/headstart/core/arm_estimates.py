@@ -11,7 +11,7 @@ from headstart.kernels import state
 
 
 class EstimateSummary:
-    """What an estimate says that does not depend on the arms.
+    """The properties of an estimate that do not depend on the arms.
 
     A policy sees these properties and nothing else of a task. They are views of the task's
     scalars (`kernels.state`), (…, N_SCALARS), and follow them as rewards come.
@@ -22,10 +22,10 @@ class EstimateSummary:
     def __init__(self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]) -> None:
         self._scalars = np.moveaxis(scalars, -1, 0)
         self._bias = bias
-        self._regularization = regularization  # asked for Λ only where it is needed
+        self._regularization = regularization  # called only where Λ is needed
 
     def update(self, scalars: Floats, bias: Floats) -> None:
-        """Let it speak of another single task: cheaper than a new one for every decision."""
+        """Make it the summary of another single task: cheaper than a new one per decision."""
         self._scalars = scalars
         self._bias = bias
 
@@ -37,13 +37,13 @@ class EstimateSummary:
 
     @property
     def noise_scale(self) -> Floats:
-        """The scale s of the noise, (…): the prior's, and what the rewards since say."""
+        """The scale s of the noise, (…): the prior's, updated with the rewards since."""
         value: Floats = self._scalars[state.NOISE_SCALE]
         return value
 
     @property
     def count(self) -> Floats:
-        """T, how many rewards count so far, (…); live, their weights, as far as not forgotten."""
+        """T, the number of rewards so far, (…); in live use, their discounted weights."""
         value: Floats = self._scalars[state.COUNT]
         return value
 
@@ -80,7 +80,7 @@ class EstimateSummary:
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimates:
-    """What an estimate says about the arms of a round, and the summary that all of them share."""
+    """The estimates for the arms of a round, and the summary that all of them share."""
 
     projections: Floats  # (…, K, d), rows xᵀ(V + Λ)⁻¹
     predictions: Floats  # (…, K), xᵀŵ

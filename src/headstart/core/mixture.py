@@ -15,9 +15,10 @@ class Mixture:
     """Normal priors N(h, Σ) of a task, C of them, with their weights; the last one is for outliers.
 
     Shapes: bias (…, C, d), covariance (…, C, d, d), noise_scale (…, C), weights (…, C). The last
-    component is for a task like none before. It is taken whole once it is more likely than not,
-    and until then not at all; the others are moment-matched. Where `components_differ`, (…), every
-    task revises its prior; elsewhere only one with surprising rewards.
+    component is for a task like none before. Once it is more likely than not, it alone becomes the
+    revised prior, and until then it is ignored; the others are moment-matched. Where
+    `components_differ`, (…), every task revises its prior; elsewhere only one with surprising
+    rewards.
     """
 
     bias: Floats

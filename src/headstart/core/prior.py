@@ -1,6 +1,6 @@
 """Prior: where a task starts from.
 
-Every array may carry leading axes `…`; what lies along them is independent.
+Every array may carry leading axes `…`; their entries are independent.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ class Prior:
     """Where a task starts: a bias h and a regularization Λ, w ~ N(h, s²Λ⁻¹).
 
     Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes serves all of the bias's. The noise has scale s, (…),
+    A regularization without leading axes applies to all of the bias's. The noise has scale s, (…),
     which counts as much as `noise_degrees_of_freedom` rewards, (…): ∞ where s is given and not
     learned. Together they are a normal-inverse-gamma prior of w and s².
 

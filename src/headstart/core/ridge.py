@@ -1,6 +1,6 @@
-"""RidgeEstimate: a task's statistics read through a prior.
+"""RidgeEstimate: the estimate from a task's statistics and a prior.
 
-Every array may carry leading axes `…`; what lies along them is independent.
+Every array may carry leading axes `…`; their entries are independent.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from headstart.kernels import state
 
 @dataclass(frozen=True, eq=False)
 class RidgeEstimate:
-    """Statistics read through a prior: ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, and its uncertainty."""
+    """The estimate from statistics and a prior, ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, with its widths."""
 
     statistics: TaskStatistics
     prior: Prior
@@ -54,7 +54,7 @@ class RidgeEstimate:
 
     @property
     def log_determinant(self) -> Floats:
-        """Log det(I + Λ⁻¹V), of shape (…): how much the data has told, in nats times two."""
+        """Log det(I + Λ⁻¹V), of shape (…): twice the information gain, in nats."""
         return self._factorised[1]
 
     @cached_property
@@ -105,7 +105,7 @@ class RidgeEstimate:
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def read(self, arms: ArrayLike) -> ArmEstimates:
-        """All that a policy needs in order to choose among arms (…, K, d)."""
+        """All that a policy may see of arms (…, K, d)."""
         features = self._arms(arms)
         return ArmEstimates(
             projections=features @ self.inverse,
@@ -128,7 +128,7 @@ class RidgeEstimate:
         )
 
     def distance(self, parameter: ArrayLike) -> Floats:
-        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…): what a radius is held against."""
+        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…), to compare with a radius."""
         gap = checks.floats("parameter", parameter) - self.parameter
         squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
@@ -136,9 +136,9 @@ class RidgeEstimate:
     def contains(
         self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
     ) -> Booleans:
-        """Whether w (…, d) lies in the confidence set of Theorem 1, of shape (…).
+        """Whether w (…, d) is in the confidence set of Theorem 1, of shape (…).
 
-        The theorem has w* inside its own radius; it is read as an inequality on w.
+        The radius in the theorem depends on w* itself; here it is an inequality in w.
         """
         w = checks.floats("parameter", parameter)
         radius = confidence_radius(

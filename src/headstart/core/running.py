@@ -1,4 +1,4 @@
-"""RunningEstimate: a ridge estimate that is kept current while rewards arrive, O(d²) per round."""
+"""RunningEstimate: a ridge estimate that is updated as rewards arrive, O(d²) per round."""
 
 import math
 
@@ -17,10 +17,10 @@ _BUFFER = 64
 
 
 class RunningEstimate:
-    """A cache of `RidgeEstimate`: the same numbers, brought forward by rank-one updates.
+    """A cache of `RidgeEstimate`: the same numbers, by rank-one updates.
 
-    The statistics are the truth; the inverse is derived from them and is factorised anew before
-    its rounding errors matter. Leading axes are those of the prior, kept flat inside. Where the
+    The statistics are exact; the inverse is derived from them and is factorised anew before its
+    rounding errors matter. Leading axes are those of the prior, flattened inside. Where the
     prior has a mixture, it is revised as rewards come.
     """
 
@@ -70,7 +70,7 @@ class RunningEstimate:
 
     @property
     def statistics(self) -> TaskStatistics:
-        """Everything observed so far, and what the estimate began with."""
+        """The statistics of all rewards so far, with those that the estimate began with."""
         self._flush()
         lead, dimension = self._prior.lead, self._prior.dimension
         scalars = self._state.scalars
@@ -97,7 +97,7 @@ class RunningEstimate:
 
     @property
     def parameter(self) -> Floats:
-        """ŵ = (V + Λ)⁻¹(b + Λh), of shape (…, d), as it is kept."""
+        """ŵ = (V + Λ)⁻¹(b + Λh), of shape (…, d), from the cache."""
         parameter = self._state.parameter
         if len(self._state.shift):
             shift = self._state.shift[..., None]
@@ -106,7 +106,7 @@ class RunningEstimate:
 
     @property
     def inverse(self) -> Floats:
-        """(V + Λ)⁻¹, of shape (…, d, d), as it is kept."""
+        """(V + Λ)⁻¹, of shape (…, d, d), from the cache."""
         inverse = self._state.inverse
         return inverse.reshape(*self._prior.lead, *inverse.shape[1:])
 
@@ -122,12 +122,12 @@ class RunningEstimate:
 
     @property
     def summary(self) -> EstimateSummary:
-        """What a policy may see whatever the arms are; it stays current."""
+        """What a policy may see whatever the arms are; it follows the rewards."""
         scalars = self._state.scalars.reshape(*self._prior.lead, columns.N_SCALARS)
         return EstimateSummary(scalars, self.bias, lambda: self.regularization)
 
     def move(self, bias: Floats) -> None:
-        """Hold the estimate at another bias (…, d): the statistics stay, only Λh changes."""
+        """Move the estimate to another bias (…, d): the statistics stay, only Λh changes."""
         if not len(self._state.shift):
             if self._components is not None:
                 raise ValueError("the bias of a prior with a mixture must not move within a task")
@@ -186,7 +186,7 @@ class RunningEstimate:
         self.learn_choices(arms, self._first, np.ascontiguousarray(rewards).reshape(self._size))
 
     def _after(self, status: int) -> bool:
-        """Do what a reward asks for; whether any estimate was derived anew."""
+        """Refactorise and revise where that is due; whether any estimate was derived anew."""
         self._filled += 1
         if self._filled == _BUFFER:
             self._flush()
@@ -223,6 +223,6 @@ class RunningEstimate:
 
 
 def _reading(size: int, n_arms: int, dimension: int) -> kernels.Reading:
-    """Arrays for what the estimates say about K arms per task."""
+    """Arrays for the estimates of K arms per task."""
     shape = (size, n_arms)
     return kernels.Reading(np.empty((*shape, dimension)), np.empty(shape), np.empty(shape))

@@ -1,6 +1,6 @@
-"""TaskStatistics: all that a task's data says, in sums that add.
+"""TaskStatistics: sufficient statistics of a task, as sums that add.
 
-Every array may carry leading axes `…`; what lies along them is independent.
+Every array may carry leading axes `…`; their entries are independent.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from headstart.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class TaskStatistics:
-    """All that a task's data says: V = Σxxᵀ, b = Σyx, T and q = Σy². They add, in any order.
+    """Sufficient statistics V = Σxxᵀ, b = Σyx, T and q = Σy² of a task. They add, in any order.
 
     Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
     count and sum_of_squares (…).

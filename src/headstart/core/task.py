@@ -1,4 +1,4 @@
-"""Task, the truth of simulated tasks, and Episode, what a learner made of them."""
+"""Task, a simulated task with its means, and Episode, what a learner did and saw in it."""
 
 import copy
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from headstart.core.statistics import TaskStatistics
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """One task in each of R replications, drawn whole, so that all learners meet the same luck.
+    """One task in each of R replications, with the noise drawn for all arms: learners share it.
 
-    Shapes: arms (…, T, K, d); rewards (…, T, K), what each arm would pay; means (…, T, K), their
+    Shapes: arms (…, T, K, d); rewards (…, T, K), those of every arm; means (…, T, K), their
     expectations; parameter (…, d), the true w, or None where there is none. In memory the rounds
     come first, because all replications play a round together (`by_round`).
     """
@@ -54,7 +54,7 @@ class Task:
 
     @property
     def n_arms(self) -> int:
-        """The number of arms a round, K."""
+        """The number of arms per round, K."""
         return int(self.arms.shape[-2])
 
     @property
@@ -80,7 +80,7 @@ class Task:
 
 
 def by_round(array: Floats, own: int) -> Floats:
-    """A task's array as (T, R, own axes but the first): one contiguous block a round."""
+    """A task's array as (T, R, own axes but the first): one contiguous block per round."""
     lead = array.shape[: array.ndim - own]
     moved = np.moveaxis(array, len(lead), 0)
     return moved.reshape(moved.shape[0], -1, *array.shape[len(lead) + 1 :])

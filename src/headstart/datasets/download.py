@@ -69,7 +69,7 @@ def _check(published: Published, folder: Path, address: str) -> None:
         check(published, read(published, ratings))
     except ValueError as error:
         problem = str(error).replace(str(ratings), published.file)
-        raise ValueError(f"{address} holds something else: {problem}") from error
+        raise ValueError(f"{address} must hold the published ratings: {problem}") from error
 
 
 def _unpack(archive: Path, folder: Path, address: str) -> Path:

@@ -10,7 +10,7 @@ from headstart.datasets.table import RatingTable
 
 
 class Frame(Protocol):
-    """The part of a data frame's interface that is used; pandas and Polars have it."""
+    """The members of a data frame that are used; pandas and Polars have them."""
 
     @property
     def columns(self) -> Iterable[Any]:

@@ -39,8 +39,8 @@ def locate(folder: str, file: str, *, command: str, data: str | Path | None = No
 
 
 def fetch_hint(command: str, data: str | Path | None = None) -> str:
-    """The sentence that says which command downloads the file to a folder that is searched."""
+    """The command that downloads the file to a folder that is searched, as a sentence."""
     target = "" if data is None else f" --data {data}"
     need = " (first: pip install 'headstart[data]')" if cache() is None else ""
-    other = "" if data is not None else f", or point ${VARIABLE} at a folder that has it"
+    other = "" if data is not None else f", or set ${VARIABLE} to a folder that has it"
     return f"To download it, run: headstart data fetch {command}{target}{need}{other}"

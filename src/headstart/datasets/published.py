@@ -80,7 +80,7 @@ PUBLISHED = {published.name: published for published in (LASTFM, MOVIELENS)}
 
 
 def load(published: Published, data: str | Path | None = None) -> RatingTable:
-    """The whole table of a published data set, checked; each file is read once per process.
+    """The table of a published data set, checked; each file is read once per process.
 
     `data` is the folder that holds the files; without it, see `locations.folders`.
     """

@@ -1,4 +1,4 @@
-"""Whether a warm start pays in a study, and why."""
+"""Whether a warm start reduces regret in a study, and why."""
 
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.diagnosis.recorder import record

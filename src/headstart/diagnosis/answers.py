@@ -1,4 +1,4 @@
-"""Answers: whether a warm start pays, which estimator suits, and why, as data."""
+"""Answers: whether a warm start reduces regret, which estimator is best, and why, as data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from headstart.theory import Term
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Whether a warm start pays: the regret per task that the best learner saves."""
+    """Whether a warm start reduces regret: by how much per task, for the best learner."""
 
     learner: str
     baseline: str
@@ -19,11 +19,11 @@ class Verdict:
     share: float  # saved, as a share of the baseline's regret
 
     @property
-    def kind(self) -> Literal["pays", "costs", "undecided"]:
-        """By the side of 0 that the whole interval lies on."""
+    def kind(self) -> Literal["reduces", "increases", "undecided"]:
+        """By the side of 0 that the interval is on."""
         if self.saved.low > 0:
-            return "pays"
-        return "costs" if self.saved.high < 0 else "undecided"
+            return "reduces"
+        return "increases" if self.saved.high < 0 else "undecided"
 
 
 @dataclass(frozen=True, kw_only=True)

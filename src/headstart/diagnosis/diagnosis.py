@@ -1,4 +1,4 @@
-"""Diagnosis: the measures of a recording, in one place."""
+"""Diagnosis: the measures of a recording."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +17,7 @@ from headstart.diagnosis.recording import Recording
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """What the theory says of a recording (`record`, `replay`), by subject."""
+    """The theory's measures of a recording (`record`, `replay`), by subject."""
 
     dataset: xr.Dataset
 
@@ -33,7 +33,7 @@ class Diagnosis:
 
     @cached_property
     def tasks(self) -> TaskMoments:
-        """How far tasks lie from their mean and from 0."""
+        """How far tasks are from their mean and from 0."""
         return TaskMoments(self.recording)
 
     @cached_property
@@ -53,7 +53,7 @@ class Diagnosis:
 
     @cached_property
     def confidence_sets(self) -> ConfidenceSets:
-        """How often the true parameter lies outside."""
+        """How often the true parameter is outside of the confidence sets."""
         return ConfidenceSets(self.recording)
 
     @cached_property

@@ -73,7 +73,7 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # The Oracle has no error, but the legend serves the panel of regrets too.
+    # The Oracle has no error, but the legend is also that of the panel of regrets.
     if learners.oracle is not None:
         style = plots.style(learners.oracle, learners.names.index(learners.oracle))
         axes.plot([], [], label=learners.oracle, **style)

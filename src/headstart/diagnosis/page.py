@@ -76,7 +76,7 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
     )
     yield Paragraph(
         f"Without any theorem the regret is at most {measured.trivial_bound:.0f}. The bound is "
-        "for a policy that plays Theorem 1's radius, and so knows ‖h − w‖; a learner may play a "
+        "for a policy with Theorem 1's radius, which depends on ‖h − w‖; a learner may use a "
         "smaller one."
     )
     for sentence in violated:
@@ -113,7 +113,7 @@ def _alignment(diagnosis: Diagnosis) -> Iterator[Block]:
         ],
     )
     yield Paragraph(
-        "Assumption 2 holds where nothing lies off the shared basis; then no σ_max exceeds 1."
+        "Assumption 2 holds where nothing is off the shared basis; then no σ_max exceeds 1."
     )
 
 

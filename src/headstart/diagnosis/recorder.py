@@ -47,7 +47,7 @@ def record(
     estimating: list[Learner] = []
 
     def estimating_learners(_: Environment) -> list[Learner]:
-        # Learners may need what the prepared environment knows, so they are built from it.
+        # Learners may need attributes of the prepared environment, so they are built from it.
         built = learners(sampled.source) if callable(learners) else learners
         estimating.extend(learner for learner in built if isinstance(learner, Learner))
         return estimating
@@ -104,7 +104,7 @@ def record_synthetic(
 
 
 class _TaskRecorder:
-    """An environment that keeps the tasks it samples."""
+    """An environment that records the tasks it samples."""
 
     def __init__(self, source: Environment) -> None:
         self.source = source
@@ -150,7 +150,7 @@ def _bounds(tasks: Sequence[Task]) -> dict[str, float]:
 def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -> Floats:
     """w̄ of every replication, (R, d): the environment's, or the mean over the sampled tasks.
 
-    The environment's is that of its own w; a parameter fitted to means that are not linear has
+    The environment's is that of the true w; parameters fitted to means that are not linear have
     another.
     """
     mean = parameter.mean(1)

@@ -11,7 +11,7 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.studies.netcdf import read_dataset
 
-# What a diagnosis needs. Regrets alone do not say what the arms and parameter of each task were.
+# What a diagnosis needs: arms and parameters, which do not follow from regrets.
 REQUIRED = ("regret", "gram", "moment", "sum_of_squares", "bias", "bias_error", "parameter")
 
 
@@ -87,5 +87,5 @@ class Recording:
         )
 
     def attribute(self, name: str) -> float:
-        """A number that belongs to the whole recording, such as `noise_scale`."""
+        """A number of the recording, such as `noise_scale`."""
         return float(self.dataset.attrs[name])

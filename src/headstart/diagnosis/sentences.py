@@ -30,16 +30,16 @@ def headline(answer: Verdict | Choice | None) -> str:
     match answer:
         case None:
             return "Nothing to compare."
-        case Verdict(kind="pays"):
-            return "A warm start pays."
-        case Verdict(kind="costs"):
-            return "A warm start costs regret."
+        case Verdict(kind="reduces"):
+            return "A warm start reduces regret."
+        case Verdict(kind="increases"):
+            return "A warm start increases regret."
         case Verdict():
-            return "Whether a warm start pays is undecided."
+            return "Whether a warm start reduces regret is undecided."
         case Choice(kind="best"):
-            return f"{answer.best} suits best."
+            return f"{answer.best} is best."
         case Choice():
-            return f"Whether {answer.best} or {answer.second} suits best is undecided."
+            return f"Whether {answer.best} or {answer.second} is best is undecided."
 
 
 def detail(answer: Verdict | Choice | None) -> str:
@@ -47,13 +47,13 @@ def detail(answer: Verdict | Choice | None) -> str:
     match answer:
         case None:
             return "It takes one learner that starts from zero and one that learns its bias."
-        case Verdict(kind="costs"):
+        case Verdict(kind="increases"):
             return (
                 f"{answer.learner} has {-answer.saved:.2f} more regret per task than "
                 f"{answer.baseline}."
             )
         case Verdict():
-            share = f", {100 * answer.share:.0f} %" if answer.kind == "pays" else ""
+            share = f", {100 * answer.share:.0f} %" if answer.kind == "reduces" else ""
             return (
                 f"{answer.learner} saves {answer.saved:.2f} of regret per task against "
                 f"{answer.baseline}{share}."
@@ -74,7 +74,7 @@ def reason(answer: Reason) -> str:
                 "large": "no closer to their mean than to 0",
             }[answer.kind]
             return (
-                f"Assumption 1: Var_w̄/Var_0 = {answer.ratio:.3f}. Tasks lie {distance}: a known "
+                f"Assumption 1: Var_w̄/Var_0 = {answer.ratio:.3f}. Tasks are {distance}: a known "
                 f"mean removes {100 * (1 - answer.ratio.mean):.0f} % of the mean squared distance "
                 "between a task and its start."
             )

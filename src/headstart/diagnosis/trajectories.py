@@ -1,4 +1,4 @@
-"""Trajectories: what a learner knew in each of its tasks, round by round, as a dataset."""
+"""Trajectories: a learner's estimates in each of its tasks, round by round, as a dataset."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ def sample_task(
     noise_scale: float,
     rng: np.random.Generator,
 ) -> Task:
-    """The task of arms (T, R, K, d), rounds first as it lies in memory, and parameter (R, d)."""
+    """The task of arms (T, R, K, d), rounds first in memory, and parameter (R, d)."""
     utilities = (arms @ parameter[:, :, None])[..., 0]
     rewards, means = sample_rewards(
         utilities, mode=mode, shift=shift, noise_scale=noise_scale, rng=rng

@@ -27,8 +27,8 @@ class Synthetic:
     takes its place with any Σ₀. The `task_distribution` "basis" is uniform over the vectors S·e_i
     instead, with S = `parameter_bound`: the two extremes of the paper's Section 5.2.
 
-    `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is gone
-    through again. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
+    `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is
+    repeated. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
     tasks. `reward` is "winner", the 0/1 of the paper's plots, or "linear", the model of its
     theory; `shift` is as in `rewards.sample_rewards`.
     """
@@ -124,7 +124,7 @@ class Synthetic:
         return self._parameters.sample(size, rng)
 
     def sample_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
-        """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as a task lies in memory."""
+        """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as in a task's memory."""
         arms = rng.standard_normal((rounds, *bases.shape))
         arms *= self.spread / np.sqrt(self.dimension)
         arms += bases

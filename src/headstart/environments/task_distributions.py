@@ -28,7 +28,7 @@ class TaskDistribution(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class IsotropicGaussian:
-    """w ~ N(mean, variance·I), with mean (d,) and the variance of a coordinate."""
+    """w ~ N(mean, variance·I), with mean (d,) and a variance per coordinate."""
 
     mean: Floats
     variance: float

@@ -3,7 +3,7 @@
 Every array is C-contiguous with the tasks on axis 0 (`core.running` flattens leading axes). A
 task's numbers depend on that task alone, bit for bit, so a batch may be split in any way. All
 kernels release the GIL, so that threads can work on separate chunks. This package imports nothing
-of the library but array types: another backend could stand beside it.
+of the library but array types: another backend could be a sibling package.
 """
 
 from headstart.kernels.choice import TIE_TOLERANCE, choose, pick, propensities, regrets

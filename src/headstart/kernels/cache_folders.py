@@ -97,7 +97,7 @@ class CacheFolders:
                 yield content
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace the file of that name as a whole; warn, once, if it is not kept for long."""
+        """Replace the file of that name atomically; warn, once, if it is not kept for long."""
         for root in self.roots:
             if root.path in self._refused:
                 continue

@@ -1,4 +1,4 @@
-"""Choosing among scores: the tie rule, and what the choices of a round are worth."""
+"""Choosing among scores: the tie rule, and the rewards and regrets of the choices."""
 
 import numpy as np
 

@@ -23,13 +23,13 @@ from headstart.kernels.cache_folders import CacheFolders, default_roots
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Sums may be reassociated for SIMD; NaN and infinities keep their meaning. One set for all
+# Sums may be reassociated for SIMD; NaN and infinities are respected. One set for all
 # functions: Numba compiles its own helpers once per set.
 _FASTMATH = {"reassoc", "contract", "nsz"}
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-# What compiled functions are made of: they live here, and take constants from nowhere else.
+# The files of compiled functions, and of all constants that they use.
 COMPILED_PARTS = ("arrays.py", "core", "kernels", "live", "logs")
 
 # Settings of Numba that change the machine code.
@@ -45,7 +45,7 @@ _functions: list[Any] = []
 _compiling_allowed = True
 
 
-class CompilationRefused(RuntimeError):  # noqa: N818 - says what happened
+class CompilationRefused(RuntimeError):  # noqa: N818 - named for the event
     """A function would have to be compiled while that is not allowed."""
 
 
@@ -178,7 +178,7 @@ class FunctionCache:
 
     A file is named by the function, its argument types and the processor, in a folder named by the
     sources, and begins with a digest of its contents. So files are never stale, are replaced
-    whole, and a damaged one counts as missing.
+    atomically, and a damaged one counts as missing.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -213,7 +213,7 @@ class FunctionCache:
 
     def _load(self, signature: Any, target: Any) -> CompileResult | None:
         for content in cache_folders().read(self._file(signature, target.codegen())):
-            # Whatever is wrong with a file, compiling anew helps.
+            # A file may be damaged in any way; compiling anew replaces it.
             try:
                 digest, payload = content[:32], content[32:]
                 if hashlib.sha256(payload).digest() == digest:

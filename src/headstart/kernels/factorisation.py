@@ -132,8 +132,8 @@ def refactorise_drifted(
 ) -> None:
     """Factorise anew every task whose drift is above the limit.
 
-    What waits in the buffer counts, but goes on waiting: were it to join the statistics now, the
-    rounding of a task's statistics would depend on when others drift.
+    The buffer counts but is not flushed: were it flushed now, the rounding of a task's statistics
+    would depend on when others drift.
     """
     for i in range(gram.shape[0]):
         if state.scalars[i, DRIFT] > limit:
@@ -145,14 +145,14 @@ def refactorise_drifted(
 
 @compiled
 def flush(gram: Floats, moment: Floats, buffer: Buffer, filled: int) -> None:
-    """Add what waits in the buffer to V and b: one product in place of many outer ones."""
+    """Flush the buffer into V and b: one product in place of many outer ones."""
     for i in range(gram.shape[0]):
         _add_waiting(gram[i], moment[i], buffer, filled, i)
 
 
 @compiled
 def _add_waiting(gram: Floats, moment: Floats, buffer: Buffer, filled: int, i: int) -> None:
-    """Add what task i has waiting in the buffer to its V (d, d) and b (d,)."""
+    """Flush task i's part of the buffer into its V (d, d) and b (d,)."""
     if filled == 0:
         return
     dimension = moment.shape[0]

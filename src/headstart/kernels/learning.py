@@ -26,8 +26,8 @@ from headstart.kernels.state import (
 # A rank-one update with f = 1 + xᵀAx cancels log10(f) digits of A. The loss adds up, and past this
 # relative error the inverse is factorised anew from the gram.
 DRIFT_LIMIT = 1e-9
-# Directions seen often are small in A beside those never seen, and lose digits long before A as a
-# whole does. A factorisation costs as much as d updates, so one per 50 d updates is nearly free.
+# Directions seen often are small in A beside those never seen, and lose digits long before A does
+# in norm. A factorisation costs as much as d updates, so one per 50 d updates is nearly free.
 _UPDATES_PER_FEATURE = 50
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -39,7 +39,7 @@ def learn(
     """Learn the reward y of x for task i, given u = Ax; leaves u/√f in u.
 
     Returns what has to follow (REFACTORISE and REVISE, as bits) and (y − xᵀŵ)/√f. x, u and y carry
-    the root of the weight already; the statistics V and b are the caller's to keep.
+    the root of the weight already; the statistics V and b are updated by the caller.
     """
     scalars = state.scalars
     growth, scaled_gap = rank_one_update(state, i, x, u, reward)
@@ -109,7 +109,7 @@ def learn_choices(
     next_arms: Floats,
     read_next: bool,
 ) -> int:
-    """Learn the rewards (R,) of choices (R,) among the arms just read; they wait in the buffer.
+    """Learn the rewards (R,) of choices (R,) among the arms just read, and buffer them.
 
     If `read_next`, read the next arms (R, K, d) while A is still in cache. Returns what has to
     follow for any task.

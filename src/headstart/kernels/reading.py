@@ -18,7 +18,7 @@ def read(state: TaskState, arms: Floats, reading: Reading) -> None:
 
 @compiled(inline="always")
 def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k: int) -> None:
-    """Read arms[j] (K, d) of task i into the k-th place of the reading."""
+    """Read arms[j] (K, d) of task i into entry k of the reading."""
     _, n_arms, dimension = arms.shape
     parameter, shift = state.parameter, state.shift
     projections, predictions, widths = reading.projections, reading.predictions, reading.widths

@@ -135,8 +135,8 @@ def moment_match(
 ) -> tuple[float, float]:
     """Set h and Λ to those of one normal with the mixture's moments; returns its s and log det Λ.
 
-    The last component is for outliers, and a normal between it and the others would be neither: it
-    is taken whole where it is more likely than not, and else not at all.
+    The last component is for outliers, and no normal fits both it and the others: it
+    replaces them where it is more likely than not, and is ignored elsewhere.
     """
     n_components, dimension = components.biases.shape[1:]
     outlier = weights[n_components - 1] > 0.5

@@ -44,7 +44,7 @@ class TaskState(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the estimates say about K arms per task."""
+    """The estimates for K arms per task."""
 
     projections: Floats  # (R, K, d), rows xᵀA
     predictions: Floats  # (R, K), xᵀŵ

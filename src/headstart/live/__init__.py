@@ -1,4 +1,4 @@
-"""Live use: a bandit that an application can hold."""
+"""Live use: a bandit for an application."""
 
 from headstart.live.bandit import MetaBandit
 from headstart.live.catalogue import Catalogue

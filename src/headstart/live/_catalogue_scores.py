@@ -1,4 +1,4 @@
-"""CatalogueScores: predictions and widths of a catalogue's items, kept current for open tasks."""
+"""CatalogueScores: predictions and widths of a catalogue's items, cached for open tasks."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
 
 # Squared widths lose digits as they shrink; reading all items anew after this many rewards per
-# feature costs a fiftieth of keeping them current.
+# feature costs a fiftieth of updating them.
 _UPDATES_PER_FEATURE = 50
 
 _NO_TRACE = np.empty(0)
@@ -18,7 +18,7 @@ _NO_TRACE = np.empty(0)
 
 @compiled
 def _bring_forward(predictions: Floats, squares: Floats, projections: Floats, gaps: Floats) -> None:
-    """Carry items (K,) through m rewards: with v = u/√f and c = xᵀv (K, m), ‖x‖² loses c²."""
+    """Update items (K,) for m rewards: with v = u/√f and c = xᵀv (K, m), ‖x‖² loses c²."""
     for k in range(projections.shape[0]):
         for m in range(projections.shape[1]):
             predictions[k] += projections[k, m] * gaps[m]

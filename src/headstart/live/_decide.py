@@ -1,4 +1,4 @@
-"""Deciding: one compiled call where that is enough, and the general way for everything else."""
+"""Deciding: one compiled call where that is enough, and Python for everything else."""
 
 from collections.abc import Hashable, Sequence
 
@@ -65,7 +65,7 @@ def decide_one(
     links: Integers,
     place: int,
 ) -> tuple[int, int, int]:
-    """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and hold the decision in a free place.
+    """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
     Returns the choice, NONE if an arm cannot be read; how many tied; and the decision's id.
     """
@@ -92,7 +92,7 @@ def _decide_tasks(
     places: Integers,
     decided: Integers,
 ) -> int:
-    """`decide_one` for n tasks; the first whose arms cannot be read, with none held, or NONE.
+    """`decide_one` for n tasks; the first whose arms cannot be read, with none kept, or NONE.
 
     Decided is (3, n): choices, numbers of ties and ids. One task's projections at a time, so that
     they stay in cache.
@@ -123,7 +123,7 @@ def _pick_tasks(
     places: Integers,
     decided: Integers,
 ) -> None:
-    """Pick from scores (n, K) that a policy gave, and hold the decisions."""
+    """Pick from scores (n, K) that a policy gave, and keep the decisions."""
     kept, links = pending
     for i in range(slots.shape[0]):
         choice, tied = kernels.pick(scores, i, uniforms[i])

@@ -1,4 +1,4 @@
-"""The row of an open task: where its numbers lie, and nothing else knows.
+"""The row of an open task: no other file depends on the order of its numbers.
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
 upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when
@@ -78,7 +78,7 @@ def upgrade_rows(rows: Floats, version: int) -> Floats:
 
 
 class Layout:
-    """The parts of rows in Python, for one row (length,) or many (n, length)."""
+    """The entries of rows in Python, for one row (length,) or many (n, length)."""
 
     def __init__(self, dimension: int) -> None:
         d, square = dimension, dimension**2
@@ -168,7 +168,7 @@ class Layout:
         return found.reshape(-1, self.dimension, self.dimension)
 
     def move(self, row: Floats, bias: Floats) -> None:
-        """Hold the estimate at another bias: ŵ = A(b + Λh)."""
+        """Move the estimate to another bias: ŵ = A(b + Λh)."""
         row[self.bias] = bias
         target = row[self.moment] + self.regularization(row) @ bias
         inverse = row[self._inverse].reshape(self.dimension, self.dimension)
@@ -177,8 +177,8 @@ class Layout:
     def refactorise(self, row: Floats, *, restate: bool) -> None:
         """Derive the estimate anew from the statistics, and with `restate` the noise scale too.
 
-        Where V + Λ has no digits left for some direction, the row stays as it is: what rank-one
-        updates have is no worse, and the next reward tries again.
+        Where V + Λ has no digits left for some direction, the row stays as it is: the rank-one
+        updates are no worse, and the next reward tries again.
         """
         state, moment, bias = self.state(row), row[None, self.moment], row[None, self.bias]
         gram, regularization = self.gram(row)[None], self.regularization(row)[None]

@@ -1,4 +1,4 @@
-"""Pending: decisions that wait for their reward."""
+"""Pending: decisions without a reward yet."""
 
 import numpy as np
 
@@ -11,8 +11,9 @@ _PLACE_BITS = 26
 _MASK = (1 << _PLACE_BITS) - 1
 _USES = (1 << 27) - 1
 
-# The columns of `links`: the task whose decision lies in the place, the place's uses before this
-# one, and the task's next and previous decision. So finishing a task costs what it has pending.
+# The columns of `links`: the task whose decision is in the place, the place's uses before this
+# one, and the task's next and previous decision. So the time to
+# finish a task is proportional to its pending decisions.
 OWNER, USED, NEXT, PREVIOUS = range(4)
 
 
@@ -53,10 +54,10 @@ def release(links: Integers, rows: Floats, place: int) -> None:
 
 
 class Pending:
-    """What open decisions chose, and whose they are.
+    """The features of open decisions, and their tasks.
 
-    `kept` is (places, 2d + 1): x, then u = Ax as the decision saw it, then after how many of the
-    task's rewards that was. While no other came since, the reward need not compute u again.
+    `kept` is (places, 2d + 1): x, then u = Ax at the time of the decision, then the number of the
+    task's rewards at that time. While no other came since, the reward need not compute u again.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -93,11 +94,11 @@ class Pending:
         self.free.append(place)
 
     def owner(self, place: int) -> int:
-        """The slot of the task whose decision lies there."""
+        """The slot of the task whose decision is there."""
         return int(self.links[place, OWNER])
 
     def decision(self, place: int) -> int:
-        """The id of the decision that lies there."""
+        """The id of the decision that is there."""
         return int(self.links[place, USED]) << _PLACE_BITS | place
 
     def saved(self) -> tuple[Integers, Integers]:

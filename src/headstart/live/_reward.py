@@ -139,7 +139,7 @@ def _reward_all(
     weights: Floats,
     horizon: int,
 ) -> tuple[int, int]:
-    """Learn n rewards in their order, up to one that is refused, or that asks for more.
+    """Learn n rewards in their order, up to one that is refused, or that something has to follow.
 
     Returns how many were learned, and the status of the last one tried.
     """

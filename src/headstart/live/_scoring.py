@@ -20,7 +20,7 @@ _LARGEST_SCRATCH = 1 << 22  # bytes
 
 
 class UnreadableArmError(ValueError):
-    """An arm that cannot be read; the position of its task among those asked for."""
+    """An arm that cannot be read; the position of its task among those given."""
 
     def __init__(self, position: int) -> None:
         super().__init__("an arm cannot be read")
@@ -29,7 +29,7 @@ class UnreadableArmError(ValueError):
 
 @compiled
 def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int) -> bool:
-    """Read arms[i] (K, d) of a task into the j-th place of the reading; false if one cannot be.
+    """Read arms[i] (K, d) of a task into entry j of the reading; false if one cannot be.
 
     Such an arm is not finite, or too large.
     """
@@ -92,7 +92,7 @@ class Scoring:
         )
 
     def scratch(self, n_arms: int) -> Floats:
-        """Memory for what one task's estimate says about K arms, (K(d + 2),)."""
+        """Memory for one task's estimates of K arms, (K(d + 2),)."""
         found = self._scratch.get(n_arms)
         if found is None:
             if len(self._scratch) == _SHAPES:
@@ -113,7 +113,7 @@ class Scoring:
         return scores
 
     def estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
-        """What the estimates of n tasks say about arms (n, K, d)."""
+        """The estimates of n tasks for arms (n, K, d)."""
         reading = kernels.Reading(
             np.empty(arms.shape), np.empty(arms.shape[:2]), np.empty(arms.shape[:2])
         )
@@ -129,7 +129,7 @@ class Scoring:
         )
 
     def policy_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """The policy's scores (n, K), an array that is the caller's to keep."""
+        """The policy's scores (n, K), as a new array."""
         scores = np.ascontiguousarray(self._policy.scores(estimates, uniforms), dtype=np.float64)
         return scores.copy() if np.shares_memory(scores, estimates.predictions) else scores
 

@@ -107,7 +107,7 @@ class Tasks:
         """Give a row to a new task; returns its slot."""
         if not self._free:
             old, more = len(self.rows), max(16, len(self.rows) // 16)
-            # No view of the rows is ever kept: who reads one copies it.
+            # No view of the rows outlives a call: readers copy.
             self.rows.resize((old + more, self.layout.length), refcheck=False)
             self._free.extend(range(old + more - 1, old - 1, -1))
         slot = self._free.pop()
@@ -155,14 +155,14 @@ class Tasks:
             self.finish(name)
 
     def move_bias(self, slot: int) -> None:
-        """Move the bias to where the memory and the task's own rewards put it, if it moves."""
+        """Set the bias that follows from the memory and the task's own rewards, if it moves."""
         if self.bias_moves:
             task = self.layout.statistics(self.rows[slot])
             prior = self.estimator.prior(self.estimator.absorb(self.memory, task))
             self.layout.move(self.rows[slot], prior.bias)
 
     def follow_up(self, slot: int, status: int) -> None:
-        """Do what a reward asks for: refactorise, revise the prior, finish the task."""
+        """Do what has to follow a reward: refactorise, revise the prior, finish the task."""
         row = self.rows[slot]
         if self.ending.discount < 1.0:
             self.layout.refactorise(row, restate=True)

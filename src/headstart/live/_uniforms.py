@@ -33,7 +33,7 @@ class UniformStream:
         return float(self._drawn[self._used])
 
     def advance(self, n: int) -> None:
-        """Go on past n numbers."""
+        """Use up n numbers."""
         self._used += n
 
     def saved(self) -> tuple[str, Floats]:

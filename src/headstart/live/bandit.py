@@ -1,4 +1,4 @@
-"""MetaBandit: the bandit that an application holds."""
+"""MetaBandit: a bandit for an application."""
 
 import threading
 import time
@@ -29,9 +29,9 @@ _DOUBLE = np.dtype(np.float64)
 
 
 class MetaBandit:
-    """A bandit for an application: one task per user, each started from what finished ones taught.
+    """A bandit for an application: one task per user, each started from a learned prior.
 
-    `decide` opens a task when it meets a new name; `finish` adds the task to the memory. `prior` is
+    `decide` opens a task for a new name; `finish` adds the task to the memory. `prior` is
     the estimator that learns across tasks. With a `horizon` a task is finished by its reward of
     that number, with `idle_seconds` once it has not been used for that long by the `clock`.
     `discount` < 1 forgets: each reward makes the task's earlier ones count that much less, and
@@ -55,7 +55,7 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
-        # A live task may go on for ever: the quantile that grows excludes no arm for good.
+        # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         self._draws = checks.count("propensity_draws", propensity_draws, least=0)
@@ -175,7 +175,7 @@ class MetaBandit:
             _reward.observe(self._tasks, task, features, value, weight)
 
     def forget(self, decision_id: int) -> None:
-        """Stop waiting for the reward of a decision."""
+        """Give up the reward of a decision, which is no longer pending."""
         with self._lock:
             place, _ = self._tasks.find(inputs.id_of(decision_id))
             self._tasks.pending.drop(self._tasks.rows, place)
@@ -234,7 +234,7 @@ class MetaBandit:
         return self
 
     def save(self, path: str | Path) -> None:
-        """Write the bandit to one .npz file, whole or not at all."""
+        """Write the bandit to one .npz file, atomically."""
         settings = {
             "horizon": self._tasks.ending.horizon,
             "idle_seconds": self._tasks.ending.idle_seconds,
@@ -259,7 +259,7 @@ class MetaBandit:
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that two copies of a file do not explore in step, and new
+        Its random numbers are fresh, so that two copies of a file do not explore alike, and new
         decisions get other ids; with `resume` both go on where they were. A policy or prior that is
         not part of headstart has to be given.
         """

@@ -1,4 +1,4 @@
-"""Catalogue: a set of items that tasks choose from again and again."""
+"""Catalogue: a fixed set of items that many decisions choose from."""
 
 from collections.abc import Hashable, Sequence
 
@@ -13,8 +13,8 @@ class Catalogue:
     """Items registered once: K rows of d features, by id where given a mapping.
 
     A task that decides among them keeps a prediction and a squared width for every item, 16 K
-    bytes, and brings them forward in O(K·d) per reward in place of the O(K·d²) of reading all
-    items. Items can be added, removed and changed at any time. It needs an index policy, a bias
+    bytes, and updates them in O(K·d) per reward in place of the O(K·d²) of reading all items.
+    Items can be added, removed and changed at any time. It needs an index policy, a bias
     that does not move within a task, and no discount; else every decision reads all items.
     """
 

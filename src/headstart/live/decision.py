@@ -8,7 +8,7 @@ from headstart.arrays import Floats, Integers
 from headstart.core.ridge import RidgeEstimate
 from headstart.intervals import quantile
 
-# A task's name, and with it what a file can keep.
+# A task's name: of the types that a file can store.
 Name = str | int
 
 
@@ -18,9 +18,9 @@ class Decision(NamedTuple):
     id: int
     task: Name
     arm: Hashable  # the key of a mapping, the item of a catalogue, or the index in an array
-    arm_index: int  # its index among the arms, whatever it is called
+    arm_index: int  # its index among the arms
     scores: Floats  # (K,), of all arms; −∞ where masked
-    propensity: float  # the probability of this arm under the policy; nan if it was not asked for
+    propensity: float  # the probability of this arm under the policy; nan where it is not known
 
 
 class Decisions(NamedTuple):

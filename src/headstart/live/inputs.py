@@ -1,4 +1,4 @@
-"""What an application hands in, checked once: arms, masks, names, rewards, weights, ids."""
+"""Checks of what an application passes: arms, masks, names, rewards, weights, ids."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, cast
@@ -13,8 +13,7 @@ from headstart.live.decision import Name
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
 Arms = ArrayLike | Mapping[Any, ArrayLike]
 
-# An arm that outweighs what is known about its direction this many times leaves no digits to the
-# other directions.
+# An arm whose squared width exceeds this leaves no digits for the other directions.
 LARGEST_GROWTH = 1e12
 # Beyond this, squares and products of rewards run out of range.
 _LARGEST = 1e50
@@ -23,7 +22,7 @@ _LARGEST_ID = 2**53
 
 
 def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] | None]:
-    """Arms as a clean array (K, d), and their ids where they have any."""
+    """Arms as an array (K, d), and their ids where they have any."""
     ids: Sequence[Hashable] | None = None
     if isinstance(arms, Mapping):
         ids = list(arms)

@@ -1,4 +1,4 @@
-"""Off-policy evaluation: what a bandit would have earned on logged decisions."""
+"""Off-policy evaluation: the mean reward that a bandit would have had on a log."""
 
 import math
 from collections.abc import Sequence
@@ -63,7 +63,7 @@ class LoggedDecisions:
 
 @dataclass(frozen=True)
 class OffPolicy:
-    """Four estimates of a bandit's mean reward per round, and what they rest on."""
+    """Four estimates of a bandit's mean reward per round, and the weights behind them."""
 
     replay: Interval  # of the rounds that it accepted
     inverse_propensity: Interval
@@ -74,7 +74,7 @@ class OffPolicy:
 
 
 def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) -> OffPolicy:
-    """Estimate what a bandit would have earned on a log; the bandit learns from it on the way.
+    """Estimate the mean reward that a bandit would have had on a log, from which it learns.
 
     In each round the bandit's probability π of the logged choice is compared with the log's p. It
     accepts the round with probability c·π/p, c the smallest p, and learns from what it accepted, as

@@ -67,7 +67,7 @@ class Saved:
 def save(
     path: Path, tasks: Tasks, stream: UniformStream, policy: object, settings: Mapping[str, object]
 ) -> None:
-    """Write everything, or nothing."""
+    """Write the file atomically."""
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     places = [tasks.pending.of(tasks.rows[slot]) for slot in slots]
     flat = np.array([place for own in places for place in own], dtype=np.int64)
@@ -99,7 +99,7 @@ def save(
 
 
 def read(path: Path) -> Saved:
-    """Read a file whole, check that it is one of ours, and bring it to the current format."""
+    """Read a file, check that `save` wrote it, and convert it to the current format."""
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -130,9 +130,7 @@ def restore(saved: Saved, tasks: Tasks) -> None:
     for name, empty in tasks.memory.items():
         array = saved.arrays.get(f"memory.{name}")
         if array is None or array.shape != np.shape(empty):
-            raise ValueError(
-                f"the prior must fit the file, whose memory has no {name} like its own"
-            )
+            raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
         memory[name] = checks.floats(f"memory.{name}", array)
     tasks.restore(memory, saved.number("n_finished"))
     slots = [tasks.open(name, row) for name, row in zip(names, rows, strict=True)]

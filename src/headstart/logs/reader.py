@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Rows per batch: some megabytes per feature. The more rows of a task meet in a batch, the fewer
-# times its sums travel through memory.
+# Rows per batch: some megabytes per feature. The more rows of a task are in one batch, the fewer
+# times its sums are loaded.
 BATCH_ROWS = 1 << 18
 
 # Called with the number of rows done and the number of all rows, 0 where that is unknown.
@@ -54,7 +54,7 @@ class Batch:
 
 
 def batches(logs: Any, columns: Columns, dimension: int) -> Iterator[tuple[Batch, int]]:
-    """The rows of a log in checked batches, each with the number of rows of the whole log."""
+    """The rows of a log in checked batches, each with the number of rows in all."""
     for batch, total in record_batches(logs, columns):
         yield _checked(batch, columns, dimension), total
 
@@ -72,7 +72,7 @@ def record_batches(logs: Any, columns: Columns) -> Iterator[tuple["pa.RecordBatc
         dataset = ds.dataset(logs, format="parquet")
         _check_columns(names, dataset.schema.names)
         total = dataset.count_rows()
-        # Readahead takes memory: two batches keep disk and kernel busy.
+        # Readahead takes memory: two batches are enough to use disk and kernel at once.
         for batch in dataset.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=2):
             yield batch, total
         return

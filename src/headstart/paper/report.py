@@ -18,11 +18,11 @@ _RULES = [
     "All verdicts compare pseudo-regret: the best arm's mean reward less the played arm's, summed. "
     "Its expectation is OPT's reward less the learner's, so it orders learners as the paper's "
     "cumulative reward does, with less noise.",
-    "“A is better than B” holds if the 95 % interval of A − B lies below 0, fails if it lies above "
-    "0, and is undecided otherwise. “About equal” holds if the interval lies within ±5 % of the "
+    "“A is better than B” holds if the 95 % interval of A − B is below 0, fails if it is above "
+    "0, and is undecided otherwise. “About equal” holds if the interval is within ±5 % of the "
     "second learner's mean regret. “Nearer” compares the distance between two learners' mean "
     "regrets at two values of λ.",
-    "Differences are taken within a replication: all learners meet the same tasks, arms and noise. "
+    "Differences are taken within a replication: all learners play the same tasks, arms and noise. "
     "Intervals are Student's t over replications; ± is one standard error.",
     "A claim is reproduced if it holds under the main interpretation. If it does not, it is "
     "reproduced under another interpretation if it holds there; all interpretations that were "

@@ -1,4 +1,4 @@
-"""The whole reproduction: run the sections' studies, then write the report."""
+"""The reproduction: run the sections' studies, then write the report."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +17,10 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run what is not there yet, write report.md, report.html and figures; return the verdicts.
+    """Run studies without results, write report.md, report.html and figures; return the verdicts.
 
     A study's folder is named after what its numbers depend on, so that results of other settings
-    or other code are never taken for its own.
+    or other code are never used for it.
     """
     studies = {name: study for section in sections for name, study in section.studies().items()}
     folders = {

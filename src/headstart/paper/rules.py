@@ -1,8 +1,8 @@
 """Rules: paired differences of regrets with intervals, and the outcomes that follow from them.
 
-All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is the reward
-that OPT earns more, so it orders learners as the expected reward does, with less noise. Intervals
-are Student's t over replications, of differences within a replication.
+All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is OPT's
+reward less the learner's, so it orders learners as the expected reward does, with less noise.
+Intervals are Student's t over replications, of differences within a replication.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from headstart.intervals import Interval, interval
 
 OutcomeKind = Literal["holds", "fails", "undecided"]
 
-# Two learners are about equal when the whole interval of their difference lies within this share
-# of the second one's regret.
+# Two learners are about equal when the interval of their difference is within this share of the
+# second one's regret.
 MARGIN = 0.05
 
 
@@ -66,7 +66,7 @@ class Lower:
 class Nearer:
     """The learner's regret is nearer to the target's at the larger λ: the gap's change is below 0.
 
-    The gap is what the learner's mean regret exceeds the target's by, taken without its sign.
+    The gap is the absolute difference of the learner's and the target's mean regrets.
     """
 
     learner: str
@@ -88,7 +88,7 @@ class Nearer:
 
 @dataclass(frozen=True)
 class AboutEqual:
-    """The two sides' regrets differ by less than 5 % of the second's, with the whole interval."""
+    """The two sides' regrets differ by less than 5 % of the second's: both ends of the interval."""
 
     first: Side
     second: Side

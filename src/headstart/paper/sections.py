@@ -12,7 +12,7 @@ from headstart.paper.learners import AVG, RR
 from headstart.paper.studies import FIGURES, GRID, SIZES, Estimation, Reward
 from headstart.studies.study import Study
 
-# How the report calls what an interpretation changes, by the key of the change.
+# The report's label of what an interpretation changes, by the key of the change.
 _LABELS = {
     "main": "main",
     "linear": "linear reward",

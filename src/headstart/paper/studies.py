@@ -1,6 +1,6 @@
 """The paper's experiments as studies: every choice that Section 6 leaves open is a parameter.
 
-docs/paper-experiments.md argues the defaults.
+docs/paper-experiments.md gives reasons for the defaults.
 """
 
 import math
@@ -19,7 +19,7 @@ SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
 
 Reward = Literal["winner", "linear"]
 
-# The λ of the estimators of Eq. 7 and 8: the policy's, or one of their own.
+# The λ of the estimators of Eq. 7 and 8: the policy's, or another.
 Estimation = float | Literal["same"]
 
 

@@ -11,7 +11,7 @@ from headstart.plotting.style import style
 def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the running sum of values (learner, replication, task, round).
 
-    Tasks are laid end to end, and thin lines mark where each but the last ends.
+    Tasks follow each other, and thin lines mark where each but the last ends.
     """
     horizon = values.sizes["round"]
     ends = [task * horizon + 0.5 for task in range(1, values.sizes["task"])]

@@ -9,7 +9,7 @@ from typing import Literal
 
 from headstart.atomic import atomic_write
 
-# What a table's cell says, for its colour.
+# The kind of a table's cell, for its colour.
 CellKind = Literal["plain", "positive", "negative", "partial"]
 
 
@@ -92,8 +92,8 @@ figcaption { font-size: .88rem; color: #444; max-width: 46rem; }
 def write_document(blocks: Sequence[Block], *paths: Path, figures: str = ".") -> None:
     """Write the document to every path, as Markdown (.md) or as one HTML file (.html).
 
-    `figures` is the folder of the pictures, relative to the document's own. Each file is written
-    as a whole or not at all.
+    `figures` is the folder of the pictures, relative to the document's. Each file is written
+    atomically.
     """
     for path in paths:
         if path.suffix not in {".md", ".html"}:
@@ -128,7 +128,7 @@ def markdown(blocks: Sequence[Block], figures: str) -> str:
 
 
 def page(blocks: Sequence[Block], figures: Path) -> str:
-    """The document as one HTML file that needs no other: figures are inside."""
+    """The document as one HTML file, with its figures embedded."""
     title = next(block.text for block in blocks if isinstance(block, Heading))
     body = "\n".join(_html(block, figures) for block in blocks)
     return (

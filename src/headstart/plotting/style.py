@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headstart.atomic import atomic_write
 
-# Okabe and Ito's palette, told apart with every kind of colour vision; dashes serve print.
+# Okabe and Ito's palette, distinct with every kind of colour vision; dashes are for print.
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "OPT": {"color": "#000000", "linestyle": (0, (1, 1.2))},
     "Oracle": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
@@ -56,7 +56,7 @@ def figure(
         panels = list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
         yield panels
         for axes in panels:  # once all are plotted, so that a shared axis fits them all
-            # Never cut off what lies below 0, nor turn an axis that runs downwards.
+            # Values below 0 stay visible, and an inverted axis stays inverted.
             low, high = axes.get_ylim()
             if axes.get_yscale() == "linear" and low < high and axes.dataLim.ymin >= 0:
                 axes.set_ylim(bottom=0)

@@ -1,4 +1,4 @@
-"""Which noise scale a policy goes by."""
+"""The noise scale that a policy uses."""
 
 import numpy as np
 

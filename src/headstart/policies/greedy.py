@@ -10,7 +10,7 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy:
-    """Score xᵀŵ: play what looks best now."""
+    """Score xᵀŵ: play the arm of largest prediction."""
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """None: greedy is deterministic."""

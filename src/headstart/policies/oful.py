@@ -28,10 +28,9 @@ class OFUL:
     strictly smaller, and as safe for an h and Λ fixed before the task begins (method of mixtures
     over N(h, R²Λ⁻¹), Ville's inequality). A bias that the task's own rewards move needs the sum.
 
-    `bias_error` stands for the unknown ‖h − w*‖ of Theorem 1: a number, or
-    `NormBound(parameter_bound=S)`. Only a true
-    upper bound keeps the theorem's guarantee. The default of 0 gives it up, because any honest
-    bound drowns what the bias transfers (docs/design.md).
+    `bias_error` takes the place of the unknown ‖h − w*‖ of Theorem 1: a number, or
+    `NormBound(parameter_bound=S)`. The theorem's guarantee needs an upper bound. The default of 0
+    has no guarantee: with a valid bound, exploration exceeds what the bias saves (docs/design.md).
     """
 
     noise_scale: float = 1.0

@@ -35,7 +35,7 @@ class Thompson:
         # Half a step of the generator in place of its 0, which would become −∞. Not added to all:
         # that rounds its largest number to 1, and so to ∞.
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
-        # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections serve again.
+        # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections are reused.
         factor = np.linalg.cholesky(estimates.inverse)
         turned = np.linalg.solve(factor.mT, normals[..., None])
         noise = (estimates.projections @ turned)[..., 0]

@@ -1,4 +1,4 @@
-"""Prior estimators: what completed tasks say about the next one."""
+"""Prior estimators: the prior of the next task, learned from completed ones."""
 
 from headstart.priors.average import Average
 from headstart.priors.corollary2 import Corollary2

@@ -34,6 +34,6 @@ def zero_prior(
     dimension: int,
     lead: tuple[int, ...],
 ) -> Prior:
-    """The prior of the ridge estimate: h = 0, held with the estimator's own λ."""
+    """The prior of the ridge estimate: h = 0, with the estimator's own λ."""
     own = regularization if isinstance(estimation, str) else estimation
     return Prior.trusted(np.zeros((*lead, dimension)), np.asarray(own))

@@ -1,4 +1,4 @@
-"""The regularization that a covariance of tasks stands for."""
+"""The regularization that corresponds to a covariance of tasks."""
 
 import numpy as np
 

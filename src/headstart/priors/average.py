@@ -20,7 +20,7 @@ class Average:
 
     The running task counts with its rounds so far unless `within_task` is off. `regularization`
     is the λ of the next task; `estimation_regularization` is that of the ŵ_j, or "same" for the
-    paper's literal reading, under which a large λ shrinks h itself to 0.
+    paper's one λ, with which a large λ shrinks h itself to 0.
     """
 
     regularization: ArrayLike = 1.0

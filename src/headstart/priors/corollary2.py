@@ -1,4 +1,4 @@
-"""Corollary2: the paper's own choice of λ."""
+"""Corollary2: the λ of the paper's Corollary 2."""
 
 from dataclasses import dataclass, field
 

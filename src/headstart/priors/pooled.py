@@ -62,7 +62,7 @@ class Pooled:
 
 
 class _RunningPooled:
-    """Eq. 8 round by round: a running ridge estimate that began with all earlier tasks."""
+    """Eq. 8 round by round: a running ridge estimate that begins with all earlier tasks."""
 
     def __init__(self, estimate: RunningEstimate) -> None:
         self._estimate = estimate

@@ -42,7 +42,7 @@ class SingleModel:
         return Prior.trusted(estimate.parameter, (precision + precision.mT) / 2.0)
 
     def running_bias(self, memory: Memory) -> None:
-        """None: the bias is constant within a task, and the estimate moves."""
+        """None: the bias is constant within a task."""
         return
 
     def _pooled(self) -> Pooled:

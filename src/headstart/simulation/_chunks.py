@@ -16,8 +16,8 @@ from headstart.core.task import Task
 from headstart.simulation.agent import AnyAgent, InformedAgent, State, join, take
 from headstart.simulation.rounds import Rounds
 
-# A chunk of replications is played through a whole task. This much of inverses, arms and
-# projections is where, as measured, misses of the cache and calls from Python cost least together.
+# The bytes of inverses, arms and projections per chunk of replications, which is played through
+# all rounds of a task. Measured: cache misses and calls from Python together cost least here.
 CHUNK_BYTES = 3_000_000
 
 # Calls a function with each chunk, on one thread or several; results in order.
@@ -51,7 +51,7 @@ class TaskRecord:
 def train(
     agent: AnyAgent, state: State, drawn: Drawn, map_chunks: MapChunks, record: TaskRecord | None
 ) -> State:
-    """Play a task, record it if asked to, and return the state after it."""
+    """Play a task, record it where `record` is given, and return the state after it."""
 
     def play_chunk(part: slice) -> State:
         before = take(state, part)
@@ -92,7 +92,7 @@ def _play(
 
 
 def _chunks(task: Task) -> list[slice]:
-    """Slices of the replications, each small enough to stay in cache through a whole task."""
+    """Slices of the replications, each small enough to stay in cache for a task."""
     (replications,) = task.lead
     size = 8 * task.dimension * (task.dimension + 2 * task.n_arms)
     length = -(-replications // -(-replications // max(1, CHUNK_BYTES // size)))
@@ -101,7 +101,7 @@ def _chunks(task: Task) -> list[slice]:
 
 @contextmanager
 def threads(n: int) -> Iterator[MapChunks]:
-    """A `map` over chunks with n threads; with one, the plain one, which hands over no GIL."""
+    """A `map` over chunks with n threads; with one, the plain one, which never releases the GIL."""
     # Products of our sizes are too small for BLAS to share between threads.
     with threadpool_limits(1, "blas"):
         if n == 1:

@@ -18,8 +18,8 @@ from headstart.simulation.rounds import draw_uniforms
 # Called with how many of how many (task, agent) pairs are done.
 Progress = Callable[[int, int], None]
 
-# Random streams: the first number of a spawn key says what draws from it, and for a task the
-# second whether it trains or tests, so that tests are the same at any number of training tasks.
+# Random streams: the first number of a spawn key is what draws from it, and for a task the second
+# is whether it trains or tests, so that tests are the same at any number of training tasks.
 _ENVIRONMENT, _TASK, _AGENT = 0, 1, 2
 _TRAINING, _TEST = 0, 1
 
@@ -33,7 +33,7 @@ class Record:
         self.regret = np.empty(shape)
 
     def at(self, learner: int, trained: int, task: int) -> TaskRecord:
-        """The part of one agent in one task, (R, T)."""
+        """The entries of one agent in one task, (R, T)."""
         at = (learner, trained, slice(None), task)
         return TaskRecord(choice=self.choice[at], reward=self.reward[at], regret=self.regret[at])
 

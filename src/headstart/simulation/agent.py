@@ -1,4 +1,4 @@
-"""Agent: what `simulate` and `evaluate` ask of whatever they compare."""
+"""Agent: the protocol of what `simulate` and `evaluate` compare."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -21,9 +21,10 @@ class Agent(Protocol):
     """Anything that plays tasks one after the other: `begin`, then `play` and `learn` per task.
 
     All three are pure: they return something new and leave the state that they are given as it
-    is, because `evaluate` plays many tasks from one state, and threads play parts of it. All
+    is, because `evaluate` plays many tasks from one state, and threads play slices of it. All
     randomness comes from `rounds.uniforms`, so that the same seed gives the same numbers.
-    What lies along the first axis is independent: a slice of the state plays as it did in whole.
+    Entries along the first axis are independent: a slice of the state plays as it does in the
+    full state.
     """
 
     @property
@@ -42,8 +43,8 @@ class Agent(Protocol):
     def play(self, state: State, rounds: Rounds) -> Any:
         """Play all rounds of a task; return what `learn` needs of it.
 
-        The record of choices and rewards is kept by `rounds`; what is returned here may be
-        anything, and goes to `learn` alone.
+        `rounds` records choices and rewards; the returned value may be anything, and is passed to
+        `learn` alone.
         """
         ...
 
@@ -54,7 +55,7 @@ class Agent(Protocol):
 
 @runtime_checkable
 class InformedAgent(Protocol):
-    """An agent that is told the means of all arms: a measure for the others, not a learner.
+    """An agent that sees the means of all arms: a reference for the others, not a learner.
 
     The same as `Agent`, but for `play_informed` in place of `play`. Nothing else is ever shown
     the means.
@@ -82,8 +83,8 @@ class InformedAgent(Protocol):
         ...
 
 
-# What is compared, or how to make it once the environment is prepared: what the Oracle knows may
-# be drawn there.
+# What is compared, or how to make it from the prepared environment: the mean parameter that the
+# Oracle starts from may be drawn there.
 AnyAgent = Agent | InformedAgent
 Agents = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
 

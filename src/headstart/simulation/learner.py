@@ -30,7 +30,7 @@ class Learner:
         return self.prior.empty(dimension, (replications,))
 
     def play(self, state: State, rounds: Rounds) -> Episode:
-        """Algorithm 1, BIAS-OFUL: play one task from what the memory of earlier ones suggests."""
+        """Algorithm 1, BIAS-OFUL: play one task from the prior that the memory gives."""
         start, running_bias = self.prior.prior(state), self.prior.running_bias(state)
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior must not have a mixture where its bias moves within the task")
@@ -61,7 +61,7 @@ class Learner:
 
 @dataclass(frozen=True)
 class Optimal:
-    """OPT: knows every task's means and plays the best arm. Not a learner, but its measure."""
+    """OPT: sees every task's means and plays the best arm. A reference, not a learner."""
 
     name: str = "OPT"
 
@@ -70,7 +70,7 @@ class Optimal:
         return 0
 
     def begin(self, dimension: int, replications: int) -> State:
-        """Nothing is carried from task to task."""
+        """An empty state."""
         return {}
 
     def play_informed(self, state: State, rounds: Rounds, means: Floats) -> Episode:

@@ -21,7 +21,7 @@ class Rounds:
     """One task in R replications, which play each round together; every choice ends a round.
 
     An agent sees the arms of the round, its random numbers and the rewards of the arms it chose:
-    no means, no other rewards, no later arms. It may write into nothing that it is shown.
+    no means, no other rewards, no later arms. It must not modify the arrays that it sees.
     """
 
     def __init__(self, task: Task, uniforms: Floats) -> None:

@@ -1,1 +1,1 @@
-"""Experiments as data: what to play, how it is cut and run, and the results on disk."""
+"""Experiments as data: studies, their shards, the runner, and the results on disk."""

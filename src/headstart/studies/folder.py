@@ -23,20 +23,20 @@ class StudyFolder:
 
     @property
     def results(self) -> Path:
-        """The file of the whole study."""
+        """The file of the joined results."""
         return self.path / "results.nc"
 
     @property
     def manifest(self) -> Path:
-        """The file that says what made the results."""
+        """The file of versions, seed and times."""
         return self.path / "manifest.json"
 
     def shard(self, number: int) -> Path:
-        """The file of one shard, until all are there."""
+        """The file of one shard, until all are finished."""
         return self.path / "shards" / f"{number:05d}.nc"
 
     def open(self, study: Study) -> None:
-        """Begin the study here, or go on with it; another study's folder is an error."""
+        """Begin or resume the study; another study's folder is an error."""
         begun, code = self.path / "study.toml", self.path / "code"
         if not begun.exists():
             _write_text(begun, study.to_toml())

@@ -1,6 +1,6 @@
 """Labelled datasets as NetCDF files.
 
-NetCDF rather than Zarr: a study is a few megabytes, one file is easier to pass on than a folder,
+NetCDF rather than Zarr: a study is a few megabytes, one file is easier to share than a folder,
 and R, Julia and MATLAB read it too.
 """
 
@@ -15,7 +15,7 @@ _ENGINE: Final = "h5netcdf"
 
 
 def write_dataset(dataset: xr.Dataset, path: Path) -> None:
-    """Write the dataset, numbers compressed, as a whole or not at all."""
+    """Write the dataset atomically, with compressed numbers."""
     # HDF5 compresses arrays of numbers only.
     packed = {
         name: {"zlib": True, "complevel": 4}
@@ -27,7 +27,7 @@ def write_dataset(dataset: xr.Dataset, path: Path) -> None:
 
 
 def read_dataset(path: Path) -> xr.Dataset:
-    """The whole dataset, in memory."""
+    """The dataset, in memory."""
     try:
         with xr.open_dataset(path, engine=_ENGINE) as opened:
             return opened.load()

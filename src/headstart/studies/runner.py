@@ -18,7 +18,7 @@ from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
-# Told how many of how many rounds are played.
+# Called with the number of rounds played and the number of all rounds.
 Progress = Callable[[int, int], None]
 
 
@@ -37,7 +37,7 @@ class _Job:
 
     @property
     def rounds(self) -> int:
-        """How much work the shard is, in rounds."""
+        """The number of rounds in the shard."""
         study = self.study
         size = min(study.shard, study.replications - self.number * study.shard)
         players = sum(len(study.regularization) if c.swept else 1 for c in study.learners)
@@ -55,7 +55,7 @@ def run(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Run one study in a folder, or go on with it; return its results."""
+    """Run or resume one study in a folder; return its results."""
     every = run_all({folder: study}, workers=workers, scheduler=scheduler, progress=progress)
     return every[folder]
 

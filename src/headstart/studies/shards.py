@@ -25,11 +25,11 @@ _last: tuple[str, Environment] | None = None
 
 
 def play_shard(study: Study, number: int) -> xr.Dataset:
-    """Play the shard's replications; choices are not kept.
+    """Play the shard's replications; choices are not recorded.
 
     Returns reward and regret over (learner, regularization, trained, replication, task, round).
-    A sequence has `trained` [0]; of test tasks the mean is kept, as one `task`. The attribute
-    `seconds` says how long it took.
+    A sequence has `trained` [0]; test tasks are averaged to one `task`. The attribute
+    `seconds` is the time taken.
     """
     started = time.perf_counter()
     first = number * study.shard
@@ -72,7 +72,7 @@ def shard_seed(seed: int, number: int) -> int:
 
 
 class SweptLearners:
-    """A study's learners at every regularization, each under a name of its own."""
+    """A study's learners at every regularization, each under another name."""
 
     def __init__(self, study: Study, environment: Environment) -> None:
         self._study = study

@@ -56,7 +56,7 @@ class LearnerSpec:
             specs.check(self.prior, "priors", where=f"learner {self.name!r} prior")
 
     def build(self, name: str, resolve: Callable[[str], object]) -> Learner | Optimal:
-        """The learner, under another name; `resolve` gives what strings with @ stand for."""
+        """The learner, under another name; `resolve` gives the values that strings with @ name."""
         if self.policy is None or self.prior is None:
             return Optimal(name)
         where = f"learner {self.name!r}"
@@ -75,12 +75,12 @@ class LearnerSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Study:
-    """An experiment: learners that meet the same tasks, at every regularization of a grid.
+    """An experiment: learners that play the same tasks, at every regularization of a grid.
 
     `sequence` plays `tasks` tasks in a row, memory carried along (`simulate`); `train-then-test`
     plays `test_tasks` from the memory after each of `training_tasks` (`evaluate`). Replications
-    are played in shards of `shard`, each with a random stream of its own that follows from the
-    seed and the shard's number.
+    are played in shards of `shard`, each with a random stream that follows from the seed and the
+    shard's number.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Study:
             raise ValueError(f"name must be a string that can name a folder, got {self.name!r}")
         checks.one_of("protocol", self.protocol, PROTOCOLS)
         for f in fields(self):
-            # Two studies are equal whatever they say about the other protocol.
+            # Settings of the other protocol do not make two studies different.
             if PROTOCOL_OF.get(f.name, self.protocol) != self.protocol:
                 object.__setattr__(self, f.name, f.default)
         for name in ("horizon", "tasks", "test_tasks", "replications", "shard"):
@@ -132,7 +132,7 @@ class Study:
 
     @property
     def n_shards(self) -> int:
-        """How many units of work it is made of."""
+        """The number of shards."""
         return -(-self.replications // self.shard)
 
     @property

@@ -99,8 +99,8 @@ def transfer_bound(
 def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
     """Corollary 2: Lemma 2 at λ = 1/(T Var_h), with Var_0 for ITL and Var_w̄ for the Oracle.
 
-    Keeps the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1, so
-    the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+    Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
+    so the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
     """
     checks.positive("variance", variance)
     chosen = paper_regularization(horizon=setting.horizon, variance=variance)

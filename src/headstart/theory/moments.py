@@ -1,4 +1,4 @@
-"""Moments of a task distribution: how far tasks lie from a bias, and from each other."""
+"""Moments of a task distribution: how far tasks are from a bias, and from each other."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,9 +57,9 @@ def geometric_median(
 def low_variance_ratio(parameters: ArrayLike) -> Interval:
     """Assumption 1 (Eq. 6) as a number: Var_w̄/Var_0 over independent tasks (n, d), in [0, 1].
 
-    Near 0 the tasks lie close together and far from 0, and a bias pays; near 1 the mean is no
-    better than 0. The sample variance divides by n − 1. The interval is the delta method's: with
-    a = ‖w − w̄‖² and b = ‖w‖², the ratio's influence is (a − ratio·b)/E b. It is normal, not t.
+    Near 0 the tasks are close together and far from 0, and a bias reduces regret; near 1 the mean
+    is no better than 0. The sample variance divides by n − 1. The interval is the delta method's:
+    with a = ‖w − w̄‖² and b = ‖w‖², the ratio's influence is (a − ratio·b)/E b. It is normal, not t.
     """
     w = _tasks(parameters)
     if w.ndim != 2 or len(w) < 2:

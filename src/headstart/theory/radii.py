@@ -1,4 +1,4 @@
-"""Confidence radii: how far the true parameter may lie from its estimate."""
+"""Confidence radii: how far the true parameter may be from its estimate."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +13,8 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
     """β = R √(d log((1 + tL²/λ)/δ)) + √λ S after t rounds (Eq. 2), of shape (…).
 
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L,
-    ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula keeps one log(1/δ) of the two that the
-    determinant form has. Warns at d = 1 and where tasks are unbounded.
+    ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant
+    form has two. Warns at d = 1 and where tasks are unbounded.
     """
     d = setting.dimension
     warn_unless(d >= 2, f"Eq. 2 needs a dimension of at least 2, got {d}")
@@ -75,7 +75,7 @@ def pooled_radius(
     """β = R √(2 log(1/δ) + log det(I + Ṽ/λ)) + √λ ‖H̄'‖ for RR's pooled estimate, of shape (…).
 
     `pooled` is one ridge regression towards 0 over all tasks' statistics. With probability 1 − δ,
-    after every task at once, it lies within β of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4).
+    after every task at once, it is within β of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4).
     The noise of all tasks is one martingale, so no union bound over tasks is needed. H̄' is not w̄:
     the gap is Lemma 5's bias, and ‖H̄'‖ may exceed every ‖w_j‖.
     """

@@ -25,7 +25,7 @@ class Setting:
 
     `regularization` may be an array: a bound is then an array over it. `mean_bound` is the largest
     |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
-    says whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
+    is whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
     h was fixed before the task began.
     """
 

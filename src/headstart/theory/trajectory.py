@@ -1,4 +1,4 @@
-"""Trajectory: what an estimator knew after every round, rebuilt from what was played."""
+"""Trajectory: the estimate after every round, rebuilt from what was played."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,7 +66,7 @@ class Trajectory:
         return np.ascontiguousarray(np.broadcast_to(self.parameter[..., None, :], shape))
 
     def misses(self, *, noise_scale: float, failure_probability: float) -> dict[str, Booleans]:
-        """Whether w lies outside each confidence set, (R, T + 1), by the name of its radius.
+        """Whether w is outside each confidence set, (R, T + 1), by the name of its radius.
 
         The fixed-bias radius is left out where the bias moves within the task, which it excludes.
         """
@@ -134,7 +134,7 @@ def _chosen(task: Task, choices: Integers) -> Floats:
 
 
 def ever(outside: ArrayLike) -> Booleans:
-    """Whether it happened up to each round: a running "or" over the last axis."""
+    """Whether any entry up to each round is true: a running "or" over the last axis."""
     return np.asarray(np.logical_or.accumulate(np.asarray(outside, dtype=np.bool_), axis=-1))
 
 

@@ -1,1 +1,1 @@
-"""What a recording says, by subject."""
+"""Measures of a recording, by subject."""

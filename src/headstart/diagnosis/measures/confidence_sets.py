@@ -11,7 +11,7 @@ from headstart.diagnosis.recording import Recording
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSets:
-    """How often w lies outside of "Theorem 1", "fixed bias" and the set "as played"."""
+    """How often w is outside of "Theorem 1", "fixed bias" and the set "as played"."""
 
     recording: Recording
 

@@ -12,7 +12,7 @@ from headstart.intervals import Interval, interval_around
 
 @dataclass(frozen=True, eq=False)
 class TaskMoments:
-    """How far tasks lie from their mean and from 0, and whether they are linear."""
+    """How far tasks are from their mean and from 0, and whether they are linear."""
 
     recording: Recording
 
@@ -32,7 +32,7 @@ class TaskMoments:
     def ratio(self) -> Interval:
         """Assumption 1: Var_w̄/Var_0, with an interval over replications by the delta method.
 
-        Each replication may have a w̄ of its own; Var_w̄ is taken within each of them.
+        Each replication may have another w̄; Var_w̄ is taken within each of them.
         """
         w, mean = self.recording.parameters, self.recording.mean_parameter[:, None]
         around_mean = ((w - mean) ** 2).sum(-1).mean(1)

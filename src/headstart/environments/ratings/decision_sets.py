@@ -76,7 +76,7 @@ class DecisionSets:
         listed = self._listed[user]
         if not self.unrated_disliked:
             return np.asarray(listed[ranks])
-        # The p-th item outside a sorted list lies past every entry that exceeds its own index by
+        # The p-th item outside a sorted list comes after every entry that exceeds its own index by
         # at most p.
         skipped = np.searchsorted(listed - np.arange(len(listed)), ranks, side="right")
         return np.asarray(ranks + skipped)

@@ -120,5 +120,5 @@ def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
         for each in fields(environment)
         if each.name != "data"
     }
-    # Filtered here, so that only what is used travels to another process.
+    # Filtered here, so that only the rows that are used are sent to another process.
     return Ratings(table=load_filtered(published, environment.data), **settings)

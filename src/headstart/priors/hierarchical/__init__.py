@@ -1,4 +1,4 @@
-"""Hierarchical: the prior that learns its own variances."""
+"""Hierarchical: the prior with learned variances."""
 
 from headstart.priors.hierarchical.estimator import Hierarchical, Variances
 

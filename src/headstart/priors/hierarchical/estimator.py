@@ -1,4 +1,4 @@
-"""Hierarchical: the prior that tunes itself."""
+"""Hierarchical: the prior with learned variances."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

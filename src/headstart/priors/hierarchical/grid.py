@@ -15,7 +15,7 @@ RHOS = 10.0 ** np.arange(-4.0, 4.01, 0.5)
 
 # The prior of λ and ρ is flat on the logarithmic scale, but for a slight preference for related
 # tasks: a tenfold smaller e = τ²/κ² is √2 times as likely. It only matters after one task, which
-# cannot say whether its parameter is like the mean task's or like no other.
+# does not determine whether its parameter is near the mean task's.
 RATIOS = RHOS / LAMBDAS[:, None]
 _PRIOR_DEVIANCE = math.log10(2.0) * np.log(RATIOS)
 

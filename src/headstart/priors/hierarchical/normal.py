@@ -34,8 +34,8 @@ class Normal:
     def outlier(self) -> "Normal":
         """The outlier component, N(0, E wwᵀ + I·E‖w‖²/d): tasks of this size in any direction.
 
-        E wwᵀ keeps the direction of the mean task and its opposite likely; the second term is as
-        large and isotropic.
+        Under E wwᵀ the direction of the mean task and its opposite are likely; the second term is
+        as large and isotropic.
         """
         second_moment = self.covariance + self.mean[..., :, None] * self.mean[..., None, :]
         dimension = self.mean.shape[-1]

@@ -1,7 +1,7 @@
 """Sums over tasks w_j ~ N(h, τ²I) with h ~ N(0, κ²I), for every λ = s²/τ² on a grid.
 
-All that the completed tasks say is a handful of sums for every λ, so λ runs over a grid, and the
-memory does not grow with the number of tasks. Shapes: … leading axes, G values of λ.
+A few sums per λ are sufficient for all completed tasks, so λ runs over a grid, and the memory
+does not grow with the number of tasks. Shapes: … leading axes, G values of λ.
 """
 
 from dataclasses import dataclass, fields
