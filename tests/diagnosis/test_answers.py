@@ -11,15 +11,15 @@ from headstart.diagnosis.answers import (
     VarianceRatio,
     choice,
     reasons,
-    verdict,
+    warm_start,
 )
 from headstart.intervals import Interval
 
 
-def test_the_verdict_follows_the_interval(recorded: xr.Dataset) -> None:
+def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     better = recorded.copy(deep=True)
     better["regret"].loc[{"learner": "RR-OFUL"}] = 0.0
-    reduces, best = verdict(Diagnosis(better)), choice(Diagnosis(better))
+    reduces, best = warm_start(Diagnosis(better)), choice(Diagnosis(better))
     assert reduces is not None
     assert best is not None
     assert (reduces.kind, reduces.learner, reduces.baseline, reduces.share) == (
@@ -32,18 +32,18 @@ def test_the_verdict_follows_the_interval(recorded: xr.Dataset) -> None:
     worse = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):
         worse["regret"].loc[{"learner": name}] = 10 + worse["regret"].sel(learner=name)
-    increases = verdict(Diagnosis(worse))
+    increases = warm_start(Diagnosis(worse))
     assert increases is not None
     assert increases.kind == "increases"
     same = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):
         same["regret"].loc[{"learner": name}] = same["regret"].sel(learner="ITL").to_numpy()
-    undecided, either = verdict(Diagnosis(same)), choice(Diagnosis(same))
+    undecided, either = warm_start(Diagnosis(same)), choice(Diagnosis(same))
     assert undecided is not None
     assert either is not None
     assert (undecided.kind, either.kind) == ("undecided", "undecided")
     alone = Diagnosis(recorded.sel(learner=["ITL"]))
-    assert verdict(alone) is None
+    assert warm_start(alone) is None
     assert choice(alone) is None
     answers = (reduces, increases, undecided, None, best, either)
     assert len({sentences.headline(each) for each in answers}) == len(answers)

@@ -4,7 +4,7 @@ import pytest
 import xarray as xr
 
 from headstart.diagnosis import Diagnosis, recording
-from headstart.diagnosis.answers import verdict
+from headstart.diagnosis.answers import warm_start
 from headstart.studies.netcdf import write_dataset
 
 
@@ -13,7 +13,7 @@ def test_a_recording_survives_the_disk(recorded: xr.Dataset, tmp_path: Path) -> 
     back = recording.read(tmp_path / "recording.nc")
     xr.testing.assert_equal(back, recorded)
     assert back.attrs == recorded.attrs
-    assert verdict(Diagnosis(back)) == verdict(Diagnosis(recorded))
+    assert warm_start(Diagnosis(back)) == warm_start(Diagnosis(recorded))
 
 
 def test_a_file_without_a_recording_is_noticed(recorded: xr.Dataset, tmp_path: Path) -> None:

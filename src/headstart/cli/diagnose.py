@@ -46,8 +46,8 @@ def diagnose(
     diagnosis = Diagnosis(recorded)
     written = page.write(diagnosis, output)
     console = Console()
-    verdict, choice = answers.verdict(diagnosis), answers.choice(diagnosis)
-    console.print(sentences.headline(verdict), sentences.detail(verdict))
+    warm_start, choice = answers.warm_start(diagnosis), answers.choice(diagnosis)
+    console.print(sentences.headline(warm_start), sentences.detail(warm_start))
     if choice is not None:
         console.print(sentences.headline(choice), sentences.detail(choice))
     for reason in answers.reasons(diagnosis):

@@ -10,7 +10,7 @@ from headstart.theory import Term
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class WarmStart:
     """Whether a warm start reduces regret: by how much per task, for the best learner."""
 
     learner: str
@@ -75,7 +75,7 @@ class Nonlinearity:
 Reason = VarianceRatio | LargestTerm | Nonlinearity
 
 
-def verdict(diagnosis: Diagnosis) -> Verdict | None:
+def warm_start(diagnosis: Diagnosis) -> WarmStart | None:
     """None unless one learner starts from zero and another learns its bias."""
     baseline = diagnosis.learners.baseline
     best = diagnosis.regret.best(diagnosis.learners.learned)
@@ -84,7 +84,7 @@ def verdict(diagnosis: Diagnosis) -> Verdict | None:
     saved = diagnosis.regret.saved(best, baseline)
     regret = diagnosis.regret.of(baseline).mean
     share = saved.mean / regret if regret > 0 else 0.0
-    return Verdict(learner=best, baseline=baseline, saved=saved, share=share)
+    return WarmStart(learner=best, baseline=baseline, saved=saved, share=share)
 
 
 def choice(diagnosis: Diagnosis) -> Choice | None:

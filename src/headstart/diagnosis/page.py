@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headstart.diagnosis import figures, sentences
-from headstart.diagnosis.answers import choice, reasons, verdict
+from headstart.diagnosis.answers import choice, reasons, warm_start
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting.document import (
     Block,
@@ -42,7 +42,7 @@ def blocks(diagnosis: Diagnosis) -> Iterator[Block]:
 
 
 def _answers(diagnosis: Diagnosis) -> Iterator[Block]:
-    whether, which = verdict(diagnosis), choice(diagnosis)
+    whether, which = warm_start(diagnosis), choice(diagnosis)
     yield Paragraph(sentences.headline(whether), strong=True)
     yield Paragraph(sentences.detail(whether))
     if which is not None:

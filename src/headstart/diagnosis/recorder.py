@@ -14,7 +14,8 @@ from headstart.interfaces import Environment, Policy, PreparableEnvironment
 from headstart.paper.learners import paper_learners
 from headstart.policies import OFUL
 from headstart.priors import Fixed
-from headstart.simulation import Agents, Progress, simulate
+from headstart.progress import Progress
+from headstart.simulation import Agents, simulate
 from headstart.simulation.learner import Learner
 from headstart.theory import fit_means
 

@@ -6,9 +6,9 @@ from headstart.diagnosis.answers import (
     Nonlinearity,
     Reason,
     VarianceRatio,
-    Verdict,
+    WarmStart,
 )
-from headstart.diagnosis.measures.regularization import Rule
+from headstart.diagnosis.measures.regularization import RegularizationRule
 from headstart.theory import Term
 
 _CAUSES: dict[Term, str] = {
@@ -18,23 +18,23 @@ _CAUSES: dict[Term, str] = {
     "ridge": "its ridge regression shrinks towards 0",
 }
 
-RULES: dict[Rule, str] = {
+RULES: dict[RegularizationRule, str] = {
     "Corollary 2": "Corollary 2: 1/(T Var)",
     "Bayes": "Bayes: s²d/Var",
     "least regret": "least regret of those played",
 }
 
 
-def headline(answer: Verdict | Choice | None) -> str:
+def headline(answer: WarmStart | Choice | None) -> str:
     """The answer itself; None is that there is none."""
     match answer:
         case None:
             return "Nothing to compare."
-        case Verdict(kind="reduces"):
+        case WarmStart(kind="reduces"):
             return "A warm start reduces regret."
-        case Verdict(kind="increases"):
+        case WarmStart(kind="increases"):
             return "A warm start increases regret."
-        case Verdict():
+        case WarmStart():
             return "Whether a warm start reduces regret is undecided."
         case Choice(kind="best"):
             return f"{answer.best} is best."
@@ -42,17 +42,17 @@ def headline(answer: Verdict | Choice | None) -> str:
             return f"Whether {answer.best} or {answer.second} is best is undecided."
 
 
-def detail(answer: Verdict | Choice | None) -> str:
+def detail(answer: WarmStart | Choice | None) -> str:
     """The numbers that the answer follows from."""
     match answer:
         case None:
             return "It takes one learner that starts from zero and one that learns its bias."
-        case Verdict(kind="increases"):
+        case WarmStart(kind="increases"):
             return (
                 f"{answer.learner} has {-answer.saved:.2f} more regret per task than "
                 f"{answer.baseline}."
             )
-        case Verdict():
+        case WarmStart():
             share = f", {100 * answer.share:.0f} %" if answer.kind == "reduces" else ""
             return (
                 f"{answer.learner} saves {answer.saved:.2f} of regret per task against "

@@ -19,9 +19,6 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name
 from headstart.live.inputs import Arms, too_large
 
-# In place of a number of rewards: the decision kept no u.
-_NOT_KEPT = -1.0
-
 
 @compiled(inline="always")
 def _keep(
@@ -146,7 +143,7 @@ def decide(
     """`MetaBandit.decide` for any arms, any policy and any task."""
     ids: Sequence[Hashable] | None
     if isinstance(arms, Catalogue):
-        features, ids, allowed = arms.features, arms.ids, arms.alive.copy()
+        features, ids, allowed = arms.features, arms.ids, arms.available.copy()
         checks.shape("the catalogue", features, (len(features), tasks.dimension), "(K, d)")
     else:
         features, ids = inputs.features_of(arms, tasks.dimension)
@@ -176,21 +173,10 @@ def decide(
         if wanted > 1:
             left[0, index] = -np.inf
         arm: Hashable = index if ids is None else ids[index]
-        decisions.append(
-            Decision(_hold(tasks, slot, features[index]), task, arm, index, scores, propensity)
-        )
+        decision = tasks.pending.hold(tasks.rows, slot, features[index])
+        decisions.append(Decision(decision, task, arm, index, scores, propensity))
     stream.advance(len(uniforms))
     return decisions[0] if n is None else decisions
-
-
-def _hold(tasks: Tasks, slot: int, features: Floats) -> int:
-    """Keep the chosen features (d,) of a task until their reward; returns the decision's id."""
-    pending = tasks.pending
-    pending.reserve(1)
-    place = pending.free.pop()
-    pending.kept[place, : tasks.dimension] = features
-    pending.kept[place, -1] = _NOT_KEPT
-    return int(hold(pending.links, tasks.rows, slot, place))
 
 
 def _scores(

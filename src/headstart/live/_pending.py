@@ -16,6 +16,9 @@ _USES = (1 << 27) - 1
 # finish a task is proportional to its pending decisions.
 OWNER, USED, NEXT, PREVIOUS = range(4)
 
+# In place of a number of rewards: the decision kept no u.
+_NO_U = -1.0
+
 
 @compiled
 def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
@@ -78,6 +81,14 @@ class Pending:
             fresh[:, USED] = 0
             self.links = np.concatenate([self.links, fresh])
             self.free.extend(range(old + more - 1, old - 1, -1))
+
+    def hold(self, rows: Floats, slot: int, features: Floats) -> int:
+        """Keep the chosen features (d,) of a task, without u; returns the decision's id."""
+        self.reserve(1)
+        place = self.free.pop()
+        self.kept[place, : self.dimension] = features
+        self.kept[place, -1] = _NO_U
+        return int(hold(self.links, rows, slot, place))
 
     def of(self, row: Floats) -> list[int]:
         """The places of a task's decisions, the latest first."""

@@ -20,7 +20,7 @@ from headstart.live.inputs import LARGEST_GROWTH
 REFUSED, UNKNOWN = -1, -2
 
 # In place of a horizon: there is none.
-NEVER = 0
+NO_HORIZON = 0
 
 
 @compiled
@@ -64,7 +64,7 @@ def learn(
             trace[a] = u[a]
         trace[dimension] = gap
     kernels.add_observation(gram, moment, x, y)
-    if horizon != NEVER and scalars[0, REWARDS] >= horizon:
+    if horizon != NO_HORIZON and scalars[0, REWARDS] >= horizon:
         status |= FINISH
     return status
 

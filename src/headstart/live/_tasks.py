@@ -20,6 +20,7 @@ from headstart.live._layout import FIRST_PENDING, LAST_USED, NONE, Layout
 from headstart.live._pending import Pending, find
 from headstart.live.decision import Name
 from headstart.logs import accumulate, reader
+from headstart.progress import Progress
 
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
 FINISH = 4
@@ -207,7 +208,7 @@ class Tasks:
         log_columns: reader.Columns,
         *,
         grouped_by_task: bool,
-        progress: reader.Progress | None,
+        progress: Progress | None,
     ) -> None:
         """Every task of the logs joins the memory; none of them if anything is wrong."""
         before, finished = self.memory, self.n_finished

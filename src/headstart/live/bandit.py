@@ -21,9 +21,10 @@ from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name, TaskView
 from headstart.live.inputs import Arms
-from headstart.logs.reader import Columns, Progress
+from headstart.logs.reader import Columns
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
+from headstart.progress import Progress
 
 _DOUBLE = np.dtype(np.float64)
 

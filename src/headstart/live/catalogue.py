@@ -22,7 +22,7 @@ class Catalogue:
         size = np.shape(next(iter(arms.values())) if hasattr(arms, "values") else arms)[-1]
         self.dimension = checks.count("dimension", size if dimension is None else dimension)
         self.features = np.empty((0, self.dimension))
-        self.alive = np.empty(0, dtype=bool)
+        self.available = np.empty(0, dtype=bool)
         self.ids: list[Hashable] = []
         self.version = 0
         self.changed = np.empty(0, dtype=np.int64)  # the version in which an item changed last
@@ -44,7 +44,7 @@ class Catalogue:
         for key, index in zip(ids, fresh, strict=True):
             self._index[key] = index
         self.features = np.concatenate([self.features, features])
-        self.alive = np.concatenate([self.alive, np.ones(len(features), dtype=bool)])
+        self.available = np.concatenate([self.available, np.ones(len(features), dtype=bool)])
         self.changed = np.concatenate([self.changed, np.full(len(features), self.version)])
         self.ids.extend(ids)
         return list(ids)
@@ -53,7 +53,7 @@ class Catalogue:
         """Take an item out of the catalogue."""
         index = self._find(item)
         del self._index[item]
-        self.alive[index] = False
+        self.available[index] = False
 
     def change(self, item: Hashable, features: ArrayLike) -> None:
         """Give an item other features (d,)."""

@@ -11,7 +11,8 @@ from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import add_observation
 from headstart.kernels.compilation import compiled
-from headstart.logs.reader import Batch, Columns, Progress, batches
+from headstart.logs.reader import Batch, Columns, batches
+from headstart.progress import Progress
 
 
 @compiled

@@ -1,6 +1,6 @@
 """Batches of log rows, checked, from pandas, Polars, Arrow or Parquet."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 # Rows per batch: some megabytes per feature. The more rows of a task are in one batch, the fewer
 # times its sums are loaded.
 BATCH_ROWS = 1 << 18
-
-# Called with the number of rows done and the number of all rows, 0 where that is unknown.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,8 @@ from headstart.paper.learners import paper_learners
 from headstart.plotting.curves import plot_cumulative
 from headstart.plotting.style import figure
 from headstart.policies import OFUL
-from headstart.simulation import Progress, evaluate
+from headstart.progress import Progress
+from headstart.simulation import evaluate
 
 HORIZON = 50
 TRAINING_TASKS = 10

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.report import Verdicts, write_report
+from headstart.progress import Progress
 from headstart.studies.provenance import code_digest
-from headstart.studies.runner import Progress, run_all
+from headstart.studies.runner import run_all
 
 
 def reproduce(

@@ -1,7 +1,6 @@
 """Simulated comparisons of agents on the same tasks."""
 
 from headstart.simulation._chunks import cores
-from headstart.simulation._run import Progress
 from headstart.simulation.agent import Agent, Agents, InformedAgent, State
 from headstart.simulation.comparison import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
@@ -13,7 +12,6 @@ __all__ = [
     "InformedAgent",
     "Learner",
     "Optimal",
-    "Progress",
     "Rounds",
     "State",
     "cores",

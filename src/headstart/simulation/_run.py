@@ -10,13 +10,11 @@ import xarray as xr
 from headstart import checks
 from headstart.core.task import Task
 from headstart.interfaces import Environment, PreparableEnvironment
+from headstart.progress import Progress
 from headstart.simulation import _chunks
 from headstart.simulation._chunks import Drawn, TaskRecord
 from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State
 from headstart.simulation.rounds import draw_uniforms
-
-# Called with how many of how many (task, agent) pairs are done.
-Progress = Callable[[int, int], None]
 
 # Random streams: the first number of a spawn key is what draws from it, and for a task the second
 # is whether it trains or tests, so that tests are the same at any number of training tasks.

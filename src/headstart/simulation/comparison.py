@@ -6,7 +6,8 @@ import xarray as xr
 
 from headstart import checks
 from headstart.interfaces import Environment
-from headstart.simulation._run import Progress, Run
+from headstart.progress import Progress
+from headstart.simulation._run import Run
 from headstart.simulation.agent import Agents
 
 

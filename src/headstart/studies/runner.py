@@ -13,13 +13,11 @@ from types import FrameType
 
 import xarray as xr
 
+from headstart.progress import Progress
 from headstart.simulation import cores
 from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
-
-# Called with the number of rounds played and the number of all rounds.
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

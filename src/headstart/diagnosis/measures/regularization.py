@@ -11,14 +11,14 @@ from headstart.arrays import Floats
 from headstart.diagnosis.measures.tasks import TaskMoments
 from headstart.diagnosis.recording import Recording
 
-Rule = Literal["Corollary 2", "Bayes", "least regret"]
+RegularizationRule = Literal["Corollary 2", "Bayes", "least regret"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegularizationChoice:
     """λ by a rule, and the Oracle's regret per task there; None outside of the recorded λ."""
 
-    rule: Rule
+    rule: RegularizationRule
     value: float
     regret: float | None
 
@@ -42,7 +42,10 @@ class Regularization:
             dimension=self.recording.parameters.shape[-1],
             variance=variance,
         )
-        values: dict[Rule, float] = {"Corollary 2": float(corollary), "Bayes": float(bayes)}
+        values: dict[RegularizationRule, float] = {
+            "Corollary 2": float(corollary),
+            "Bayes": float(bayes),
+        }
         played = self._oracle_regret()
         if played is not None:
             grid, regret = played
