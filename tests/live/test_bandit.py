@@ -342,3 +342,39 @@ def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
     expected = TaskStatistics.from_data(x, y)
     np.testing.assert_allclose(bandit._tasks.memory["gram"], expected.gram, rtol=1e-12)
     np.testing.assert_allclose(bandit._tasks.memory["moment"], expected.moment, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_arms", [1, 2, 3, 8])
+def test_arms_whose_width_overflows_are_refused_on_every_path(n_arms: int) -> None:
+    # xᵀAx is −∞ + ∞ here, which a fused multiply-add may leave as −∞.
+    regularization = np.array([[197.0, 49.0], [49.0, 34.0]])
+    prior = hs.priors.Fixed(regularization=regularization)
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.OFUL(), prior=prior, seed=0)
+    arms = np.full((n_arms, 2), 1e200)
+    for _ in range(2):  # a new task, then an open one
+        with pytest.raises(ValueError, match="must not outweigh the prior"):
+            bandit.decide("user", arms)
+        with pytest.raises(ValueError, match="must not outweigh the prior"):
+            bandit.decide_many(["user"], arms)
+        bandit.observe("user", [1.0, 0.0], 1.0)
+
+
+def test_a_refused_batch_uses_up_no_ids() -> None:
+    bandit = hs.MetaBandit(dimension=1, seed=0)
+    with pytest.raises(ValueError, match=r"arms\[1\]"):
+        bandit.decide_many(["a", "b"], np.array([[[1.0]], [[1e9]]]))
+    assert bandit.tasks() == []
+    assert [bandit.decide("c", np.ones((1, 1))).id for _ in range(3)] == [0, 1, 2]
+
+
+def test_the_noise_scale_is_accurate_for_large_features_with_a_discount() -> None:
+    rng = np.random.default_rng(7)
+    bandit = hs.MetaBandit(dimension=4, discount=0.99, policy=hs.policies.Greedy(), seed=0)
+    w = rng.standard_normal(4) / 1e5
+    for user in range(3):
+        for x in 1e5 * rng.standard_normal((8, 4)):
+            bandit.observe(user, x, float(x @ w + 0.1 * rng.standard_normal()))
+        view = bandit.task(user)
+        # By a linear solve. Features of 1e5 leave about six digits of the sum of squares.
+        np.testing.assert_allclose(view.noise_scale, view.estimate.noise_scale, rtol=1e-3)
+        bandit.finish(user)

@@ -7,6 +7,7 @@ import pytest
 from tests.live.state import fingerprint, kept_state
 
 import headstart as hs
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
@@ -167,3 +168,34 @@ def test_a_live_default_explores_the_more_the_longer_the_task() -> None:
         bandit.reward(decision.id, 2.0 * (len(radii) % 2))
     # The quantiles ½, ⅔ and ¾ of the normal law.
     np.testing.assert_allclose(radii, [0.0, 0.43072730, 0.67448975], atol=1e-8)
+
+
+class Overflowing(hs.priors.Hierarchical):
+    """A prior that is not finite from the fourth task on."""
+
+    def prior(self, memory: Memory) -> Prior:
+        prior = super().prior(memory)
+        if memory["count"] > 100:
+            bias = np.full_like(prior.bias, np.inf)
+            return checks.trusted(Prior, **{**vars(prior), "bias": bias})
+        return prior
+
+
+def test_a_prior_that_is_not_finite_reaches_no_task() -> None:
+    bandit = hs.MetaBandit(dimension=D, prior=Overflowing(), seed=0)
+    rng = np.random.default_rng(8)
+    bandit.observe("open", np.ones(D), 1.0)
+    for user in range(4):
+        for x in rng.standard_normal((30, D)):
+            bandit.observe(user, x, float(x.sum() + rng.standard_normal()))
+        bandit.finish(user)
+    before = bandit.task("open").estimate.prior
+    # Rewards that would revise the prior are learned, and the task goes on from the one it has.
+    for _ in range(8):
+        bandit.observe("open", np.ones(D), -50.0)
+    view = bandit.task("open")
+    assert view.n_rewards == 9
+    np.testing.assert_array_equal(view.estimate.prior.bias, before.bias)
+    with pytest.raises(ValueError, match="the prior must be finite"):
+        bandit.decide("new", np.eye(D))
+    assert "new" not in bandit.tasks()

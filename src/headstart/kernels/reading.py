@@ -34,7 +34,9 @@ def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k
             for a in range(dimension):
                 prediction += projections[k, arm, a] * shift[i, a]
         predictions[k, arm] = prediction
-        widths[k, arm] = math.sqrt(max(square, 0.0))
+        # Rounding may leave it below 0; overflow may end in any of ±∞ and NaN, and has to show.
+        finite = abs(square) < math.inf
+        widths[k, arm] = math.sqrt(max(square, 0.0)) if finite else math.inf
 
 
 @compiled
@@ -64,8 +66,8 @@ def index(predictions: Floats, widths: Floats, radii: Floats, scores: Floats) ->
         index_one(predictions, widths, i, radii[i], scores, i)
 
 
-# The same bits wherever it is called from: one decision and many score alike.
-@compiled(fastmath=False)
+# Its callers are compiled without `fastmath`: one decision and many then score alike to the bit.
+@compiled(inline="always", fastmath=False)
 def index_one(
     predictions: Floats, widths: Floats, i: int, radius: float, scores: Floats, j: int
 ) -> None:

@@ -200,9 +200,20 @@ def restate_surprise(
     state: TaskState, i: int, gram: Floats, moment: Floats, bias: Floats, regularization: Floats
 ) -> None:
     """Derive a task's surprise and noise scale from its statistics, Λ (d, d)."""
+    dimension = bias.shape[0]
+    parameter, residual = state.parameter[i].copy(), np.empty(dimension)
+    # One step of iterative refinement: the inverse alone loses digits where features are large.
+    target = target_moment(moment, bias, regularization)
+    for a in range(dimension):
+        residual[a] = target[a]
+        for b in range(dimension):
+            residual[a] -= (gram[a, b] + regularization[a, b]) * parameter[b]
+    for a in range(dimension):
+        for b in range(dimension):
+            parameter[a] += state.inverse[i, a, b] * residual[b]
     scalars = state.scalars
     scalars[i, SURPRISE] = penalised_residual(
-        state.parameter[i], gram, moment, scalars[i, SUM_OF_SQUARES], bias, regularization
+        parameter, gram, moment, scalars[i, SUM_OF_SQUARES], bias, regularization
     )
     update_noise(scalars, i)
 

@@ -11,7 +11,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live import inputs
 from headstart.live._layout import NONE, n_rewards
-from headstart.live._pending import hold, release
+from headstart.live._pending import hold, undo_hold
 from headstart.live._scoring import Scoring, UnreadableArmError, read_task
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
@@ -49,7 +49,7 @@ def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     )
 
 
-@compiled
+@compiled(fastmath=False)
 def decide_one(
     rows: Floats,
     slot: int,
@@ -102,7 +102,7 @@ def _decide_tasks(
         )
         if choice == NONE:
             for j in range(i):
-                release(links, rows, places[j])
+                undo_hold(links, rows, places[j])
             return i
         decided[0, i], decided[1, i], decided[2, i] = choice, tied, decision
     return NONE

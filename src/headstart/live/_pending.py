@@ -56,6 +56,14 @@ def release(links: Integers, rows: Floats, place: int) -> None:
     links[place, USED] = (links[place, USED] + 1) & _USES
 
 
+@compiled
+def undo_hold(links: Integers, rows: Floats, place: int) -> None:
+    """Take back a decision that was just held, as if it had never been."""
+    used = links[place, USED]
+    release(links, rows, place)
+    links[place, USED] = used
+
+
 class Pending:
     """The features of open decisions, and their tasks.
 

@@ -74,6 +74,7 @@ class Tasks:
         self._prior: Prior | None = None
         self._components: Components | None = None
         self._first_row = np.empty(0)
+        self._is_finite = True
 
     def prior(self) -> Prior:
         """What the next task starts from."""
@@ -82,10 +83,8 @@ class Tasks:
             if prior.mixture is not None and self.bias_moves:
                 raise ValueError("a prior must not have a mixture where its bias moves in a task")
             self._components = None if prior.mixture is None else prior.mixture.components()
-            row = self.layout.first_row(prior)
-            if not np.isfinite(row[: self.layout.scalars.start]).all():
-                raise ValueError("the prior must be finite: the memory's sums are out of range")
-            self._prior, self._first_row = prior, row
+            self._prior, self._first_row = prior, self.layout.first_row(prior)
+            self._is_finite = bool(np.isfinite(self._first_row[: self.layout.scalars.start]).all())
         return self._prior
 
     def slot(self, name: Name) -> int:
@@ -99,6 +98,8 @@ class Tasks:
         slot = self.slots.get(inputs.name_of(name))
         if slot is None:
             self.prior()
+            if not self._is_finite:
+                raise ValueError("the prior must be finite: the memory's sums are out of range")
             slot = self.open(name, self._first_row)
         self.note_use(name, slot)
         self.move_bias(slot)
@@ -184,7 +185,7 @@ class Tasks:
         row = self.rows[slot]
         if self._components is None:
             self.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
-        elif self.layout.revise(row, self._components, degrees_of_freedom):
+        elif self._is_finite and self.layout.revise(row, self._components, degrees_of_freedom):
             self.catalogue_scores.drop(slot)
 
     def finish(self, name: Name) -> None:
