@@ -5,15 +5,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
-from headstart import Catalogue, Learner, MetaBandit, Optimal, evaluate, policies, priors, simulate
-from headstart.environments import Synthetic
+from headstart import policies, priors
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.kernels.compilation import cache_folders, n_compiled, n_loaded
+
+if TYPE_CHECKING:
+    from headstart import MetaBandit
 
 _DIMENSION = 3
 
@@ -68,6 +69,10 @@ def _priors() -> list[PriorEstimator]:
 
 def _simulation() -> None:
     """Every policy and every prior, for linear and 0/1 rewards, beyond one block of rewards."""
+    # Each part imports what it needs: a second of a process's time goes into imports.
+    from headstart import Learner, Optimal, evaluate, simulate
+    from headstart.environments import Synthetic
+
     learners: list[Learner | Optimal] = [
         *(Learner(f"prior {i}", policies.BayesUCB(), each) for i, each in enumerate(_priors())),
         *(Learner(f"policy {i}", each, priors.Pooled()) for i, each in enumerate(_policies())),
@@ -82,6 +87,8 @@ def _simulation() -> None:
 
 def _live() -> None:
     """Decisions and rewards one by one and many at once, for every policy and every prior."""
+    from headstart import MetaBandit
+
     settings: list[tuple[Policy | None, PriorEstimator | None, float]] = [
         *((each, priors.Fixed.zero(), 1.0) for each in _policies()),
         *((None, each, 1.0) for each in reversed(_priors())),
@@ -99,7 +106,9 @@ def _live() -> None:
         _use(bandit)
 
 
-def _use(bandit: MetaBandit) -> None:
+def _use(bandit: "MetaBandit") -> None:
+    from headstart import Catalogue
+
     rng = np.random.default_rng(0)
     arms = rng.normal(size=(4, _DIMENSION))
     catalogue = Catalogue(arms)
@@ -124,6 +133,10 @@ def _logs() -> None:
     """Statistics of a log, where pyarrow is there to read one."""
     if find_spec("pyarrow") is None:
         return
+    import pandas as pd
+
+    from headstart import MetaBandit
+
     columns = [f"x{a}" for a in range(_DIMENSION)]
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(6, _DIMENSION)), columns=columns)
     table = table.assign(task=[0, 0, 1, 1, 2, 2], reward=1.0)
