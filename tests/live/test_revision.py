@@ -184,8 +184,9 @@ class Overflowing(hs.priors.Hierarchical):
 def test_a_prior_that_is_not_finite_reaches_no_task() -> None:
     bandit = hs.MetaBandit(dimension=D, prior=Overflowing(), seed=0)
     rng = np.random.default_rng(8)
-    bandit.observe("open", np.ones(D), 1.0)
     for user in range(4):
+        if user == 2:
+            bandit.observe("open", np.ones(D), float(D))
         for x in rng.standard_normal((30, D)):
             bandit.observe(user, x, float(x.sum() + rng.standard_normal()))
         bandit.finish(user)
