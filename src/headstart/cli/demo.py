@@ -38,7 +38,7 @@ def demo(
         table.add_column("reward", justify="right")
         table.add_column("regret", justify="right")
         for of in learner_totals(result):
-            cells = [f"{each.mean:.2f} ± {each.error:.2f}" for each in (of.reward, of.regret)]
+            cells = [each.with_error(".2f") for each in (of.reward, of.regret)]
             table.add_row(of.learner, *cells)
         console.print(table)
     plot_demo(results, output)

@@ -52,11 +52,7 @@ def run(
         cells = []
         for value in wanted.regularization:
             values = regrets.sel(learner=learner.name, regularization=value).to_numpy()
-            if len(values) > 1:
-                found = interval(values)
-                cells.append(f"{found.mean:.3g} ± {found.error:.2g}")
-            else:
-                cells.append(f"{values.mean():.3g}")
+            cells.append(interval(values).with_error(".3g", ".2g"))
         table.add_row(learner.name, *cells)
     console.print(table)
     console.print(f"Results: {folder / 'results.nc'}", soft_wrap=True)
