@@ -100,3 +100,23 @@ class PriorEstimator(Protocol):
         None where it is constant, as it must be where the prior has a mixture.
         """
         ...
+
+
+@runtime_checkable
+class LivePriorEstimator(PriorEstimator, Protocol):
+    """A prior estimator that can also take a task out of its memory again, as live use does."""
+
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
+        """The memory in which the task counts `weight` times more; below 0 it is taken out.
+
+        To take a task out, pass the statistics that were absorbed.
+        """
+        ...
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """The memory in which every task counts `factor` times as much."""
+        ...
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The memory of the tasks of both."""
+        ...
