@@ -14,12 +14,13 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.kernels import state as columns
-from headstart.live import _decide, _reward, inputs, persistence
-from headstart.live._scoring import Scoring
-from headstart.live._tasks import Ending, Tasks
-from headstart.live._uniforms import UniformStream
+from headstart.live import inputs, persistence
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name, TaskView
+from headstart.live.engine import deciding, rewarding
+from headstart.live.engine.scoring import Scoring
+from headstart.live.engine.tasks import Ending, Tasks
+from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms
 from headstart.logs.reader import Columns
 from headstart.policies import BayesUCB
@@ -135,12 +136,12 @@ class MetaBandit:
             ):
                 self._tasks.finish_idle()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
-                return _decide.decide(*given, mask=mask, n=n, draws=self._draws)
+                return deciding.decide(*given, mask=mask, n=n, draws=self._draws)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if not pending.free:
                 pending.reserve(1)
             scores = np.empty((1, arms.shape[0]))
-            choice, tied, decision = _decide.decide_one(
+            choice, tied, decision = deciding.decide_one(
                 tasks.rows,
                 slot,
                 self._scoring.radius(slot),
@@ -166,14 +167,14 @@ class MetaBandit:
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            _reward.reward(self._tasks, decision, value, weight)
+            rewarding.reward(self._tasks, decision, value, weight)
 
     def observe(self, task: Name, features: ArrayLike, value: float, weight: float = 1.0) -> None:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
             self._tasks.finish_idle()
-            _reward.observe(self._tasks, task, features, value, weight)
+            rewarding.observe(self._tasks, task, features, value, weight)
 
     def forget(self, decision_id: int) -> None:
         """Give up the reward of a decision, which is no longer pending."""
@@ -190,7 +191,7 @@ class MetaBandit:
         """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
         with self._lock:
             self._tasks.finish_idle()
-            return _decide.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            return deciding.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
 
     def reward_many(
         self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
@@ -198,7 +199,7 @@ class MetaBandit:
         """Reward n decisions at once, in their order; if one of them is not open, none is."""
         with self._lock:
             self._tasks.finish_idle()
-            _reward.reward_many(self._tasks, decision_ids, values, weights)
+            rewarding.reward_many(self._tasks, decision_ids, values, weights)
 
     def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
@@ -207,7 +208,7 @@ class MetaBandit:
         """
         with self._lock:
             given = (self._tasks, self._scoring, self._stream, task, arms)
-            return _decide.propensities(*given, mask=mask, draws=self._draws)
+            return deciding.propensities(*given, mask=mask, draws=self._draws)
 
     def fit(
         self,

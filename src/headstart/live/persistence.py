@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
-from headstart.live._layout import upgrade_rows
-from headstart.live._tasks import Tasks
-from headstart.live._uniforms import UniformStream
+from headstart.live.engine.layout import upgrade_rows
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
 
 # Raised when the meaning of a file changes; every version reads all formats up to its own.
 FORMAT = 3

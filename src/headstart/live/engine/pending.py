@@ -4,7 +4,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.live._layout import FIRST_PENDING, NONE
+from headstart.live.engine.layout import FIRST_PENDING, NONE
 
 # An id is a place and how often it was used before, in 53 bits, so that JSON carries it exactly.
 _PLACE_BITS = 26

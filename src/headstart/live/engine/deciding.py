@@ -10,13 +10,13 @@ from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live import inputs
-from headstart.live._layout import NONE, n_rewards
-from headstart.live._pending import hold, undo_hold
-from headstart.live._scoring import Scoring, UnreadableArmError, read_task
-from headstart.live._tasks import Tasks
-from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name
+from headstart.live.engine.layout import NONE, n_rewards
+from headstart.live.engine.pending import hold, undo_hold
+from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms, too_large
 
 

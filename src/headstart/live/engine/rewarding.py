@@ -10,10 +10,10 @@ from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import REWARDS, SUM_OF_SQUARES, SURPRISE
 from headstart.live import inputs
-from headstart.live._layout import NONE, dimension_of, packed_statistics, task_state
-from headstart.live._pending import OWNER, find, release
-from headstart.live._tasks import FINISH, Tasks, not_open
 from headstart.live.decision import Name
+from headstart.live.engine.layout import NONE, dimension_of, packed_statistics, task_state
+from headstart.live.engine.pending import OWNER, find, release
+from headstart.live.engine.tasks import FINISH, Tasks, not_open
 from headstart.live.inputs import LARGEST_GROWTH
 
 # What learning a reward returns in place of what has to follow it.

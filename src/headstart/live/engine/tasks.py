@@ -15,10 +15,10 @@ from headstart.interfaces import Memory, PriorEstimator
 from headstart.kernels import Components, revision_due
 from headstart.kernels import state as columns
 from headstart.live import inputs
-from headstart.live._catalogue_scores import CatalogueScores
-from headstart.live._layout import FIRST_PENDING, LAST_USED, NONE, Layout
-from headstart.live._pending import Pending, find
 from headstart.live.decision import Name
+from headstart.live.engine.catalogue_scores import CatalogueScores
+from headstart.live.engine.layout import FIRST_PENDING, LAST_USED, NONE, Layout
+from headstart.live.engine.pending import Pending, find
 from headstart.logs import accumulate, reader
 from headstart.progress import Progress
 
