@@ -67,7 +67,7 @@ def test_live_equals_simulation(policy: Any, prior: Any) -> None:
             if decision.arm_index == choice:
                 bandit.reward(decision.id, float(task.rewards[0, t, choice]))
             else:
-                bandit.forget(decision.id)
+                bandit.cancel(decision.id)
                 bandit.observe(j, task.arms[0, t, choice], float(task.rewards[0, t, choice]))
         bandit.finish(j)
 

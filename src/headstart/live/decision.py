@@ -4,7 +4,11 @@ import math
 from collections.abc import Hashable
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from headstart.arrays import Floats, Integers
+from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.intervals import quantile
 
@@ -15,7 +19,7 @@ Name = str | int
 class Decision(NamedTuple):
     """One choice. Its id takes the reward, once, any time later."""
 
-    id: int
+    id: str
     task: Name
     arm: Hashable  # the key of a mapping, the item of a catalogue, or the index in an array
     arm_index: int  # its index among the arms
@@ -26,7 +30,7 @@ class Decision(NamedTuple):
 class Decisions(NamedTuple):
     """One choice for each of n tasks."""
 
-    ids: Integers  # (n,)
+    ids: NDArray[np.str_]  # (n,)
     tasks: tuple[Name, ...]
     arm_indices: Integers  # (n,), of the chosen arms
     scores: Floats  # (n, K)
@@ -47,3 +51,23 @@ class TaskView(NamedTuple):
         middle, widths = self.estimate.predict(features), self.estimate.widths(features)
         half = quantile(math.inf) * self.noise_scale * widths
         return middle - half, middle + half
+
+
+class Learned(NamedTuple):
+    """What has been learned across tasks: where the next one starts, in numbers."""
+
+    mean: Floats  # (d,), the mean task
+    spread: Floats  # (d,), the standard deviation of a new task's parameter about it
+    noise_scale: float  # the standard deviation of a reward
+    n_tasks: int  # how many tasks it was learned from
+    effective_tasks: float  # the sum of their weights: fewer where the memory forgets
+
+    @classmethod
+    def from_prior(cls, prior: Prior, *, n_tasks: int, weight: float) -> "Learned":
+        """The numbers of a prior N(h, s²Λ⁻¹)."""
+        matrix = prior.regularization
+        if prior.isotropic:
+            matrix = prior.regularization * np.eye(prior.dimension)
+        scale = float(prior.noise_scale)
+        spread = scale * np.sqrt(np.diagonal(np.linalg.inv(matrix)))
+        return cls(prior.bias.copy(), spread, scale, n_tasks, weight)

@@ -1,13 +1,13 @@
 """Checks of what an application passes: arms, masks, names, rewards, weights, ids."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Booleans, Floats
 from headstart.live.decision import Name
 
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
@@ -17,8 +17,6 @@ Arms = ArrayLike | Mapping[Any, ArrayLike]
 LARGEST_GROWTH = 1e12
 # Beyond this, squares and products of rewards run out of range.
 _LARGEST = 1e50
-# Ids take 53 bits.
-_LARGEST_ID = 2**53
 
 
 def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] | None]:
@@ -100,31 +98,30 @@ def weight_of(value: float) -> float:
     return number
 
 
-def id_of(value: int) -> int:
+def id_of(value: str) -> str:
     """The id of a decision."""
-    if type(value) is int and 0 <= value < _LARGEST_ID:
-        return value
-    return min(checks.count("decision_id", value, least=0), _LARGEST_ID)
+    if not isinstance(value, str):
+        raise ValueError(f"decision_id must be the id of a decision, a string, got {value!r}")
+    return value
 
 
 def rewards_of(
-    decisions: ArrayLike, values: ArrayLike, weights: ArrayLike
-) -> tuple[Integers, Floats, Floats]:
-    """The ids, rewards and weights of n decisions, (n,) each."""
-    ids = np.asarray(decisions)
-    if ids.ndim != 1 or not (np.issubdtype(ids.dtype, np.integer) or ids.size == 0):
-        raise ValueError(
-            f"decision_ids must be integers of shape (n,), got {ids.dtype} of shape {ids.shape}"
-        )
+    decisions: Iterable[str], values: ArrayLike, weights: ArrayLike
+) -> tuple[list[str], Floats, Floats]:
+    """The ids of n decisions, and their rewards and weights, (n,) each."""
+    ids = decisions.tolist() if isinstance(decisions, np.ndarray) else list(decisions)
+    for each in ids:
+        if type(each) is not str:
+            id_of(each)
     rewards = checks.floats("values", values)
-    checks.shape("values", rewards, ids.shape, "(n,)")
-    counts = np.array(np.broadcast_to(checks.floats("weights", weights), ids.shape))
+    checks.shape("values", rewards, (len(ids),), "(n,)")
+    counts = np.array(np.broadcast_to(checks.floats("weights", weights), len(ids)))
     for name, array in (("values", np.abs(rewards)), ("weights", counts)):
         if (array >= _LARGEST).any():
             raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
     if (counts <= 0).any():
         raise ValueError(f"weights must be above 0, got {counts.min()}")
-    return ids.astype(np.int64), rewards, counts
+    return ids, rewards, counts
 
 
 def too_large(name: str, features: Floats) -> ValueError:

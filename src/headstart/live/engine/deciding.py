@@ -12,6 +12,7 @@ from headstart.kernels.state import Reading
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name
+from headstart.live.engine.expiry import make_places
 from headstart.live.engine.layout import NONE, n_rewards
 from headstart.live.engine.pending import hold, undo_hold
 from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
@@ -157,6 +158,7 @@ def decide(
     uniforms = stream.peek(own + wanted + draws * own)
     catalogue = arms if isinstance(arms, Catalogue) else None
     slot, scores = _scores(tasks, scoring, task, features, uniforms[:own], catalogue)
+    make_places(tasks, wanted)
     scores[~allowed] = -np.inf
     left = scores[None].copy() if wanted > 1 else scores[None]
     decisions = []
@@ -197,7 +199,7 @@ def _scores(
         return slot, scoring.scores(slot, features, uniforms)
     except ValueError as error:
         if opened:
-            tasks.close(task)
+            tasks.undo_opening(task)
         if isinstance(error, UnreadableArmError):
             raise too_large("arms", features) from None
         raise
@@ -230,7 +232,7 @@ def propensities(
         raise too_large("arms", features) from None
     finally:
         if opened:
-            tasks.close(task)
+            tasks.undo_opening(task)
     stream.advance(n * own)
     return found
 
@@ -247,7 +249,7 @@ def decide_many(
     uniforms = stream.peek(n * (own + 1)).reshape(n, own + 1)
     ties = np.ascontiguousarray(uniforms[:, -1])
     pending = tasks.pending
-    pending.reserve(n)
+    make_places(tasks, n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     decided = np.empty((3, n), dtype=np.int64)
     held = (pending.kept, pending.links)
@@ -265,12 +267,14 @@ def decide_many(
                 raise UnreadableArmError(position)
     except UnreadableArmError as error:
         for name in opened:
-            tasks.close(name)
+            tasks.undo_opening(name)
         raise too_large(f"arms[{error.position}]", features[error.position]) from None
     stream.advance(n * (own + 1))
     del pending.free[len(pending.free) - n :]
+    pending.note_time(places)
+    ids = np.array([pending.id_of(code) for code in decided[2].tolist()])
     found = 1.0 / decided[1] if own == 0 else np.full(n, np.nan)
-    return Decisions(decided[2], wanted, decided[0], scores, found)
+    return Decisions(ids, wanted, decided[0], scores, found)
 
 
 def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Name]]:

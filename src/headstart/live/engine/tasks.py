@@ -1,112 +1,105 @@
-"""Tasks: how an open task starts, learns, revises its prior, and joins the memory."""
+"""Tasks: how a task opens, learns, revises its prior, ends, and comes back."""
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Floats
-from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import Memory, PriorEstimator
-from headstart.kernels import Components, revision_due
+from headstart.interfaces import LivePriorEstimator
+from headstart.kernels import revision_due
 from headstart.kernels import state as columns
 from headstart.live import inputs
 from headstart.live.decision import Name
 from headstart.live.engine.catalogue_scores import CatalogueScores
-from headstart.live.engine.layout import FIRST_PENDING, LAST_USED, NONE, Layout
-from headstart.live.engine.pending import Pending, find
-from headstart.logs import accumulate, reader
-from headstart.progress import Progress
+from headstart.live.engine.changes import Changes
+from headstart.live.engine.finished import FinishedTasks
+from headstart.live.engine.layout import (
+    AS_IT_IS,
+    AS_IT_WAS,
+    COUNTED,
+    FIRST_PENDING,
+    LAST_USED,
+    NONE,
+    NOT_COUNTED,
+    PRIOR_TASKS,
+    TO_COUNT,
+    Layout,
+)
+from headstart.live.engine.pending import Pending
+from headstart.live.engine.population import Contribution, Population, Start
+from headstart.live.engine.settled import Settled
+from headstart.live.settings import Settings
 
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
 FINISH = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Ending:
-    """When a task ends by itself, and how it forgets until then."""
-
-    horizon: int | None = None  # after so many rewards
-    idle_seconds: float | None = None  # after so many seconds without a call
-    discount: float = 1.0  # what each reward leaves of the weight of the task's earlier ones
-    clock: Callable[[], float] = time.time
-
-    def __post_init__(self) -> None:
-        if self.horizon is not None:
-            checks.count("horizon", self.horizon)
-        if self.idle_seconds is not None:
-            checks.positive("idle_seconds", self.idle_seconds)
-        if checks.positive("discount", self.discount) > 1.0:
-            raise ValueError(f"discount must be at most 1, got {self.discount}")
-
-
 class Tasks:
-    """The open tasks, one row each, and the memory of finished ones.
+    """All tasks: the open ones, one row each; the finished ones; and the memory over both.
 
-    Rows are reused after a task closes. They grow by a sixteenth, in place where the system can,
-    so that what is reserved stays small beside what is used.
+    Rows are reused after a task ends. They grow by a sixteenth, in place where the system can, so
+    that what is reserved stays small beside what is used.
     """
 
-    def __init__(self, dimension: int, estimator: PriorEstimator, ending: Ending) -> None:
+    def __init__(self, dimension: int, estimator: LivePriorEstimator, settings: Settings) -> None:
         self.dimension = dimension
-        self.estimator = estimator
-        self.ending = ending
+        self.settings = settings
         self.layout = Layout(dimension)
         self.rows = np.zeros((0, self.layout.length))
         self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
         self.names: dict[int, Name] = {}
+        self.finished = FinishedTasks(self.layout)
         self.pending = Pending(dimension)
+        if settings.deadline_seconds is not None:
+            self.pending.clock = settings.clock
+        self.settled = Settled()
         self.catalogue_scores = CatalogueScores(dimension)
-        self.memory: Memory = estimator.empty(dimension)
-        self.n_finished = 0
+        self.population = Population(self.layout, estimator, settings)
+        self.changes = Changes(self)
+        self.n_from_logs = 0  # tasks of logs that were counted and not kept
         # AVG and RR move the bias with the task's own rewards.
-        self.bias_moves = estimator.running_bias(self.memory) is not None
+        self.bias_moves = estimator.running_bias(self.population.state.memory) is not None
         # Whether the rows hold the current estimates between calls.
-        self.estimate_is_kept = not self.bias_moves and ending.discount == 1.0
+        self.estimate_is_kept = not self.bias_moves and settings.discount == 1.0
         # Whether one compiled call is all that a decision or a reward needs.
-        self.one_call = self.estimate_is_kept and ending.idle_seconds is None
-        self.horizon = ending.horizon or 0  # 0 for none, as kernels take it
+        self.one_call = self.estimate_is_kept and settings.idle_seconds is None
+        self.horizon = settings.horizon or 0  # 0 for none, as kernels take it
         self._free: list[int] = []
-        self._prior: Prior | None = None
-        self._components: Components | None = None
-        self._first_row = np.empty(0)
-        self._is_finite = True
-
-    def prior(self) -> Prior:
-        """What the next task starts from."""
-        if self._prior is None:
-            prior = self.estimator.prior(self.memory)
-            if prior.mixture is not None and self.bias_moves:
-                raise ValueError("a prior must not have a mixture where its bias moves in a task")
-            self._components = None if prior.mixture is None else prior.mixture.components()
-            self._prior, self._first_row = prior, self.layout.first_row(prior)
-            self._is_finite = bool(np.isfinite(self._first_row[: self.layout.scalars.start]).all())
-        return self._prior
 
     def slot(self, name: Name) -> int:
         """The slot of an open task."""
-        if not isinstance(name, str | int) or name not in self.slots:
+        if inputs.name_of(name) not in self.slots:
             raise ValueError(f"task must be the name of an open task, got {name!r}")
         return self.slots[name]
 
     def start(self, name: Name) -> int:
-        """The slot of a task that is about to be used; it is opened if it is new."""
+        """The slot of a task that is about to be used; it is opened if it is not open."""
         slot = self.slots.get(inputs.name_of(name))
         if slot is None:
-            self.prior()
-            if not self._is_finite:
-                raise ValueError("the prior must be finite: the memory's sums are out of range")
-            slot = self.open(name, self._first_row)
+            slot = self.reopen(name) if name in self.finished else self._open_new(name)
         self.note_use(name, slot)
         self.move_bias(slot)
         return slot
 
+    def _open_new(self, name: Name) -> int:
+        self.changes.wanted()
+        start = self.population.start
+        if not start.is_finite:
+            raise ValueError("the prior must be finite: the memory's sums are out of range")
+        slot = self.open(name, start.row)
+        self.rows[slot, FIRST_PENDING] = NONE
+        self.rows[slot, PRIOR_TASKS] = self.population.state.n_tasks
+        return slot
+
+    def reopen(self, name: Name) -> int:
+        """A finished task goes on from what it was."""
+        slot = self.open(name, self.layout.reopened(self.finished.remove(name)))
+        self.pending.own(self.rows[slot], slot)
+        return slot
+
     def open(self, name: Name, row: Floats) -> int:
-        """Give a row to a new task; returns its slot."""
+        """Give a slot to a task with a row; returns it."""
         if not self._free:
             old, more = len(self.rows), max(16, len(self.rows) // 16)
             # No view of the rows outlives a call: readers copy.
@@ -114,26 +107,43 @@ class Tasks:
             self._free.extend(range(old + more - 1, old - 1, -1))
         slot = self._free.pop()
         self.rows[slot] = row
-        self.rows[slot, FIRST_PENDING] = NONE
         self.slots[name] = slot
         self.names[slot] = name
         return slot
 
     def close(self, name: Name) -> None:
-        """Forget an open task and what it has pending."""
+        """Take back the slot of a task; its row and its decisions are the caller's."""
         slot = self.slots.pop(name)
         del self.names[slot]
-        for place in self.pending.of(self.rows[slot]):
-            self.pending.drop(self.rows, place)
         self.catalogue_scores.drop(slot)
         self._free.append(slot)
 
-    def find(self, decision: int) -> tuple[int, int]:
-        """The place and the slot of an open decision."""
-        place = int(find(self.pending.links, decision))
-        if place == NONE:
-            raise not_open(decision)
-        return place, self.pending.owner(place)
+    def undo_opening(self, name: Name) -> None:
+        """Close a task that was opened for a call that failed."""
+        slot = self.slots[name]
+        if self.rows[slot, COUNTED] != NOT_COUNTED or self.scalar(slot, columns.REWARDS):
+            self.finish(name)  # it was finished before
+        else:
+            self.close(name)
+
+    def row(self, name: Name) -> Floats:
+        """The row of a task, open or finished, as a view of which the end may be changed."""
+        slot = self.slots.get(name)
+        return self.finished.row(name) if slot is None else self.rows[slot]
+
+    def statistics(self, name: Name) -> TaskStatistics:
+        """The statistics of a task, open or finished."""
+        slot = self.slots.get(name)
+        if slot is None:
+            return self.layout.finished_statistics(self.finished.row(name))
+        return self.layout.statistics(self.rows[slot])
+
+    def place(self, decision: str) -> int:
+        """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
+        place = self.pending.find(decision)
+        if place != NONE and self.pending.owner(place) < NONE:
+            self.reopen(self.finished.names[-2 - self.pending.owner(place)])
+        return place
 
     def scalar(self, slot: int, which: int) -> float:
         """One of the scalars of `kernels.state`."""
@@ -141,15 +151,15 @@ class Tasks:
 
     def note_use(self, name: Name, slot: int) -> None:
         """Note that the task is used now."""
-        if self.ending.idle_seconds is not None:
+        if self.settings.idle_seconds is not None:
             self.slots[name] = self.slots.pop(name)  # to the end: the order is that of last use
-            self.rows[slot, LAST_USED] = self.ending.clock()
+            self.rows[slot, LAST_USED] = self.settings.clock()
 
     def finish_idle(self) -> None:
         """Finish the tasks that were not used during the idle time."""
-        if self.ending.idle_seconds is None:
+        if self.settings.idle_seconds is None:
             return
-        latest = self.ending.clock() - self.ending.idle_seconds
+        latest = self.settings.clock() - self.settings.idle_seconds
         while self.slots:
             name, slot = next(iter(self.slots.items()))
             if self.rows[slot, LAST_USED] > latest:
@@ -159,14 +169,15 @@ class Tasks:
     def move_bias(self, slot: int) -> None:
         """Set the bias that follows from the memory and the task's own rewards, if it moves."""
         if self.bias_moves:
-            task = self.layout.statistics(self.rows[slot])
-            prior = self.estimator.prior(self.estimator.absorb(self.memory, task))
-            self.layout.move(self.rows[slot], prior.bias)
+            name = self.names[slot]
+            contribution = self.changes.contribution(name)
+            bias = self.population.bias_with(contribution, self.statistics(name))
+            self.layout.move(self.rows[slot], bias)
 
     def follow_up(self, slot: int, status: int) -> None:
         """Do what has to follow a reward: refactorise, revise the prior, finish the task."""
         row = self.rows[slot]
-        if self.ending.discount < 1.0:
+        if self.settings.discount < 1.0:
             self.layout.refactorise(row, restate=True)
             if revision_due(self.layout.state(row).scalars, 0):
                 status |= columns.REVISE
@@ -180,54 +191,96 @@ class Tasks:
             self.finish(self.names[slot])
 
     def _revise(self, slot: int) -> None:
-        """Revise a task's prior, with all that has been learned since the task began."""
-        degrees_of_freedom = float(self.prior().noise_degrees_of_freedom)
-        row = self.rows[slot]
-        if self._components is None:
+        """Revise a task's prior, with all that other tasks have taught since it began."""
+        name = self.names[slot]
+        if self.rows[slot, COUNTED] in (AS_IT_IS, AS_IT_WAS):
+            # The memory holds the task's own rewards, which must not count as prior knowledge too.
+            self.changes.move(name)
+            return
+        start, row = self.population.start, self.rows[slot]
+        if start.components is None:
             self.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
-        elif self._is_finite and self.layout.revise(row, self._components, degrees_of_freedom):
+        elif start.is_finite:
+            degrees_of_freedom = float(start.prior.noise_degrees_of_freedom)
+            if self.layout.revise(row, start.components, degrees_of_freedom):
+                self.catalogue_scores.drop(slot)
+
+    def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
+        """Give an open task another prior, learned from so many other tasks."""
+        slot = self.slots[name]
+        if start.is_finite:
+            self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
+        self.rows[slot, PRIOR_TASKS] = n_tasks
+
+    def note_change(self, slot: int) -> None:
+        """Note that a task is about to learn: what the memory counts for it will be outdated."""
+        name, row = self.names[slot], self.rows[slot]
+        if row[COUNTED] == AS_IT_IS:
+            self.changes.keep_earlier(name, self.layout.statistics(row))
+        row[COUNTED] = TO_COUNT if row[COUNTED] == NOT_COUNTED else AS_IT_WAS
+        self.changes.note(name)
+        others = self.population.state.n_tasks - int(row[COUNTED] == AS_IT_WAS)
+        if others >= max(1.0, 2.0 * row[PRIOR_TASKS]) and not self.bias_moves:
+            self.changes.move(name)
 
     def finish(self, name: Name) -> None:
-        """The task joins the memory; one without any reward changes nothing there."""
+        """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""
         slot = self.slot(name)
-        if self.scalar(slot, columns.REWARDS) > 0:
-            self.absorb(self.layout.statistics(self.rows[slot]))
+        row = self.rows[slot]
+        if self.scalar(slot, columns.REWARDS) > 0 or row[FIRST_PENDING] != NONE:
+            number = self.finished.add(name, self.layout.finished(row))
+            self.pending.own(row, -2 - number)
         self.close(name)
 
-    def absorb(self, task: TaskStatistics) -> None:
-        """A finished task joins the memory, wherever it was played."""
-        self.restore(self.estimator.absorb(self.memory, task), self.n_finished + 1)
+    def drop(self, place: int) -> None:
+        """Give up a pending decision, whether its task is open or finished."""
+        owner = self.pending.owner(place)
+        if owner > NONE:
+            self.pending.drop(self.rows, place)
+            return
+        name = self.finished.names[-2 - owner]
+        self.pending.own(self.finished.row(name), -2 - owner)
+        self.pending.drop(self.finished.rows, place)
+        row = self.finished.row(name)
+        self.pending.own(row, owner)
+        if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
+            self.finished.remove(name)
 
-    def restore(self, memory: Memory, n_finished: int) -> None:
-        """Take another memory."""
-        self.memory, self.n_finished, self._prior = memory, n_finished, None
+    def forget(self, name: Name) -> Contribution | None:
+        """Forget a task, and return what the memory still counts for it."""
+        if name in self.finished:
+            self.reopen(name)
+        slot = self.slot(name)
+        contribution = self.changes.forget(name)
+        for place in self.pending.of(self.rows[slot]):
+            self.pending.drop(self.rows, place)
+        self.close(name)
+        return contribution
 
-    def absorb_logs(
-        self,
-        logs: Any,
-        log_columns: reader.Columns,
-        *,
-        grouped_by_task: bool,
-        progress: Progress | None,
-    ) -> None:
-        """Every task of the logs joins the memory; none of them if anything is wrong."""
-        before, finished = self.memory, self.n_finished
-        try:
-            if grouped_by_task:
-                for task in accumulate.grouped_by_task(logs, log_columns, self.dimension, progress):
-                    self.absorb(task)
-            else:
-                for _, task in accumulate.statistics(logs, log_columns, self.dimension, progress):
-                    self.absorb(task)
-        except BaseException:
-            self.restore(before, finished)
-            raise
+    def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
+        """Take tasks with their rows, from a file or another bandit; the memory counts them."""
+        for name, row in open_rows.items():
+            slot = self.open(name, row)
+            self.rows[slot, FIRST_PENDING] = NONE
+            self._adopt_mark(name)
+        for name, row in finished.items():
+            number = self.finished.add(name, row)
+            self.finished.rows[number, FIRST_PENDING] = NONE
+            self._adopt_mark(name)
 
+    def _adopt_mark(self, name: Name) -> None:
+        """A task with rewards that the memory does not count yet is put on the list."""
+        row = self.row(name)
+        if row[COUNTED] != AS_IT_IS and float(self.statistics(name).count) > 0.0:
+            row[COUNTED] = TO_COUNT
+            self.changes.note(name)
 
-def not_open(decision: int) -> ValueError:
-    """The error for an id that takes no reward."""
-    return ValueError(
-        f"decision {decision} is not open: it was rewarded already, its task was finished, "
-        "or it was never made here"
-    )
+    def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
+        """Take a pending decision of a task, with the id that it has."""
+        if name in self.slots:
+            self.pending.restore(self.rows, self.slots[name], decision, kept, time)
+            return
+        number = self.finished.numbers[name]
+        self.pending.restore(self.finished.rows, number, decision, kept, time)
+        self.pending.own(self.finished.rows[number], -2 - number)
