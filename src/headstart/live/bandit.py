@@ -21,7 +21,9 @@ from headstart.live.engine import deciding, rewarding
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Ending, Tasks
 from headstart.live.engine.uniforms import UniformStream
+from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
+from headstart.live.masks import Mask
 from headstart.logs.reader import Columns
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
@@ -54,6 +56,7 @@ class MetaBandit:
         idle_seconds: float | None = None,
         discount: float = 1.0,
         propensity_draws: int = 0,
+        feature_names: Sequence[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
@@ -66,6 +69,7 @@ class MetaBandit:
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
+        self._names = FeatureNames(self.dimension, feature_names)
         self._lock = threading.RLock()
 
     def next_prior(self) -> Prior:
@@ -100,12 +104,12 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: None = None
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: None = None
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: int
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: int
     ) -> list[Decision]: ...
 
     def decide(
@@ -113,7 +117,7 @@ class MetaBandit:
         task: Name,
         arms: Arms | Catalogue,
         *,
-        mask: ArrayLike | None = None,
+        mask: Mask | None = None,
         n: int | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
@@ -122,7 +126,9 @@ class MetaBandit:
         with its own id.
         """
         with self._lock:
-            slot = self._tasks.slots.get(task) if self._decides_in_one_call else None
+            # True and 1.0 would find the task 1.
+            plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
+            slot = self._tasks.slots.get(task) if plain else None
             if (
                 slot is None
                 or mask is not None
@@ -136,7 +142,7 @@ class MetaBandit:
             ):
                 self._tasks.finish_idle()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
-                return deciding.decide(*given, mask=mask, n=n, draws=self._draws)
+                return deciding.decide(*given, mask=mask, n=n, draws=self._draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if not pending.free:
                 pending.reserve(1)
@@ -201,14 +207,16 @@ class MetaBandit:
             self._tasks.finish_idle()
             rewarding.reward_many(self._tasks, decision_ids, values, weights)
 
-    def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
+    def propensities(
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
+    ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
         Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
         """
         with self._lock:
             given = (self._tasks, self._scoring, self._stream, task, arms)
-            return deciding.propensities(*given, mask=mask, draws=self._draws)
+            return deciding.propensities(*given, mask=mask, draws=self._draws, names=self._names)
 
     def fit(
         self,

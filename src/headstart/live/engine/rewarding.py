@@ -182,6 +182,7 @@ def reward(tasks: Tasks, decision: int, value: float, weight: float) -> None:
 def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight: float) -> None:
     """`MetaBandit.observe`."""
     x = inputs.vector_of("features", features, tasks.dimension)
+    task = inputs.name_of(task)
     opened = task not in tasks.slots
     slot = tasks.start(task)
     status = _learn(tasks, slot, x[None], 0, value, weight)

@@ -89,13 +89,15 @@ class Tasks:
 
     def slot(self, name: Name) -> int:
         """The slot of an open task."""
-        if not isinstance(name, str | int) or name not in self.slots:
+        slot = self.slots.get(inputs.name_of(name))
+        if slot is None:
             raise ValueError(f"task must be the name of an open task, got {name!r}")
-        return self.slots[name]
+        return slot
 
     def start(self, name: Name) -> int:
         """The slot of a task that is about to be used; it is opened if it is new."""
-        slot = self.slots.get(inputs.name_of(name))
+        name = inputs.name_of(name)
+        slot = self.slots.get(name)
         if slot is None:
             self.prior()
             if not self._is_finite:
@@ -191,6 +193,7 @@ class Tasks:
     def finish(self, name: Name) -> None:
         """The task joins the memory; one without any reward changes nothing there."""
         slot = self.slot(name)
+        name = self.names[slot]
         if self.scalar(slot, columns.REWARDS) > 0:
             self.absorb(self.layout.statistics(self.rows[slot]))
         self.close(name)
