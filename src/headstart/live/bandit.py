@@ -26,9 +26,11 @@ from headstart.live.engine.population import Change
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
+from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
+from headstart.live.masks import Mask
 from headstart.live.outcomes import Outcome
-from headstart.live.settings import CHANGEABLE, Refresh, Settings, names_of, range_of, scales_of
+from headstart.live.settings import CHANGEABLE, Refresh, Settings, range_of, scales_of
 from headstart.logs import grouped_by_task as grouped_by_task_of
 from headstart.logs import statistics
 from headstart.logs.reader import Columns
@@ -118,7 +120,6 @@ class MetaBandit:
             half_life_seconds=half_life_seconds,
             exploration=exploration,
             propensity_draws=propensity_draws,
-            feature_names=names_of(feature_names, self.dimension),
             scales=scales_of(scales, self.dimension),
             refresh=by_seed if refresh is None else refresh,
             clock=clock,
@@ -127,6 +128,7 @@ class MetaBandit:
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
+        self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
         self._lock = Guard(self._tasks, self._stream)
 
     def __repr__(self) -> str:
@@ -175,12 +177,12 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: None = None
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: None = None
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: int
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: int
     ) -> list[Decision]: ...
 
     def decide(
@@ -188,7 +190,7 @@ class MetaBandit:
         task: Name,
         arms: Arms | Catalogue,
         *,
-        mask: ArrayLike | None = None,
+        mask: Mask | None = None,
         n: int | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
@@ -197,7 +199,9 @@ class MetaBandit:
         with its own id.
         """
         with self._lock:
-            slot = self._tasks.slots.get(task) if self._decides_in_one_call else None
+            # True and 1.0 would find the task 1.
+            plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
+            slot = self._tasks.slots.get(task) if plain else None
             if (
                 slot is None
                 or mask is not None
@@ -211,7 +215,8 @@ class MetaBandit:
             ):
                 self._run_out()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
-                return deciding.decide(*given, mask=mask, n=n, draws=self.settings.propensity_draws)
+                draws = self.settings.propensity_draws
+                return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if pending.clock is not None:
                 self._run_out()
@@ -297,14 +302,17 @@ class MetaBandit:
             self._run_out()
             return rewarding.reward_many(self._tasks, decision_ids, values, weights)
 
-    def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
+    def propensities(
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
+    ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
         Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
         """
         with self._lock:
             given = (self._tasks, self._scoring, self._stream, task, arms)
-            return deciding.propensities(*given, mask=mask, draws=self.settings.propensity_draws)
+            draws = self.settings.propensity_draws
+            return deciding.propensities(*given, mask=mask, draws=draws, names=self._names)
 
     def fit(
         self,
@@ -378,7 +386,8 @@ class MetaBandit:
 
     @classmethod
     def _restored(cls, saved: persistence.Saved, *, resume: bool, **given: Any) -> "MetaBandit":
-        settings: dict[str, Any] = {**saved.header["settings"], **given}
+        names = saved.header["feature_names"]
+        settings: dict[str, Any] = {**saved.header["settings"], "feature_names": names, **given}
         settings["policy"] = settings["policy"] or saved.policy()
         settings["prior"] = settings["prior"] or saved.prior()
         bandit = cls(dimension=saved.header["dimension"], **settings)

@@ -1,12 +1,13 @@
 """What live use returns: decisions, and what is known of a task."""
 
 import math
-from collections.abc import Hashable
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
@@ -46,11 +47,23 @@ class TaskView(NamedTuple):
     n_pending: int  # decisions without a reward yet
     noise_scale: float
 
-    def interval(self, features: Floats) -> tuple[Floats, Floats]:
-        """The 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖, for features (K, d), (K,) each."""
-        middle, widths = self.estimate.predict(features), self.estimate.widths(features)
-        half = quantile(math.inf) * self.noise_scale * widths
-        return middle - half, middle + half
+    @overload
+    def interval(self, features: Sequence[float]) -> tuple[float, float]: ...
+
+    @overload
+    def interval(self, features: ArrayLike) -> tuple[Any, Any]: ...
+
+    def interval(self, features: ArrayLike) -> tuple[Any, Any]:
+        """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
+
+        Two arrays (K,) for features (K, d), two floats for one vector (d,).
+        """
+        x = checks.floats("features", features)
+        arms = x[None] if x.ndim == 1 else x
+        middle = self.estimate.predict(arms)
+        half = quantile(math.inf) * self.noise_scale * self.estimate.widths(arms)
+        low, high = middle - half, middle + half
+        return (float(low[0]), float(high[0])) if x.ndim == 1 else (low, high)
 
 
 class Learned(NamedTuple):

@@ -51,10 +51,8 @@ class Saved:
 
 def save(path: Path, tasks: Tasks, stream: UniformStream, policy: object) -> None:
     """Write the file atomically, readable by its owner only: it holds the names of tasks."""
-    with atomic_write(path) as part:
-        part.chmod(0o600)
-        with part.open("wb") as file:
-            write(file, tasks, stream, policy)
+    with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
+        write(file, tasks, stream, policy)
 
 
 def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
@@ -71,6 +69,7 @@ def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) 
         "format": FORMAT,
         "dimension": tasks.dimension,
         "settings": tasks.settings.plain(),
+        "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
         "prior": specs.describe(tasks.population.estimator, "priors").plain(),
         "state": {name: getattr(state, name) for name in _STATE},

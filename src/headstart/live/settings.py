@@ -43,7 +43,6 @@ class Settings:
     half_life_seconds: float | None = None
     exploration: float = 0.0
     propensity_draws: int = 100
-    feature_names: tuple[str, ...] | None = None
     scales: Literal["learn"] | tuple[float, ...] | None = "learn"
     refresh: Refresh = "background"
     clock: Callable[[], float] = time.time
@@ -89,16 +88,6 @@ class Settings:
         settings = asdict(self)
         del settings["clock"]
         return settings
-
-
-def names_of(names: Sequence[str] | None, dimension: int) -> tuple[str, ...] | None:
-    """The features' names, checked."""
-    if names is None:
-        return None
-    found = tuple(map(str, names))
-    if len(found) != dimension or len(set(found)) < dimension:
-        raise ValueError(f"feature_names must be {dimension} different names, got {list(names)}")
-    return found
 
 
 def scales_of(

@@ -60,6 +60,7 @@ def _to_format_4(
             "rounds": rounds,
             "squares": squares,
         },
+        "feature_names": None,
         "scales": None,
         "scales_known": True,
         "n_from_logs": n_tasks,

@@ -204,6 +204,7 @@ def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight:
     x = inputs.vector_of("features", features, tasks.dimension)
     if not tasks.settings.in_range(value):
         return Outcome.OUT_OF_RANGE
+    task = inputs.name_of(task)
     opened = task not in tasks.slots
     slot = tasks.start(task)
     status = _learn(tasks, slot, x[None], 0, value, weight)

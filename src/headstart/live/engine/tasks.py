@@ -29,6 +29,7 @@ from headstart.live.engine.layout import (
 from headstart.live.engine.pending import Pending
 from headstart.live.engine.population import Contribution, Population, Start
 from headstart.live.engine.settled import Settled
+from headstart.live.feature_names import FeatureNames
 from headstart.live.settings import Settings
 
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
@@ -50,6 +51,7 @@ class Tasks:
         self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(self.layout)
+        self.feature_names = FeatureNames(dimension)
         self.pending = Pending(dimension)
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
@@ -69,13 +71,15 @@ class Tasks:
 
     def slot(self, name: Name) -> int:
         """The slot of an open task."""
-        if inputs.name_of(name) not in self.slots:
+        slot = self.slots.get(inputs.name_of(name))
+        if slot is None:
             raise ValueError(f"task must be the name of an open task, got {name!r}")
-        return self.slots[name]
+        return slot
 
     def start(self, name: Name) -> int:
         """The slot of a task that is about to be used; it is opened if it is not open."""
-        slot = self.slots.get(inputs.name_of(name))
+        name = inputs.name_of(name)
+        slot = self.slots.get(name)
         if slot is None:
             slot = self.reopen(name) if name in self.finished else self._open_new(name)
         self.note_use(name, slot)
