@@ -37,6 +37,16 @@ def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> 
         raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
 
 
+def side(name: str, value: ArrayLike, lead: tuple[int, ...], size: int | None = None) -> Floats:
+    """Side information of tasks, (…, p) with p of at least 1, or exactly the size if given."""
+    array = floats(name, value)
+    n = array.shape[-1] if size is None and array.ndim else size
+    if array.ndim == 0 or array.shape != (*lead, n) or n == 0:
+        expected = "p" if size is None else size
+        raise ValueError(f"{name} must have shape (…, p) = {(*lead, expected)}, got {array.shape}")
+    return array
+
+
 def real(name: str, value: float) -> float:
     """A real number."""
     if not isinstance(value, Real) or isinstance(value, bool):

@@ -120,3 +120,32 @@ class LivePriorEstimator(PriorEstimator, Protocol):
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The memory of the tasks of both."""
         ...
+
+
+@runtime_checkable
+class SidePriorEstimator(PriorEstimator, Protocol):
+    """A prior estimator that learns what a task's side information says about its parameter.
+
+    It absorbs statistics with `side` (…, p). Where p is 0, it takes none.
+    """
+
+    @property
+    def n_side(self) -> int:
+        """The size p of the side information."""
+        ...
+
+    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+        """What a task with this side information (…, p) starts from; None where it is unknown."""
+        ...
+
+
+def n_side(estimator: PriorEstimator) -> int:
+    """The size of the side information that an estimator takes; 0 for none."""
+    return int(getattr(estimator, "n_side", 0))
+
+
+def starting_prior(estimator: PriorEstimator, memory: Memory, side: Floats | None) -> Prior:
+    """What a task starts from, given its side information if the estimator takes any."""
+    if n_side(estimator) and isinstance(estimator, SidePriorEstimator):
+        return estimator.prior(memory, side)
+    return estimator.prior(memory)

@@ -1,6 +1,6 @@
 """Pooled: RR-OFUL's bias, one ridge regression over all tasks' data."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -86,4 +86,5 @@ def pooled_statistics(memory: Memory) -> TaskStatistics:
 
 
 def _to_memory(statistics: TaskStatistics) -> Memory:
-    return {field.name: getattr(statistics, field.name) for field in fields(statistics)}
+    names = ("gram", "moment", "count", "sum_of_squares")
+    return {name: getattr(statistics, name) for name in names}

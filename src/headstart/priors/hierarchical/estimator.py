@@ -57,8 +57,10 @@ class Hierarchical:
 
     covariance: Literal["isotropic", "full"] = "isotropic"
     intercept: bool = False
+    n_side: int = 0
 
     def __post_init__(self) -> None:
+        checks.count("n_side", self.n_side, least=0)
         checks.one_of("covariance", self.covariance, ("isotropic", "full"))
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
@@ -103,7 +105,7 @@ class Hierarchical:
             after |= recent.to_memory()
         return after
 
-    def prior(self, memory: Memory) -> Prior:
+    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward.
 
         Its mixture has three components: the posterior below and above the median of λ, that is
