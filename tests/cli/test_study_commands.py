@@ -56,7 +56,7 @@ def test_run_keeps_what_is_done_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "play_shard", stop)
+    monkeypatch.setattr(runner, "play_agents", stop)
     file = tmp_path / "study.toml"
     file.write_text(SEQUENCE.to_toml())
     done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
