@@ -15,6 +15,7 @@ from headstart import own_code
 from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.folder import StudyFolder
+from headstart.studies.shards import play_agents
 from headstart.studies.sources import sources
 from headstart.studies.toml import from_file
 
@@ -108,7 +109,7 @@ def test_edited_code_is_played_again_and_nothing_else(file: Path, workers: int) 
 
 
 def test_shards_of_other_code_are_not_joined(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    play = runner.play_agents
+    play = play_agents
 
     def stop(*given: object) -> xr.Dataset:
         if given[1] == 1:

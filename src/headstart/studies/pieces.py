@@ -5,7 +5,7 @@ used exactly where playing it again would give the same bits.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,15 @@ class Pieces:
     folder: StudyFolder
     study: Study
     now: Made
+    # Files of shards that were read or written, by number: opening one takes a while.
+    _open: dict[int, xr.Dataset] = field(default_factory=dict)
+
+    def _shard(self, number: int) -> xr.Dataset | None:
+        """The contents of a shard's file; None where there is none."""
+        path = self.folder.shard(number)
+        if number not in self._open and path.exists():
+            self._open[number] = read_dataset(path)
+        return self._open.get(number)
 
     @cached_property
     def _made(self) -> Made | None:
@@ -52,9 +61,8 @@ class Pieces:
         before = None if self._made is None else self.folder.load()
         seconds, parts = 0.0, []
         for number in range(self.study.n_shards):
-            found, there = [], self._in_shard(number)
-            if there:
-                shard = read_dataset(self.folder.shard(number))
+            found, there, shard = [], self._in_shard(number), self._shard(number)
+            if there and shard is not None:
                 seconds += float(shard.attrs["seconds"])
                 found.append(_some_agents(shard.drop_vars("digest"), there))
             rest = [agent for agent in self._learners if agent not in there]
@@ -95,19 +103,18 @@ class Pieces:
     def clear(self) -> None:
         """Once the results are written: remove from shards what is in them."""
         for path in sorted(self.folder.path.glob("shards/[0-9]*.nc")):
-            number, shard = int(path.stem), read_dataset(path)
-            elsewhere = shard["replication"].to_numpy().tolist() != list(
-                shard_replications(self.study, number)
-            )
-            left = [
-                str(name)
-                for name in shard["agent"].to_numpy()
-                if elsewhere or str(name) not in self._learners
-            ]
-            keep = _some_agents(shard, left) if left else None
-            path.unlink()
-            if keep is not None:
-                write_dataset(keep.assign_attrs(seconds=0.0), path)
+            number = int(path.stem)
+            wanted, shard = shard_replications(self.study, number), self._shard(number)
+            if shard is None:
+                continue
+            elsewhere = shard["replication"].to_numpy().tolist() != list(wanted)
+            names = [str(name) for name in shard["agent"].to_numpy()]
+            left = [name for name in names if elsewhere or name not in self._learners]
+            if left:
+                write_dataset(_some_agents(shard, left).assign_attrs(seconds=0.0), path)
+            else:
+                path.unlink()
+        self._open.clear()
         shards = self.folder.path / "shards"
         if shards.is_dir() and not any(shards.iterdir()):
             shards.rmdir()
@@ -121,12 +128,8 @@ class Pieces:
 
     def _in_shard(self, number: int) -> list[str]:
         """The agents of the study that a shard's file has."""
-        path = self.folder.shard(number)
-        if not path.exists() or number >= self.study.n_shards:
-            return []
-        shard = read_dataset(path)
-        wanted = shard_replications(self.study, number)
-        if shard["replication"].to_numpy().tolist() != list(wanted):
+        shard, wanted = self._shard(number), shard_replications(self.study, number)
+        if shard is None or shard["replication"].to_numpy().tolist() != list(wanted):
             return []
         digests = {
             str(name): str(digest)
@@ -162,16 +165,16 @@ class Pieces:
 
     def _write(self, number: int, new: xr.Dataset) -> None:
         """Write a shard's file, with what it has of other agents."""
-        path = self.folder.shard(number)
-        if path.exists():
-            old = read_dataset(path)
+        old = self._shard(number)
+        if old is not None:
             names = [str(name) for name in new["agent"].to_numpy()]
             others = old.isel(agent=~np.isin(old["agent"].to_numpy().astype(str), names))
             same = others["replication"].equals(new["replication"])
             if same and others.sizes["agent"] and set(others.data_vars) == set(new.data_vars):
                 seconds = float(old.attrs["seconds"]) + float(new.attrs["seconds"])
                 new = _along_agents([others, new]).assign_attrs(seconds=seconds)
-        write_dataset(new, path)
+        write_dataset(new, self.folder.shard(number))
+        self._open[number] = new
 
 
 def _agents_of(made: Made) -> dict[str, tuple[str, float]]:
