@@ -106,6 +106,8 @@ class Run:
     def _dataset(self, record: Record) -> xr.Dataset:
         dims = ("learner", "trained", "replication", "task", "round")
         _, _, replications, n_tasks, horizon = record.choice.shape
+        cohorts = getattr(self._environment, "cohorts", None)
+        shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return xr.Dataset(
             {
                 "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
@@ -115,6 +117,7 @@ class Run:
             coords={
                 "learner": [agent.name for agent in self._agents],
                 "replication": np.arange(replications),
+                **shared,
                 "task": np.arange(1, n_tasks + 1),
                 "round": np.arange(1, horizon + 1),
             },
