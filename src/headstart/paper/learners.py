@@ -1,14 +1,18 @@
-"""The paper's five learners, under the names its plots give them."""
+"""The paper's five learners, under the names its plots give them, and ours."""
 
 from typing import Literal
 
 from numpy.typing import ArrayLike
 
 from headstart.interfaces import Policy
-from headstart.priors import Average, Fixed, Pooled
+from headstart.policies import BayesUCB
+from headstart.priors import Average, Fixed, Hierarchical, Pooled
 from headstart.simulation.learner import Learner, Optimal
 
 OPT, ORACLE, AVG, RR, ITL = "OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"
+
+# Not the paper's: the prior that tunes itself.
+OURS = "Hierarchical (ours)"
 
 
 def paper_learners(
@@ -32,3 +36,8 @@ def paper_learners(
         Learner(RR, policy, pooled),
         Learner(ITL, policy, Fixed.zero(regularization=regularization)),
     ]
+
+
+def our_learner() -> Learner:
+    """The prior without settings, which is not the paper's, with the policy that reads it."""
+    return Learner(OURS, BayesUCB(), Hierarchical())
