@@ -1,4 +1,4 @@
-"""The paper's five learners, under the names its plots give them."""
+"""The paper's five learners, under the names its plots give them, and ours."""
 
 from typing import Literal
 
@@ -9,6 +9,9 @@ from headstart.interfaces import Policy
 from headstart.simulation.learner import Learner, Optimal
 
 OPT, ORACLE, AVG, RR, ITL = "OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"
+
+# Not the paper's: the prior that tunes itself.
+OURS = "Hierarchical (ours)"
 
 
 def paper_learners(
@@ -32,3 +35,8 @@ def paper_learners(
         learners.rr_oful(policy=policy, name=RR, **estimators),
         learners.itl(regularization=regularization, policy=policy, name=ITL),
     ]
+
+
+def our_learner() -> Learner:
+    """The prior without settings, which is not the paper's, with the policy that reads it."""
+    return learners.ours(name=OURS)

@@ -124,11 +124,14 @@ class Run:
         if record.propensity.any():
             told = np.where(record.propensity > 0.0, record.propensity, np.nan)
             variables["propensity"] = (dims, told, {"long_name": "probability of that choice"})
+        cohorts = getattr(self._environment, "cohorts", None)
+        shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return xr.Dataset(
             variables,
             coords={
                 "learner": [agent.name for agent in self._agents],
                 "replication": np.arange(replications),
+                **shared,
                 "task": np.arange(1, n_tasks + 1),
                 "round": np.arange(1, horizon + 1),
             },
