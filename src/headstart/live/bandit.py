@@ -128,6 +128,7 @@ class MetaBandit:
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
+        self._runs_out = deadline_seconds is not None or idle_seconds is not None
         self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
         self._lock = Guard(self._tasks, self._stream)
 
@@ -213,6 +214,8 @@ class MetaBandit:
         that uses it; the first that is given for a task counts.
         """
         with self._lock:
+            if self._runs_out:
+                self._run_out()  # first: it may finish the task
             # True and 1.0 would find the task 1.
             plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
             slot = self._tasks.slots.get(task) if plain else None
@@ -228,15 +231,12 @@ class MetaBandit:
                 or arms.shape[0] == 0
                 or not arms.flags.carray
             ):
-                self._run_out()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
                 draws = self.settings.propensity_draws
                 with self._tasks.knowing(task, side):
                     return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if pending.clock is not None:
-                self._run_out()
-            if not pending.free:
+            if len(pending.free) <= pending.least_free:
                 make_places(tasks, 1)
             scores = np.empty((1, arms.shape[0]))
             choice, tied, code = deciding.decide_one(

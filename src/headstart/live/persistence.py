@@ -158,5 +158,8 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     )
     owners = saved.arrays["owners"].tolist()
     given = zip(header["pending"], owners, saved.floats("kept"), saved.floats("times"), strict=True)
+    # Without a deadline no times were noted; one that is given now counts from now.
+    timed = header["settings"].get("deadline_seconds") is not None
+    now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
     for decision, owner, kept, time in given:
-        tasks.adopt_decision(names[owner], decision, kept, float(time))
+        tasks.adopt_decision(names[owner], decision, kept, float(time) if timed else now)

@@ -84,7 +84,10 @@ def upgrade_rows(rows: Floats, version: int) -> Floats:
     if version < 3:
         rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
         rows[:, [-3, -2]] = rows[:, [-2, -3]]
-    return np.pad(rows, ((0, 0), (0, 3)))
+    rows = np.pad(rows, ((0, 0), (0, 3)))
+    rewarded = rows[:, REWARDS - N_SCALARS - N_LAST] > 0.0
+    rows[:, COUNTED] = np.where(rewarded, TO_COUNT, NOT_COUNTED)
+    return rows
 
 
 class Layout:

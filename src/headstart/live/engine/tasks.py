@@ -57,7 +57,7 @@ class Tasks:
         self.finished = FinishedTasks(self.layout)
         self.feature_names = FeatureNames(dimension)
         self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
-        self.pending = Pending(dimension)
+        self.pending = Pending(dimension, settings.max_pending)
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
         self.settled = Settled()
@@ -313,10 +313,8 @@ class Tasks:
             self._adopt_mark(name)
 
     def _adopt_mark(self, name: Name) -> None:
-        """A task with rewards that the memory does not count yet is put on the list."""
-        row = self.row(name)
-        if row[COUNTED] != AS_IT_IS and float(self.statistics(name).count) > 0.0:
-            row[COUNTED] = TO_COUNT
+        """A task that the memory does not count yet is put on the list."""
+        if self.row(name)[COUNTED] == TO_COUNT:
             self.changes.note(name)
 
     def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
