@@ -15,6 +15,7 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.interfaces import Memory
 from headstart.live.decision import Name
+from headstart.live.engine.layout import check_rows
 from headstart.live.engine.population import State
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
@@ -146,7 +147,9 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     """Open and keep the tasks of a file, with their pending decisions."""
     header = saved.header
     names: list[Name] = [*header["tasks"], *header["finished"]]
-    rows, finished = saved.floats("rows"), saved.floats("finished")
+    rows, finished = (
+        check_rows(name, np.asarray(saved.arrays[name], np.float64)) for name in ("rows", "finished")
+    )
     shape = (len(header["tasks"]), tasks.layout.length)
     checks.shape("rows", rows, shape, "(tasks, numbers)")
     shape = (len(header["finished"]), tasks.layout.finished_length)

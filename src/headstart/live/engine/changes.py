@@ -117,8 +117,12 @@ class Changes:
         """Count every task as it is, at once."""
         self.undo()
         changes = self.collect(len(self._names))
-        population = self._tasks.population
-        population.install(population.replaced(population.state, changes))
+        settings, population = self._tasks.settings, self._tasks.population
+        state = population.replaced(population.state, changes)
+        if settings.half_life_seconds is not None:
+            state = population.discounted(state, float(settings.clock()))
+        if state is not population.state:
+            population.install(state)
         self.landed()
         self.generation += 1
         self._learn_scales()
@@ -185,10 +189,6 @@ class Changes:
         self._tasks.population.install(state, start)
         self.landed()
         self._learn_scales()
-
-    def restore(self, position: float) -> None:
-        """Go on at a position of a file."""
-        self._position = position
 
     def _learn_scales(self) -> None:
         """Learn the features' scales, once, and count all tasks anew where they are far apart."""

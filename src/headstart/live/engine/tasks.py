@@ -253,7 +253,7 @@ class Tasks:
             self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
             self.pending.drop_projections(self.rows[slot])
-        self.rows[slot, PRIOR_TASKS] = n_tasks
+            self.rows[slot, PRIOR_TASKS] = n_tasks
 
     def note_change(self, slot: int) -> None:
         """Note that a task is about to learn: what the memory counts for it will be outdated."""
