@@ -232,7 +232,14 @@ def test_each_reward_counts_once() -> None:
     assert bandit.reward(first.id, 1.0) is Outcome.DUPLICATE
     assert bandit.reward(first.id, 2.0) is Outcome.CONFLICT
     prefix = first.id[:16]
-    for wrong in ("", "x", prefix, f"{prefix}{2**40 + 1:014x}", f"{prefix}{'z' * 14}", first.id[1:]):
+    for wrong in (
+        "",
+        "x",
+        prefix,
+        f"{prefix}{2**40 + 1:014x}",
+        f"{prefix}{'z' * 14}",
+        first.id[1:],
+    ):
         assert bandit.reward(wrong, 1.0) is Outcome.UNKNOWN
     assert fingerprint(bandit) == before
     bandit.finish("user")
@@ -347,8 +354,8 @@ def test_forgotten_tasks_and_those_without_rewards_cost_nothing() -> None:
         bandit.finish(f"other-{user}")
         bandit.cancel(other.id)
         tasks = bandit._tasks
-        sizes.append((tasks.rows.nbytes, tasks.pending.kept.nbytes, len(tasks.slots)))
-        sizes[-1] += (tasks.finished.rows.nbytes, len(tasks.finished))
+        arrays = (tasks.rows, tasks.pending.kept, tasks.finished.rows)
+        sizes.append((*(each.nbytes for each in arrays), len(tasks.slots), len(tasks.finished)))
     assert len(set(sizes)) == 1
     assert len(bandit._tasks.pending) == 0
 
