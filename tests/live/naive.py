@@ -76,7 +76,8 @@ class NaiveBandit:
 
     def bias(self, without: str | None = None) -> Floats:
         gram, moment = self.gram_and_moment(without)
-        return np.linalg.solve(gram + self.regularization * np.eye(self.dimension), moment)
+        gram = gram + self.regularization * np.eye(self.dimension)
+        return np.asarray(np.linalg.solve(gram, moment))
 
     def refresh(self) -> None:
         """Every task counts as it is now."""

@@ -3,7 +3,7 @@
 import pickle
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -83,9 +83,10 @@ class LiveMachine(RuleBasedStateMachine):
 
     def new(self) -> hs.MetaBandit:
         prior = hs.priors.Pooled(within_task=False, regularization=2.0, estimation_regularization=2)
-        policy = hs.policies.OFUL()
-        given = {"policy": policy, "prior": prior, "seed": 0, "scales": None, "clock": self.clock}
-        return hs.MetaBandit(dimension=DIMENSION, **given, **self.settings)
+        given: dict[str, Any] = {"policy": hs.policies.OFUL(), "prior": prior, "scales": None}
+        return hs.MetaBandit(
+            dimension=DIMENSION, seed=0, clock=self.clock, **given, **self.settings
+        )
 
     @rule(target=decisions, name=NAMES, seed=SEEDS, n_arms=st.integers(1, 4))
     def decide(self, name: str, seed: int, n_arms: int) -> str:
@@ -210,7 +211,9 @@ class LiveMachine(RuleBasedStateMachine):
 
     @rule()
     def pickle_and_unpickle(self) -> None:
-        self.bandit = self.bandit.__reduce__()[0](*_through_pickle(self.bandit))  # type: ignore[operator]
+        rebuild, (saved, given) = cast("tuple[Any, Any]", self.bandit.__reduce__())
+        # The machine's clock is no function that a pickle can name.
+        self.bandit = rebuild(pickle.loads(pickle.dumps(saved)), given)
         self.naive.refresh()
 
     @rule(target=decisions, seed=SEEDS, n=st.integers(1, 3))
@@ -265,12 +268,6 @@ class LiveMachine(RuleBasedStateMachine):
         np.testing.assert_allclose(state.memory["moment"], moment, rtol=1e-8, atol=100 * scale)
         assert state.n_tasks == len(self.naive.counted_tasks())
         assert state.position == self.naive.position
-
-
-def _through_pickle(bandit: hs.MetaBandit) -> Any:
-    """What a pickle holds; the machine's clock is no function that can be imported."""
-    saved, given = bandit.__reduce__()[1]  # type: ignore[misc]
-    return pickle.loads(pickle.dumps(saved)), given
 
 
 TestLiveMachine = LiveMachine.TestCase
