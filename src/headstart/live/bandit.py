@@ -236,8 +236,8 @@ class MetaBandit:
                 with self._tasks.knowing(task, side):
                     return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if len(pending.free) <= pending.least_free:
-                make_places(tasks, 1)
+            if not pending.free:
+                pending.reserve(1)
             scores = np.empty((1, arms.shape[0]))
             choice, tied, code = deciding.decide_one(
                 tasks.rows,
@@ -254,6 +254,8 @@ class MetaBandit:
             if choice < 0:
                 raise inputs.too_large("arms", arms)
             pending.note_time(pending.free.pop())
+            if len(pending.free) < pending.least_free:
+                make_places(tasks, 0)  # now that the call cannot fail
             stream.advance(1)
             return Decision(pending.id_of(code), task, choice, choice, scores[0], 1.0 / tied)
 
