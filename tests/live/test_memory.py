@@ -33,9 +33,13 @@ def memory_of(bandit: hs.MetaBandit) -> Memory:
 
 
 def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
-    """The memory of every task's statistics, absorbed afresh."""
-    tasks = bandit._tasks
-    memory = bandit.prior.empty(bandit.dimension)
+    """The memory of every task's statistics, absorbed afresh.
+
+    With the same unit of λ: the first task sets it, whichever that was.
+    """
+    tasks, found = bandit._tasks, bandit._tasks.population.state.memory
+    memory = dict(bandit.prior.empty(bandit.dimension))
+    memory |= {name: found[name] for name in memory if name == "unit"}
     for name in [*tasks.slots, *tasks.finished.numbers]:
         if name != without and float(tasks.statistics(name).count) > 0.0:
             memory = bandit.prior.absorb(memory, tasks.statistics(name))
@@ -43,7 +47,7 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
 
 
 def assert_same(found: Memory, expected: Memory, digits: float = 1e-9) -> None:
-    """Equal to rounding, but for λ's unit: the first task sets it, whichever that is."""
+    """Equal to rounding."""
     assert set(found) == set(expected)
     for name, array in expected.items():
         scale = digits * (1.0 + float(np.abs(array).max(initial=0.0)))
@@ -85,11 +89,7 @@ def test_the_memory_is_every_tasks_statistics_absorbed_afresh(
 ) -> None:
     bandit = hs.MetaBandit(dimension=D, prior=make(), seed=0, scales=None)
     play(bandit, seed, 60)
-    found, expected = dict(memory_of(bandit)), dict(absorbed(bandit))
-    if found.get("unit", 1.0) == expected.get("unit", 1.0):
-        assert_same(found, expected)
-    else:  # the first task came and went, and its unit stays
-        assert_same_prior(bandit.prior.prior(found), bandit.prior.prior(expected), 0.05)
+    assert_same(memory_of(bandit), absorbed(bandit))
     counted = [n for n in bandit._tasks.slots if bandit.task(n).n_rewards]
     n_tasks = len(counted) + len([n for n in bandit._tasks.finished.numbers if _count(bandit, n)])
     assert bandit.learned().n_tasks == n_tasks
@@ -137,9 +137,7 @@ def test_the_thread_reaches_the_memory_of_inline_refreshes(seed: int) -> None:
         play(bandit, seed, 200, names=20)
         quiet(bandit)
         state = bandit._tasks.population.state
-        expected = absorbed(bandit)
-        if state.memory.get("unit", 1.0) == expected.get("unit", 1.0):
-            assert_same(state.memory, expected)
+        assert_same(state.memory, absorbed(bandit))
         bandit.next_prior()  # nothing is left to do
         assert bandit._tasks.population.state is state
 
@@ -154,19 +152,16 @@ def test_a_task_that_moved_has_the_prior_of_all_others() -> None:
         for x in rng.standard_normal((8, D)):
             bandit.observe(user, x, float(x.sum() + 0.3 * rng.standard_normal()))
     bandit.next_prior()
-    for x in rng.standard_normal((4, D)):
+    for x in rng.standard_normal((7, D)):  # eight rewards: it has just been revised
         bandit.observe("first", x, float(x.sum()))
     row = bandit._tasks.rows[bandit._tasks.slots["first"]]
     assert row[-1] == 6
-    expected = bandit.prior.prior(absorbed(bandit, without="first"))
-    held = bandit.task("first").estimate.prior
-    # It was revised by the task's own rewards; without that it is the others' prior.
-    start = bandit._tasks.population.starting_from(absorbed(bandit, without="first"))
-    layout = bandit._tasks.layout
-    fresh = layout.packed(bandit._tasks.statistics("first"), start.prior)
-    again = layout.rebased(fresh, start.prior, start.components)
-    assert_same_prior(held, layout.estimate(again).prior)
-    assert_same_prior(start.prior, expected)
+    others = bandit.prior.prior(absorbed(bandit, without="first"))
+    view = bandit.task("first").estimate
+    assert_same_prior(view.prior, others.revised(view.statistics))
+    # With itself among them it would be another.
+    every = bandit.prior.prior(memory_of(bandit)).revised(view.statistics)
+    assert np.abs(every.regularization - view.prior.regularization).max() > 0.1
 
 
 def test_tasks_move_when_twice_as_many_others_are_known() -> None:
