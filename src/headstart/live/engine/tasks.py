@@ -1,5 +1,6 @@
 """Tasks: how a task opens, learns, revises its prior, ends, and comes back."""
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,7 +53,8 @@ class Tasks:
         self.settings = settings
         self.layout = Layout(dimension)
         self.rows = np.zeros((0, self.layout.length))
-        self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
+        # Where idle tasks are finished, the least recently used comes first.
+        self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(self.layout)
         self.feature_names = FeatureNames(dimension)
@@ -162,7 +164,8 @@ class Tasks:
     def note_use(self, name: Name, slot: int) -> None:
         """Note that the task is used now."""
         if self.settings.idle_seconds is not None:
-            self.slots[name] = self.slots.pop(name)  # to the end: the order is that of last use
+            assert isinstance(self.slots, OrderedDict)
+            self.slots.move_to_end(name)
             self.rows[slot, LAST_USED] = self.settings.clock()
 
     def finish_idle(self) -> None:
