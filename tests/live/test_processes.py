@@ -18,7 +18,7 @@ import pytest
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.live.engine import processes
+from headstart.live.engine import one_thread, processes
 from headstart.live.outcomes import Outcome
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
@@ -243,7 +243,7 @@ def test_a_file_with_numbers_that_are_not_finite_is_refused(
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
     arrays[array].flat[0] = bad
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match=f"{array} must be finite"):
         hs.MetaBandit.load(path)
 
@@ -256,6 +256,17 @@ def test_a_file_whose_weights_are_not_finite_is_refused(tmp_path: Path) -> None:
     header = json.loads(arrays["header"].tobytes())
     header["state"]["weight"] = float("nan")
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match="the state must be finite"):
         hs.MetaBandit.load(path)
+
+
+def test_blas_keeps_to_one_thread_meanwhile() -> None:
+    def threads() -> list[object]:
+        return [each["num_threads"] for each in one_thread._blas().info()]
+
+    before = threads()
+    with one_thread.one_thread(), one_thread.one_thread():
+        assert set(threads()) == {1}
+        assert in_child(threads) == before  # a child begins anew
+    assert threads() == before
