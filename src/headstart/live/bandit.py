@@ -129,7 +129,9 @@ class MetaBandit:
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
         self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
-        self._lock = Guard(self._tasks, self._stream)
+        self._guard = Guard(self._tasks, self._stream)
+        self._lock = self._guard.lock
+        self._timed = idle_seconds is not None or deadline_seconds is not None
 
     def __repr__(self) -> str:
         return (
@@ -234,7 +236,7 @@ class MetaBandit:
                 with self._tasks.knowing(task, side):
                     return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if pending.clock is not None:
+            if self._timed:
                 self._run_out()
             if not pending.free:
                 make_places(tasks, 1)
@@ -265,7 +267,8 @@ class MetaBandit:
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            self._run_out()
+            if self._timed:
+                self._run_out()
             return rewarding.reward(self._tasks, decision, value, weight)
 
     def observe(

@@ -151,7 +151,7 @@ def _reward_all(
 
 def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     """`MetaBandit.reward`."""
-    if not tasks.settings.in_range(value):
+    if tasks.settings.reward_range is not None and not tasks.settings.in_range(value):
         known = tasks.pending.find(decision) != NONE
         return Outcome.OUT_OF_RANGE if known else tasks.settled.outcome(decision, value)
     if tasks.one_call and not tasks.catalogue_scores:
