@@ -88,7 +88,7 @@ def test_own_code_that_changed_is_named_before_anything_is_replayed(tmp_path: Pa
     assert replay(results)["learner"].to_numpy().tolist() == ["mine", "ITL"]
     with (tmp_path / "own_prior.py").open("a") as opened:
         opened.write("# edited\n")
-    with pytest.raises(ValueError, match="own_prior.py changed since the results were made"):
+    with pytest.raises(ValueError, match=r"own_prior\.py changed since the results were made"):
         replay(results)
     sys.modules.pop("own_prior", None)
 

@@ -1,6 +1,6 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -58,42 +58,27 @@ def record(
     count = _Count(
         progress, lambda: 2 * n_tasks * len(estimating) + n_oracle * len(regularizations)
     )
+    settings = {"horizon": horizon, "replications": replications, "seed": seed}
     results = simulate(
-        sampled,
-        estimating_learners,
-        n_tasks=n_tasks,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-        progress=count.step,
+        sampled, estimating_learners, n_tasks=n_tasks, progress=count.step, **settings
     )
     tasks = sampled.tasks
     truth = _truth(sampled.source, tasks)
+    sets = {"noise_scale": noise_scale, "failure_probability": delta}
     by_learner = [
-        record_learner(
-            learner,
-            results,
-            tasks,
-            noise_scale=noise_scale,
-            failure_probability=delta,
-            report=count.step,
-        )
-        for learner in estimating
+        record_learner(learner, results, tasks, report=count.step, **sets) for learner in estimating
     ]
     recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
     if regularizations:
         policy = _oracle_policy(estimating)
         oracles = _oracles(policy, truth["mean_parameter"].to_numpy(), regularizations)
-        recorded["oracle_regret"] = _regret_by_regularization(
-            environment, oracles, n_oracle, horizon, replications, seed, count.step
+        played = simulate(
+            environment, list(oracles.values()), n_tasks=n_oracle, progress=count.step, **settings
         )
+        recorded["oracle_regret"] = _per_task(played, list(oracles))
         recorded.attrs["oracle_policy"] = repr(policy)
     return recorded.assign_attrs(
-        seed=seed,
-        noise_scale=noise_scale,
-        failure_probability=delta,
-        **_bounds(tasks),
-        environment=_description(environment),
+        seed=seed, **sets, **_bounds(tasks), environment=_description(environment)
     )
 
 
@@ -218,24 +203,7 @@ def _oracles(
     }
 
 
-def _regret_by_regularization(
-    environment: Environment,
-    learners: Mapping[float, Learner],
-    n_tasks: int,
-    horizon: int,
-    replications: int,
-    seed: int,
-    progress: Progress,
-) -> xr.DataArray:
+def _per_task(played: xr.Dataset, regularizations: Sequence[float]) -> xr.DataArray:
     """The regret per task at every λ, (λ, R)."""
-    results = simulate(
-        environment,
-        list(learners.values()),
-        n_tasks=n_tasks,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-        progress=progress,
-    )
-    regret = results["regret"].sum("round").mean("task").rename(learner="regularization")
-    return regret.assign_coords(regularization=list(learners))
+    regret = played["regret"].sum("round").mean("task").rename(learner="regularization")
+    return regret.assign_coords(regularization=regularizations)
