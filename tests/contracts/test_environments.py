@@ -51,7 +51,22 @@ def _sample(environment: Environment, seed: int = 0) -> hs.Task:
 
 def test_environments_are_found() -> None:
     found = {kind.__name__ for kind in implementing(environments, Environment)}
-    assert found == {"LastFM", "MovieLens", "Ratings", "Synthetic"}
+    assert found >= {"LastFM", "MovieLens", "Ratings", "Synthetic"}
+    assert {name.split("-")[0] for name in ENVIRONMENTS} >= found
+
+
+class Extra(environments.Synthetic):
+    """An environment that no test lists."""
+
+
+def test_a_new_environment_needs_no_change_of_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "Extra", Extra, raising=False)
+    monkeypatch.setattr(environments, "__all__", [*environments.__all__, "Extra"])
+    assert Extra in implementing(environments, Environment)
+    made = instances(environments, Environment, SETTINGS)
+    monkeypatch.setitem(ENVIRONMENTS, "Extra-0", made["Extra-0"])
+    test_environments_are_found()
+    test_tasks_have_the_right_shapes(made["Extra-0"])
 
 
 @every_environment
