@@ -125,7 +125,9 @@ def figure(
                 axes.set_ylim(bottom=0)
         if legend:
             shared_legend(made, panels)
-        for path in paths:
+        for i, path in enumerate(paths):
+            if i == 1:  # the first has laid it out
+                made.set_layout_engine("none")
             save(made, path)
 
 

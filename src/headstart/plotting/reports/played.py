@@ -1,6 +1,6 @@
 """Played: a study with its results, and what reports take from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 
@@ -101,9 +101,9 @@ def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.
     return values.sel(regularization=value, method="nearest", drop=True)
 
 
-def _setting(kind: str, settings: object, name: str) -> object:
+def _setting(kind: str, settings: Mapping[str, object], name: str) -> object:
     """A setting of an environment, or its default."""
-    if isinstance(settings, dict) and name in settings:
+    if name in settings:
         return settings[name]
     found = getattr(environments, kind.split(".", maxsplit=1)[0], None)
     if found is None or not is_dataclass(found):
