@@ -81,7 +81,7 @@ def difference(
         axes,
         played.chosen(value).sel(learner=shown),
         reference,
-        label=f"cumulative regret less {reference}'s ({played.unit})",
+        label=f"difference in cumulative regret ({played.unit})",
     )
 
 
@@ -99,7 +99,7 @@ def training_difference(played: Played, value: float | None) -> Panel:
         axes,
         played.by_training(value),
         reference,
-        label=f"regret less {reference}'s ({played.unit})",
+        label=f"difference in regret ({played.unit})",
     )
 
 
@@ -117,7 +117,7 @@ def per_task_difference(played: Played, value: float | None) -> Panel:
         axes,
         played.chosen(value),
         reference,
-        label=f"regret per task less {reference}'s ({played.unit})",
+        label=f"difference in regret per task ({played.unit})",
     )
 
 
@@ -134,7 +134,7 @@ def sweep_difference(played: Played, _: float | None = None, title: str | None =
     return (
         title or f"less {reference}, paired",
         lambda axes: curves.plot_difference_against_regularization(
-            axes, played.regrets, reference, label=f"regret less {reference}'s ({played.unit})"
+            axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
         ),
     )
 
