@@ -177,12 +177,24 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: None = None
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: None = None,
+        side: ArrayLike | None = None,
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: int
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: int,
+        side: ArrayLike | None = None,
     ) -> list[Decision]: ...
 
     def decide(
@@ -192,11 +204,13 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         n: int | None = None,
+        side: ArrayLike | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
         `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
-        with its own id.
+        with its own id. `side` (p,) is what is known of the task beside its rewards, for a prior
+        that uses it; the first that is given for a task counts.
         """
         with self._lock:
             # True and 1.0 would find the task 1.
@@ -206,6 +220,7 @@ class MetaBandit:
                 slot is None
                 or mask is not None
                 or n is not None
+                or side is not None
                 or type(arms) is not np.ndarray
                 or arms.dtype is not _DOUBLE
                 or arms.ndim != 2
@@ -216,7 +231,8 @@ class MetaBandit:
                 self._run_out()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
                 draws = self.settings.propensity_draws
-                return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
+                with self._tasks.knowing(task, side):
+                    return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if pending.clock is not None:
                 self._run_out()

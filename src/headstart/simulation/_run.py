@@ -116,8 +116,6 @@ class Run:
     def _dataset(self, record: Record) -> xr.Dataset:
         dims = ("learner", "trained", "replication", "task", "round")
         _, _, replications, n_tasks, horizon = record.choice.shape
-        cohorts = getattr(self._environment, "cohorts", None)
-        shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         variables: dict[str, Any] = {
             "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
             "reward": (dims, record.reward),
@@ -126,6 +124,8 @@ class Run:
         if record.propensity.any():
             told = np.where(record.propensity > 0.0, record.propensity, np.nan)
             variables["propensity"] = (dims, told, {"long_name": "probability of that choice"})
+        cohorts = getattr(self._environment, "cohorts", None)
+        shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return xr.Dataset(
             variables,
             coords={

@@ -100,14 +100,18 @@ def _keep(tasks: Tasks, counted: list[tuple[Name, Contribution]]) -> None:
         others = base
         for i, state in enumerate(parts):
             others = others if i == part else population.merged(others, state)
-        starts.append((population.starting_from(others.memory), others.n_tasks))
+        starts.append((population.starting_from(others.memory), others))
     whole = base
     for state in parts:
         whole = population.merged(whole, state)
     population.install(whole)
     for i, (name, each) in enumerate(counted):
-        start, n_tasks = starts[i % _PARTS]
+        start, others = starts[i % _PARTS]
+        if each.task.side is not None:
+            start = population.starting_from(others.memory, each.task.side)
         row = tasks.layout.packed(each.task, start.prior)
         row[COUNTED], row[COUNTED_AT], row[FIRST_PENDING] = AS_IT_IS, each.position, NONE
-        row[PRIOR_TASKS] = n_tasks
+        row[PRIOR_TASKS] = others.n_tasks
         tasks.finished.add(name, tasks.layout.finished(row))
+        if each.task.side is not None:
+            tasks.sides[name] = each.task.side

@@ -110,7 +110,8 @@ class Refresher:
                     return
                 generation = changes.generation
                 contribution, state = changes.contribution(name), population.state
-            start = population.starting_from(population.without(contribution, state))
+                side = self._tasks.sides.get(name)
+            start = population.starting_from(population.without(contribution, state), side)
             with self._lock:
                 if changes.generation == generation and name in self._tasks.slots:
                     n_others = state.n_tasks - (contribution is not None)
