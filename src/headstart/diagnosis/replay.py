@@ -64,7 +64,9 @@ def _replay_shard(
     names = swept.names(regularization)
 
     def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
-        return [learner for learner in swept.build(prepared) if learner.name in names]
+        # Only a learner has a prior to diagnose: other agents are left out.
+        every = (agent for agent in swept.build(prepared) if agent.name in names)
+        return [agent for agent in every if isinstance(agent, Learner | Optimal)]
 
     first = number * study.shard
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)

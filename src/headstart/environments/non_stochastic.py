@@ -59,7 +59,7 @@ class NonStochastic:
     margin: float = 0.5
     share: float = 0.1
     spread: float = 0.5
-    noise_scale: float = 0.25
+    noise_scale: float = 0.1
 
     def __post_init__(self) -> None:
         checks.count("dimension", self.dimension, least=2)

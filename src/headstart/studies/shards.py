@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
-from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.agent import AnyAgent
 from headstart.studies.results import DIMENSIONS
 from headstart.studies.study import LearnerSpec, Study
 
@@ -90,7 +90,7 @@ class SweptLearners:
             for learner in self._study.learners
         }
 
-    def build(self, prepared: Environment) -> Sequence[Learner | Optimal]:
+    def build(self, prepared: Environment) -> Sequence[AnyAgent]:
         """The learners that play in one simulation."""
         grid = self._study.regularization
         return [
