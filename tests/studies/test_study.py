@@ -83,9 +83,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
     played = play_shard(study, 0)
     assert list(played["learner"].to_numpy()) == ["LinEXP3"]
     assert (played["regret"] >= 0).all()
-    with pytest.raises(
-        ValueError, match=r"'A' agent.class must be one of MetaLinEXP3, MetaTS, got"
-    ):
+    with pytest.raises(ValueError, match=r"agent.class must be one of MetaLinEXP3, MetaTS, got"):
         from_toml(_broken(learners=[{"name": "A", "agent": {"class": "OFUL"}}]))
     with pytest.raises(ValueError, match=r"'A' agent: start must be one of .* got 'warm'"):
         from_toml(

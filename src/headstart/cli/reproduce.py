@@ -3,8 +3,9 @@
 import os
 import time
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,14 +13,18 @@ from rich.table import Table
 
 from headstart.cli.run import Scheduler, Workers
 
+if TYPE_CHECKING:
+    from headstart.paper.report import Verdicts
+
 
 class Experiment(StrEnum):
-    """A section of the report, or all of them."""
+    """A section of the report, or all of them; the last is a report of its own."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
     MOVIELENS = "movielens"
     ALL = "all"
+    NON_STOCHASTIC = "non-stochastic"
 
 
 def reproduce(
@@ -35,31 +40,48 @@ def reproduce(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
+    """Play the paper's experiments again: figures, tables and a verdict on every claim.
+
+    `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
+    rewards, and shows how regret grows there.
+    """
     from headstart.cli.progress import progress_bar
+    from headstart.non_stochastic.report import reproduce as run_non_stochastic
     from headstart.paper.reproduce import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
-    from headstart.paper.wording import difference_text, verdict_text
 
     if data is not None:
         os.environ["HEADSTART_DATA"] = str(data.absolute())
     console = Console()
     started = time.perf_counter()
-    names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
-    sections = [
-        SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
-    ]
+    if experiment is Experiment.NON_STOCHASTIC:
+        play = partial(run_non_stochastic, out, replications=replications, seed=seed)
+        title, name = "The published table, claim by claim", "non-stochastic"
+    else:
+        names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
+        sections = [
+            SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
+        ]
+        play = partial(run_and_report, sections, out)
+        title, name = "Section 6, claim by claim", "report"
     try:
         with progress_bar(console) as progress:
-            verdicts = run_and_report(
-                sections, out, workers=workers, scheduler=scheduler, progress=progress
-            )
+            verdicts = play(workers=workers, scheduler=scheduler, progress=progress)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
-    table = Table(title="Section 6, claim by claim")
+    _print_verdicts(console, title, verdicts)
+    seconds = time.perf_counter() - started
+    page = out / f"{name}.html"
+    console.print(f"{page} and {name}.md, in {seconds:.0f} s.", soft_wrap=True)
+
+
+def _print_verdicts(console: Console, title: str, verdicts: "Verdicts") -> None:
+    from headstart.paper.wording import difference_text, verdict_text
+
+    table = Table(title=title)
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
     for section, some in verdicts:
@@ -71,5 +93,3 @@ def reproduce(
                 verdict_text(section, verdict),
             )
     console.print(table)
-    seconds = time.perf_counter() - started
-    console.print(f"{out / 'report.html'} and report.md, in {seconds:.0f} s.", soft_wrap=True)

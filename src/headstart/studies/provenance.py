@@ -11,7 +11,9 @@ import headstart
 _LIBRARIES = ("numpy", "scipy", "numba", "xarray")
 
 # Packages that a study's numbers do not go through; all others count.
-NO_NUMBERS = frozenset({"cli", "diagnosis", "live", "logs", "paper", "plotting", "theory"})
+NO_NUMBERS = frozenset(
+    {"cli", "diagnosis", "live", "logs", "non_stochastic", "paper", "plotting", "theory"}
+)
 
 
 def versions() -> dict[str, str]:
