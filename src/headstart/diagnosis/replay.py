@@ -91,7 +91,9 @@ def _replay_shard(
     names = swept.names(regularization)
 
     def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
-        return swept.build(prepared, only=names)
+        # Only a learner has a prior to diagnose: other agents are left out.
+        every = swept.build(prepared, only=names)
+        return [agent for agent in every if isinstance(agent, Learner | Optimal)]
 
     replications = shard_replications(study, number)
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
