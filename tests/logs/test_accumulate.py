@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import headstart as hs
 from headstart.cli import app
-from headstart.logs import reader
+from headstart.logs import sources
 
 DIMENSION = 3
 NAMES = [f"x{a}" for a in range(DIMENSION)]
@@ -94,7 +94,7 @@ def test_rows_grouped_by_task_give_the_same(table: pd.DataFrame) -> None:
 
 def test_batches_do_not_matter(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = hs.MetaBandit(dimension=DIMENSION).fit(table, task="user")
-    monkeypatch.setattr(reader, "BATCH_ROWS", 7)
+    monkeypatch.setattr(sources, "BATCH_ROWS", 7)
     assert_same(hs.MetaBandit(dimension=DIMENSION).fit(table, task="user"), whole)
 
 
@@ -114,11 +114,17 @@ def test_partitions_add_up(table: pd.DataFrame) -> None:
 
 BAD: list[tuple[Any, str]] = [
     (lambda f: f.drop(columns="reward"), "column 'reward'"),
-    (lambda f: f.assign(reward=np.nan), "finite"),
-    (lambda f: f.assign(user=None), "a null"),
+    (
+        lambda f: f.assign(reward=np.nan),
+        "'reward' must have a value .*, got nan in row 0",
+    ),
+    (lambda f: f.assign(user=None), "'user' must have a value .*, got None in row 0"),
     (lambda f: f.assign(features=[np.ones(2)] * len(f)), "3 features"),
     (lambda f: f.assign(features=[np.array([1.0, np.inf, 0.0])] * len(f)), "finite"),
-    (lambda f: [1, 2, 3], "must be a pandas"),
+    (lambda f: [1, 2, 3], "got int"),
+    (lambda f: f.iloc[:0], "at least one row that counts, got 0 rows"),
+    (lambda f: [], "an empty list"),
+    (lambda f: pd.concat([f, f[["reward"]]], axis=1), "one column 'reward', got several"),
 ]
 
 

@@ -1,9 +1,8 @@
 """Tasks: how an open task starts, learns, revises its prior, and joins the memory."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,6 @@ from headstart.live._catalogue_scores import CatalogueScores
 from headstart.live._layout import FIRST_PENDING, LAST_USED, NONE, Layout
 from headstart.live._pending import Pending, find
 from headstart.live.decision import Name
-from headstart.logs import accumulate, reader
-from headstart.progress import Progress
 
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
 FINISH = 4
@@ -203,23 +200,12 @@ class Tasks:
         """Take another memory."""
         self.memory, self.n_finished, self._prior = memory, n_finished, None
 
-    def absorb_logs(
-        self,
-        logs: Any,
-        log_columns: reader.Columns,
-        *,
-        grouped_by_task: bool,
-        progress: Progress | None,
-    ) -> None:
-        """Every task of the logs joins the memory; none of them if anything is wrong."""
+    def absorb_all(self, tasks: Iterable[TaskStatistics]) -> None:
+        """Every task joins the memory; none of them if anything is wrong on the way."""
         before, finished = self.memory, self.n_finished
         try:
-            if grouped_by_task:
-                for task in accumulate.grouped_by_task(logs, log_columns, self.dimension, progress):
-                    self.absorb(task)
-            else:
-                for _, task in accumulate.statistics(logs, log_columns, self.dimension, progress):
-                    self.absorb(task)
+            for task in tasks:
+                self.absorb(task)
         except BaseException:
             self.restore(before, finished)
             raise

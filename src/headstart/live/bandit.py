@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name, TaskView
 from headstart.live.inputs import Arms
-from headstart.logs.reader import Columns
+from headstart.logs import Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
@@ -66,6 +66,7 @@ class MetaBandit:
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
         self._lock = threading.RLock()
+        self.log_report: LogReport | None = None  # of the last `fit`
 
     def next_prior(self) -> Prior:
         """What the next task starts from."""
@@ -217,21 +218,35 @@ class MetaBandit:
         features: str | Sequence[str] = "features",
         reward: str = "reward",
         weight: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of the column
+        task_type: Literal["str", "int"] | None = None,
+        on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
         progress: Progress | None = None,
     ) -> "MetaBandit":
         """Warm start: every task of the logs joins the memory as if it had been played here.
 
-        Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
-        frame. Columns name the task, its features (several columns, or one of lists) and the
-        reward. Where the rows of each task are `grouped_by_task`, one task is held at a time; else
-        d² numbers per task. If anything is wrong with the logs, nothing is learned.
+        Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
+        Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
+        columns, or one of lists) and the reward; of rows with the same `id` the first counts. Where
+        the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        numbers per task. If anything is wrong with the logs, nothing is learned; with
+        on_bad="drop" bad rows are left out, and `log_report` says which.
         """
-        columns = Columns(task=task, features=features, reward=reward, weight=weight)
+        columns = Columns(
+            task=task, features=features, reward=reward, weight=weight, id=id, task_type=task_type
+        )
+        reading = LogReading(
+            logs,
+            columns,
+            self.dimension,
+            on_bad=on_bad,
+            grouped_by_task=grouped_by_task,
+            progress=progress,
+        )
         with self._lock:
-            self._tasks.absorb_logs(
-                logs, columns, grouped_by_task=grouped_by_task, progress=progress
-            )
+            self._tasks.absorb_all(each.statistics for each in reading)
+            self.log_report = reading.report
         return self
 
     def save(self, path: str | Path) -> None:
