@@ -34,7 +34,7 @@ def test_strings_of_any_kind_are_python_strings(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bool", "bytes"])
-def test_other_names_are_refused(dtype: str) -> None:
+def test_other_names_are_refused(dtype: Any) -> None:
     frame = _numbered()
     users: Any = (
         [b"%d" % u for u in frame["user"]] if dtype == "bytes" else frame["user"].astype(dtype)
