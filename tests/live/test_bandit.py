@@ -67,7 +67,7 @@ def test_live_equals_simulation(policy: Any, prior: Any) -> None:
             if decision.arm_index == choice:
                 bandit.reward(decision.id, float(task.rewards[0, t, choice]))
             else:
-                bandit.forget(decision.id)
+                bandit.cancel(decision.id)
                 bandit.observe(j, task.arms[0, t, choice], float(task.rewards[0, t, choice]))
         bandit.finish(j)
 
@@ -272,7 +272,7 @@ BAD_CALLS: list[tuple[Any, str]] = [
     (lambda b, i: b.observe("new", np.full(DIMENSION, 1e30), 1.0), "outweigh"),
     (lambda b, i: b.decide(1.5, np.ones((1, DIMENSION))), "string or an integer"),
     (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), mask=[False, False]), "at least one"),
-    (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), mask=[1, 0]), "booleans"),
+    (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), mask=[2, 0]), "booleans"),
     (lambda b, i: b.decide("user", np.ones((2, DIMENSION)), n=3), "at most"),
     (lambda b, i: b.decide_many(["a", "a"], np.ones((2, DIMENSION))), "different"),
     (lambda b, i: b.decide_many(["a", "b"], np.ones((3, 2, DIMENSION))), "shape"),

@@ -103,8 +103,8 @@ def test_side_information_comes_with_its_task(grouped: bool, monkeypatch: Any) -
     frame = frame.sort_values("user") if grouped else frame
     tasks = read(frame, SIDE, grouped_by_task=grouped)
     for name, task in tasks.items():
-        np.testing.assert_array_equal(task.side, side[name])
-    assert all(task.side is None for task in read(frame).values())
+        np.testing.assert_array_equal(task.statistics.side, side[name])
+    assert all(task.statistics.side is None for task in read(frame).values())
 
 
 @pytest.mark.parametrize("grouped", [False, True])
@@ -125,7 +125,7 @@ def test_side_information_is_joined_over_partitions() -> None:
     frame, side = _sided()
     with dask.config.set(scheduler="synchronous"):
         for name, task in read(dd.from_pandas(frame, npartitions=4), SIDE).items():
-            np.testing.assert_array_equal(task.side, side[name])
+            np.testing.assert_array_equal(task.statistics.side, side[name])
         frame.loc[59, "age"] = 70
         with pytest.raises(ValueError, match="constant within a task"):
             read(dd.from_pandas(frame, npartitions=4), SIDE)

@@ -15,14 +15,16 @@ class Task:
     """One task in each of R replications, with the noise drawn for all arms: learners share it.
 
     Shapes: arms (…, T, K, d); rewards (…, T, K), those of every arm; means (…, T, K), their
-    expectations; parameter (…, d), the true w, or None where there is none. In memory the rounds
-    come first, because all replications play a round together (`by_round`).
+    expectations; parameter (…, d), the true w, or None where there is none; side (…, p), what is
+    known of the task before its first round, or None. In memory the rounds come first, because
+    all replications play a round together (`by_round`).
     """
 
     arms: Floats
     rewards: Floats
     means: Floats
     parameter: Floats | None = None
+    side: Floats | None = None
 
     def __post_init__(self) -> None:
         arms = checks.floats("arms", self.arms, order="A")
@@ -41,6 +43,8 @@ class Task:
             expected = (*arms.shape[:-3], arms.shape[-1])
             checks.shape("parameter", parameter, expected, "(…, d)")
             object.__setattr__(self, "parameter", parameter)
+        if self.side is not None:
+            object.__setattr__(self, "side", checks.side("side", self.side, arms.shape[:-3]))
 
     @property
     def lead(self) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from headstart.kernels.revision import (
     component_posterior,
     moment_match,
     restate_surprise,
+    revise,
     revise_due,
     revision_due,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "refactorise_drifted",
     "regrets",
     "restate_surprise",
+    "revise",
     "revise_due",
     "revision_due",
     "start",

@@ -1,10 +1,10 @@
 """MetaBandit: a bandit for an application."""
 
-import threading
+import io
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,15 +12,24 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.interfaces import Policy, PriorEstimator
+from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
 from headstart.kernels import state as columns
-from headstart.live import _decide, _reward, inputs, persistence
-from headstart.live._scoring import Scoring
-from headstart.live._tasks import Ending, Tasks
-from headstart.live._uniforms import UniformStream
+from headstart.live import inputs, merging, persistence
 from headstart.live.catalogue import Catalogue
-from headstart.live.decision import Decision, Decisions, Name, TaskView
+from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
+from headstart.live.engine import deciding, from_logs, rewarding
+from headstart.live.engine.expiry import expire, make_places
+from headstart.live.engine.guard import Guard
+from headstart.live.engine.layout import NONE
+from headstart.live.engine.population import Change
+from headstart.live.engine.scoring import Scoring
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
+from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
+from headstart.live.masks import Mask
+from headstart.live.outcomes import Outcome
+from headstart.live.settings import CHANGEABLE, Refresh, Settings, range_of, scales_of
 from headstart.logs import Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
@@ -32,15 +41,38 @@ _DOUBLE = np.dtype(np.float64)
 class MetaBandit:
     """A bandit for an application: one task per user, each started from a learned prior.
 
-    `decide` opens a task for a new name; `finish` adds the task to the memory. `prior` is
-    the estimator that learns across tasks. With a `horizon` a task is finished by its reward of
-    that number, with `idle_seconds` once it has not been used for that long by the `clock`.
-    `discount` < 1 forgets: each reward makes the task's earlier ones count that much less, and
-    never its prior. `propensity_draws` is how many draws estimate the propensities of a policy
-    that samples.
+    `decide` opens a task for a new name, `reward` pays a decision, once. Every task teaches the
+    prior of the others, open or finished, and counts once; one that comes back goes on from what
+    it was. Threads may share a bandit, and so may the child processes of a fork: ids are
+    different everywhere.
 
-    One lock makes every call atomic: threads may share a bandit.
+    Parameters
+    ----------
+    dimension : the number of features, d.
+    policy : how an arm is chosen; `BayesUCB(z="growing")` if None.
+    prior : the estimator that learns across tasks; `Hierarchical()` if None.
+    seed : for runs that can be repeated.
+    horizon, idle_seconds : a task is finished by its reward of that number, or once it has not
+        been used for so long. Finishing frees half of its memory, and nothing else.
+    discount : below 1, each reward makes the task's earlier ones count that much less.
+    deadline_seconds, default_reward : a decision without a reward after so long expires, and is
+        paid the default, if there is one.
+    max_pending : how many decisions may wait; beyond it the oldest expire.
+    reward_range : (low, high); rewards outside of it are not learned.
+    half_life_tasks, half_life_seconds : the prior forgets: a task counts half as much after so
+        many others, or after so long.
+    exploration : ε; every arm that may be chosen has a propensity of at least ε/K.
+    propensity_draws : how many draws give the propensities of a policy that samples.
+    feature_names : for `explain`.
+    scales : "learn" for features of very different sizes, the sizes (d,), or None.
+    refresh : when the prior is brought up to date: "background", in a thread, so that no call
+        waits for it; or "inline", when a task opens, so that a run can be repeated. None for
+        "inline" with a seed and "background" without.
+    clock : the time in seconds.
+
     """
+
+    log_report: LogReport | None = None  # of the last `fit`
 
     def __init__(
         self,
@@ -52,31 +84,75 @@ class MetaBandit:
         horizon: int | None = None,
         idle_seconds: float | None = None,
         discount: float = 1.0,
-        propensity_draws: int = 0,
+        deadline_seconds: float | None = None,
+        default_reward: float | None = None,
+        max_pending: int = 1_000_000,
+        reward_range: Sequence[float] | None = None,
+        half_life_tasks: float | None = None,
+        half_life_seconds: float | None = None,
+        exploration: float = 0.0,
+        propensity_draws: int = 100,
+        feature_names: Sequence[str] | None = None,
+        scales: ArrayLike | Literal["learn"] | None = "learn",
+        refresh: Refresh | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        self._draws = checks.count("propensity_draws", propensity_draws, least=0)
-        ending = Ending(horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock)
-        self._tasks = Tasks(self.dimension, self.prior, ending)
+        if not isinstance(self.prior, LivePriorEstimator):
+            raise ValueError(
+                f"prior must have the methods absorb with a weight, scale and merge for live use, "
+                f"got {self.prior!r}"
+            )
+        by_seed: Refresh = "background" if seed is None else "inline"
+        self.settings = Settings(
+            horizon=horizon,
+            idle_seconds=idle_seconds,
+            discount=discount,
+            deadline_seconds=deadline_seconds,
+            default_reward=default_reward,
+            max_pending=max_pending,
+            reward_range=range_of(reward_range),
+            half_life_tasks=half_life_tasks,
+            half_life_seconds=half_life_seconds,
+            exploration=exploration,
+            propensity_draws=propensity_draws,
+            scales=scales_of(scales, self.dimension),
+            refresh=by_seed if refresh is None else refresh,
+            clock=clock,
+        )
+        self._tasks = Tasks(self.dimension, self.prior, self.settings)
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
-        self._lock = threading.RLock()
-        self.log_report: LogReport | None = None  # of the last `fit`
+        self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
+        self._lock = Guard(self._tasks, self._stream)
+
+    def __repr__(self) -> str:
+        return (
+            f"MetaBandit(dimension={self.dimension}, policy={self.policy!r}, "
+            f"prior={self.prior!r}): {len(self._tasks.slots):,} open and {self.n_finished:,} "
+            f"finished tasks, {len(self._tasks.pending):,} pending decisions"
+        )
 
     def next_prior(self) -> Prior:
-        """What the next task starts from."""
+        """What the next task starts from, by all that is known now."""
         with self._lock:
-            return self._tasks.prior()
+            self._tasks.changes.bring_up_to_date()
+            return self._tasks.population.start.prior
+
+    def learned(self) -> Learned:
+        """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
+        prior = self.next_prior()
+        state = self._tasks.population.state
+        return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
 
     @property
     def n_finished(self) -> int:
-        """How many tasks have joined the memory."""
-        return self._tasks.n_finished
+        """How many tasks are finished, those of logs included."""
+        return len(self._tasks.finished) + self._tasks.n_from_logs
 
     def tasks(self) -> list[Name]:
         """The names of the open tasks."""
@@ -100,12 +176,12 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: None = None
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: None = None
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: int
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: int
     ) -> list[Decision]: ...
 
     def decide(
@@ -113,7 +189,7 @@ class MetaBandit:
         task: Name,
         arms: Arms | Catalogue,
         *,
-        mask: ArrayLike | None = None,
+        mask: Mask | None = None,
         n: int | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
@@ -122,7 +198,9 @@ class MetaBandit:
         with its own id.
         """
         with self._lock:
-            slot = self._tasks.slots.get(task) if self._decides_in_one_call else None
+            # True and 1.0 would find the task 1.
+            plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
+            slot = self._tasks.slots.get(task) if plain else None
             if (
                 slot is None
                 or mask is not None
@@ -134,14 +212,17 @@ class MetaBandit:
                 or arms.shape[0] == 0
                 or not arms.flags.carray
             ):
-                self._tasks.finish_idle()
+                self._run_out()
                 given = (self._tasks, self._scoring, self._stream, task, arms)
-                return _decide.decide(*given, mask=mask, n=n, draws=self._draws)
+                draws = self.settings.propensity_draws
+                return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
+            if pending.clock is not None:
+                self._run_out()
             if not pending.free:
-                pending.reserve(1)
+                make_places(tasks, 1)
             scores = np.empty((1, arms.shape[0]))
-            choice, tied, decision = _decide.decide_one(
+            choice, tied, code = deciding.decide_one(
                 tasks.rows,
                 slot,
                 self._scoring.radius(slot),
@@ -155,60 +236,82 @@ class MetaBandit:
             )
             if choice < 0:
                 raise inputs.too_large("arms", arms)
-            pending.free.pop()
+            pending.note_time(pending.free.pop())
             stream.advance(1)
-            return Decision(decision, task, choice, choice, scores[0], 1.0 / tied)
+            return Decision(pending.id_of(code), task, choice, choice, scores[0], 1.0 / tied)
 
-    def reward(self, decision_id: int, value: float, weight: float = 1.0) -> None:
-        """Reward a decision, once, any time before its task is finished.
+    def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
+        """Pay a decision, once, any time before its deadline; says what became of it.
 
-        A weight counts the reward that many times.
+        A weight counts the reward that many times. A finished task is opened again.
         """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            _reward.reward(self._tasks, decision, value, weight)
+            self._run_out()
+            return rewarding.reward(self._tasks, decision, value, weight)
 
-    def observe(self, task: Name, features: ArrayLike, value: float, weight: float = 1.0) -> None:
+    def observe(
+        self, task: Name, features: ArrayLike, value: float, weight: float = 1.0
+    ) -> Outcome:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            self._tasks.finish_idle()
-            _reward.observe(self._tasks, task, features, value, weight)
+            self._run_out()
+            return rewarding.observe(self._tasks, task, features, value, weight)
 
-    def forget(self, decision_id: int) -> None:
-        """Give up the reward of a decision, which is no longer pending."""
+    def cancel(self, decision_id: str) -> bool:
+        """Give up the reward of a decision; false if it is not pending."""
         with self._lock:
-            place, _ = self._tasks.find(inputs.id_of(decision_id))
-            self._tasks.pending.drop(self._tasks.rows, place)
+            place = self._tasks.pending.find(inputs.id_of(decision_id))
+            if place != NONE:
+                self._tasks.drop(place)
+            return place != NONE
 
     def finish(self, task: Name) -> None:
-        """The task joins the memory, and its pending decisions are forgotten."""
+        """Close a task, which frees half of its memory; what is known of it is kept."""
         with self._lock:
-            self._tasks.finish(task)
+            self._tasks.finish(inputs.name_of(task))
+
+    def forget(self, task: Name) -> None:
+        """Erase a task: its data, its pending decisions, and what the prior learned from it."""
+        with self._lock:
+            tasks = self._tasks
+            contribution = tasks.forget(inputs.name_of(task))
+            if contribution is not None:
+                population = tasks.population
+                change = Change(task, contribution, None)
+                population.install(population.replaced(population.state, [change]))
+            tasks.changes.bring_up_to_date()
 
     def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
         """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
         with self._lock:
-            self._tasks.finish_idle()
-            return _decide.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            self._run_out()
+            return deciding.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
 
     def reward_many(
-        self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
-    ) -> None:
-        """Reward n decisions at once, in their order; if one of them is not open, none is."""
-        with self._lock:
-            self._tasks.finish_idle()
-            _reward.reward_many(self._tasks, decision_ids, values, weights)
+        self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
+    ) -> list[Outcome]:
+        """Pay n decisions, in their order; says of each what became of it.
 
-    def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
+        Only a malformed call raises, and then nothing is paid.
+        """
+        with self._lock:
+            self._run_out()
+            return rewarding.reward_many(self._tasks, decision_ids, values, weights)
+
+    def propensities(
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
+    ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
         Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
         """
         with self._lock:
             given = (self._tasks, self._scoring, self._stream, task, arms)
-            return _decide.propensities(*given, mask=mask, draws=self._draws)
+            draws = self.settings.propensity_draws
+            return deciding.propensities(*given, mask=mask, draws=draws, names=self._names)
 
     def fit(
         self,
@@ -222,15 +325,17 @@ class MetaBandit:
         task_type: Literal["str", "int"] | None = None,
         on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
+        keep_open: bool = False,
         progress: Progress | None = None,
     ) -> "MetaBandit":
-        """Warm start: every task of the logs joins the memory as if it had been played here.
+        """Warm start: every task of the logs teaches the prior as if it had been played here.
 
         Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
         Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
         columns, or one of lists) and the reward; of rows with the same `id` the first counts. Where
         the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
-        numbers per task. If anything is wrong with the logs, nothing is learned; with
+        numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
+        that name is a new one. If anything is wrong with the logs, nothing is learned; with
         on_bad="drop" bad rows are left out, and `log_report` says which.
         """
         columns = Columns(
@@ -245,22 +350,26 @@ class MetaBandit:
             progress=progress,
         )
         with self._lock:
-            self._tasks.absorb_all(each.statistics for each in reading)
+            found = ((each.name, each.statistics) for each in reading)
+            from_logs.absorb(self._tasks, found, keep=keep_open)
             self.log_report = reading.report
         return self
 
-    def save(self, path: str | Path) -> None:
-        """Write the bandit to one .npz file, atomically."""
-        settings = {
-            "horizon": self._tasks.ending.horizon,
-            "idle_seconds": self._tasks.ending.idle_seconds,
-            "discount": self._tasks.ending.discount,
-            "propensity_draws": self._draws,
-        }
+    def merge(self, other: "MetaBandit") -> "MetaBandit":
+        """Take over what another bandit knows: its memory, its tasks, its pending decisions.
+
+        Both must have the same settings of the prior and different tasks. The other is unchanged.
+        """
+        saved = other._saved()
         with self._lock:
-            # A loaded bandit reads catalogues anew; so does this one, and both score alike.
-            self._tasks.catalogue_scores.clear()
-            persistence.save(Path(path), self._tasks, self._stream, self.policy, settings)
+            merging.merge(self._tasks, saved)
+        return self
+
+    def save(self, path: str | Path) -> None:
+        """Write the bandit to one .npz file, atomically, readable by its owner only."""
+        with self._lock:
+            self._prepare_to_save()
+            persistence.save(Path(path), self._tasks, self._stream, self.policy)
 
     @classmethod
     def load(
@@ -272,26 +381,59 @@ class MetaBandit:
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         clock: Callable[[], float] = time.time,
+        **changes: Any,
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that two copies of a file do not explore alike, and new
-        decisions get other ids; with `resume` both go on where they were. A policy or prior that is
-        not part of headstart has to be given.
+        Its random numbers are fresh, so that two copies of a file do not explore alike; with
+        `resume` they go on where they were. New decisions get ids that no copy of the file gives.
+        Changes may be made to horizon, idle_seconds, deadline_seconds, default_reward, max_pending,
+        reward_range, the half-life, exploration, propensity_draws and refresh. A policy or prior
+        that is not part of headstart has to be given.
         """
+        for name in changes:
+            checks.one_of("the setting to change", name, CHANGEABLE)
         saved = persistence.read(Path(path))
-        bandit = cls(
-            dimension=saved.number("dimension"),
-            policy=cast("Policy", saved.policy()) if policy is None else policy,
-            prior=cast("PriorEstimator", saved.prior()) if prior is None else prior,
-            seed=seed,
-            clock=clock,
-            **cast("dict[str, Any]", saved.settings()),
-        )
+        given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
+        return cls._restored(saved, resume=resume, **given)
+
+    @classmethod
+    def _restored(cls, saved: persistence.Saved, *, resume: bool, **given: Any) -> "MetaBandit":
+        names = saved.header["feature_names"]
+        settings: dict[str, Any] = {**saved.header["settings"], "feature_names": names, **given}
+        settings["policy"] = settings["policy"] or saved.policy()
+        settings["prior"] = settings["prior"] or saved.prior()
+        bandit = cls(dimension=saved.header["dimension"], **settings)
         persistence.restore(saved, bandit._tasks)
         if resume:
-            drawn = np.asarray(saved.arrays["drawn"], dtype=np.float64)
-            bandit._stream = UniformStream.resumed(str(saved.header["generator"]), drawn)
-        else:
-            bandit._tasks.pending.shuffle(np.random.default_rng())
+            bandit._stream.go_on_as(saved.stream())
         return bandit
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
+        return _unpickled, (self._saved(), given)
+
+    def _saved(self) -> persistence.Saved:
+        file = io.BytesIO()
+        with self._lock:
+            self._prepare_to_save()
+            persistence.write(file, self._tasks, self._stream, self.policy)
+        file.seek(0)
+        return persistence.read(file)
+
+    def _prepare_to_save(self) -> None:
+        self._tasks.changes.bring_up_to_date()
+        # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+        self._tasks.catalogue_scores.clear()
+
+    def _run_out(self) -> None:
+        """Finish the tasks that are idle, and settle the decisions whose deadline has passed."""
+        if self._tasks.pending.clock is not None:
+            expire(self._tasks)
+        if self.settings.idle_seconds is not None:
+            self._tasks.finish_idle()
+
+
+def _unpickled(saved: persistence.Saved, given: dict[str, Any]) -> MetaBandit:
+    """A copy with ids and random numbers of its own."""
+    return MetaBandit._restored(saved, resume=False, **given)

@@ -16,11 +16,13 @@ from headstart.logs.tally import Tally
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggedTask:
-    """A task of a log: its name, a string or an integer, and what its rows say."""
+    """A task of a log: its name, a string or an integer, and what its rows say.
+
+    Where there are side columns, `statistics.side` (p,) has them.
+    """
 
     name: str | int
     statistics: TaskStatistics
-    side: Floats | None  # (p,), where there are side columns
     last_time: float | None  # in seconds, where there is a column of times
 
 
@@ -133,7 +135,7 @@ class LogStatistics:
                 moment=sums[d, :d].copy(),
                 count=np.asarray(sums[d + 1, d + 1]),
                 sum_of_squares=np.asarray(sums[d, d]),
+                side=self._side[code].copy() if self.columns.side else None,
             ),
-            side=self._side[code].copy() if self.columns.side else None,
             last_time=None if self.columns.time is None else float(self._last_times[code]),
         )

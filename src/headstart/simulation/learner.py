@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from headstart.arrays import Floats
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
-from headstart.interfaces import Memory, Policy, PriorEstimator
+from headstart.interfaces import Memory, Policy, PriorEstimator, starting_prior
 from headstart.simulation.agent import State
 from headstart.simulation.rounds import Rounds
 
@@ -31,7 +31,8 @@ class Learner:
 
     def play(self, state: State, rounds: Rounds) -> Episode:
         """Algorithm 1, BIAS-OFUL: play one task from the prior that the memory gives."""
-        start, running_bias = self.prior.prior(state), self.prior.running_bias(state)
+        start = starting_prior(self.prior, state, rounds.side)
+        running_bias = self.prior.running_bias(state)
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior must not have a mixture where its bias moves within the task")
         estimate = RunningEstimate(start)

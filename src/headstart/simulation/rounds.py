@@ -1,5 +1,7 @@
 """Rounds: one task as an agent sees it, round by round."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,13 +22,16 @@ def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floa
 class Rounds:
     """One task in R replications, which play each round together; every choice ends a round.
 
-    An agent sees the arms of the round, its random numbers and the rewards of the arms it chose:
-    no means, no other rewards, no later arms. It must not modify the arrays that it sees.
+    An agent sees the task's side information, the arms of the round, its random numbers and the
+    rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
+    the arrays that it sees.
     """
 
     def __init__(self, task: Task, uniforms: Floats) -> None:
         self.lead = task.lead
         self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
+        # What is known of the task before its first round, (…, p), or None.
+        self.side = task.side
         self._arms = by_round(task.arms, 3)
         self._payoffs = by_round(task.rewards, 2)
         self._uniforms = np.moveaxis(uniforms[..., :-1], -2, 0)
@@ -123,6 +128,8 @@ class Rounds:
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
             shape = (*self.lead, self._played, self.dimension)
             statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
+        if self.side is not None:
+            statistics = replace(statistics, side=self.side)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
 
     def _end_round(self) -> None:

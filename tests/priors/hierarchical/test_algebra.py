@@ -8,6 +8,7 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.priors import _sums
 from headstart.priors._regularization import regularization_from
 from headstart.priors.hierarchical.covariance import em_step, estimate_mean
 from headstart.priors.hierarchical.grid import split_at_median
@@ -27,7 +28,7 @@ every_corner = pytest.mark.parametrize(("g", "p"), CORNERS)
 def _posterior(tasks: list[TaskStatistics], lambdas: Floats = LAMBDAS) -> Posterior:
     sums = Sums.zeros(DIMENSION, len(lambdas), ())
     for task in tasks:
-        sums = sums.with_task(task, lambdas)
+        sums = Sums(**_sums.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
     return Posterior(sums, lambdas, RHOS / lambdas[:, None])
 
 
@@ -105,7 +106,7 @@ def test_small_lambda_averages_least_squares_and_large_lambda_pools() -> None:
     lambdas = np.array([1e-7, 1e7])
     sums = Sums.zeros(DIMENSION, 2, ())
     for task in statistics(data):
-        sums = sums.with_task(task, lambdas)
+        sums = Sums(**_sums.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
     mean = Posterior(sums, lambdas, np.array([[1e-9], [1e-14]])).mean()[:, 0]
     np.testing.assert_allclose(mean[0], average, rtol=1e-5)
     np.testing.assert_allclose(mean[1], pooled, rtol=1e-5)

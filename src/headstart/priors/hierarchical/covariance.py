@@ -20,7 +20,7 @@ _EM_STEPS = 8
 
 @dataclass(frozen=True, eq=False)
 class RecentTasks:
-    """The latest tasks in a ring (…, W), the current fit, and the number of tasks ever seen (…).
+    """The latest tasks (…, W), the current fit, and the number of tasks ever seen (…).
 
     Stored because a full Σ₀ has no sufficient statistics of a fixed size: each task's design
     matters.
@@ -33,6 +33,9 @@ class RecentTasks:
     covariance: Floats  # (…, d, d), Σ₀; zero until it is fitted
     noise: Floats  # (…), s²
     seen: Floats  # (…)
+    arrivals: (
+        Floats  # (…, W), the number that a task had when it came, from 1; 0 where there is none
+    )
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...]) -> "RecentTasks":
@@ -45,6 +48,7 @@ class RecentTasks:
             covariance=np.zeros((*lead, dimension, dimension)),
             noise=np.zeros(lead),
             seen=np.zeros(lead),
+            arrivals=np.zeros((*lead, CAPACITY)),
         )
 
     @classmethod
@@ -59,12 +63,18 @@ class RecentTasks:
     @property
     def fitted(self) -> Booleans:
         """Where a covariance has been fitted, (…)."""
-        return np.asarray((self.seen >= _MIN_TASKS) & (self.noise > 0.0))
+        return np.asarray((self.present >= _MIN_TASKS) & (self.noise > 0.0))
+
+    @property
+    def present(self) -> Floats:
+        """How many tasks are stored, (…)."""
+        return np.asarray((self.arrivals > 0.0).sum(-1), dtype=np.float64)
 
     @property
     def statistics(self) -> TaskStatistics:
         """The slots that any replication has filled, as statistics (…, W)."""
-        width = int(min(self.seen.max(initial=0.0), CAPACITY))
+        filled = np.flatnonzero((self.arrivals > 0.0).any(tuple(range(self.arrivals.ndim - 1))))
+        width = int(filled.max(initial=-1)) + 1
         return checks.trusted(
             TaskStatistics,
             gram=self.grams[..., :width, :, :],
@@ -83,7 +93,7 @@ class RecentTasks:
         """
         arrived = task.count > 0
         stored = self._stored(task, arrived)
-        ready = (stored.seen >= _MIN_TASKS) & (noise > 0.0)
+        ready = (stored.present >= _MIN_TASKS) & (noise > 0.0)
         moved = ready & arrived
         if not moved.any():
             return stored
@@ -109,8 +119,9 @@ class RecentTasks:
         )
 
     def _stored(self, task: TaskStatistics, arrived: Booleans) -> "RecentTasks":
-        """The task written to the next slot, where it has rewards, (…)."""
-        slot = (np.arange(CAPACITY) == self.seen[..., None] % CAPACITY) & arrived[..., None]
+        """The task in a slot of its own or in that of the oldest, where it has rewards, (…)."""
+        oldest = self.arrivals.argmin(-1)[..., None]
+        slot = (np.arange(CAPACITY) == oldest) & arrived[..., None]
         return replace(
             self,
             grams=np.where(slot[..., None, None], task.gram[..., None, :, :], self.grams),
@@ -118,6 +129,51 @@ class RecentTasks:
             counts=np.where(slot, task.count[..., None], self.counts),
             sums_of_squares=np.where(slot, task.sum_of_squares[..., None], self.sums_of_squares),
             seen=self.seen + arrived,
+            arrivals=np.where(slot, (self.seen + 1.0)[..., None], self.arrivals),
+        )
+
+    def without_task(self, task: TaskStatistics) -> "RecentTasks":
+        """The tasks without one that has these statistics, if it is still stored."""
+        same = (self.moments == task.moment[..., None, :]).all(-1) & (self.arrivals > 0.0)
+        same &= self.counts == task.count[..., None]
+        same &= self.sums_of_squares == task.sum_of_squares[..., None]
+        slot = same & (np.cumsum(same, -1) == 1)
+        return replace(
+            self,
+            grams=np.where(slot[..., None, None], 0.0, self.grams),
+            moments=np.where(slot[..., None], 0.0, self.moments),
+            counts=np.where(slot, 0.0, self.counts),
+            sums_of_squares=np.where(slot, 0.0, self.sums_of_squares),
+            arrivals=np.where(slot, 0.0, self.arrivals),
+        )
+
+    def merged(self, other: "RecentTasks") -> "RecentTasks":
+        """The latest tasks of both, and the fit of the one that has seen more."""
+        # Both count back from their latest task.
+        ages = [each.seen[..., None] - each.arrivals for each in (self, other)]
+        stored = [each.arrivals > 0.0 for each in (self, other)]
+        age = np.concatenate(
+            [np.where(*each, np.inf) for each in zip(stored, ages, strict=True)], -1
+        )
+        chosen = np.argsort(age, -1, kind="stable")[..., :CAPACITY]
+        seen = self.seen + other.seen
+        kept = np.take_along_axis(age, chosen, -1)
+        more = self.seen >= other.seen
+
+        def both(name: str, axis: int) -> Floats:
+            joined = np.concatenate([getattr(self, name), getattr(other, name)], axis)
+            index = chosen[(..., *[None] * (-axis - 1))]
+            return np.take_along_axis(joined, index, axis)
+
+        return RecentTasks(
+            grams=both("grams", -3),
+            moments=both("moments", -2),
+            counts=both("counts", -1),
+            sums_of_squares=both("sums_of_squares", -1),
+            covariance=np.where(more[..., None, None], self.covariance, other.covariance),
+            noise=np.where(more, self.noise, other.noise),
+            seen=seen,
+            arrivals=np.where(np.isfinite(kept), seen[..., None] - np.arange(CAPACITY), 0.0),
         )
 
     def next_task(self, isotropic: Normal, mean_variance: Floats) -> Normal:

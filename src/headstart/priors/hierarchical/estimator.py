@@ -12,6 +12,7 @@ from headstart.core.mixture import Mixture
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.priors import _sums
 from headstart.priors._regularization import regularization_from
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.covariance import RecentTasks
@@ -56,8 +57,10 @@ class Hierarchical:
 
     covariance: Literal["isotropic", "full"] = "isotropic"
     intercept: bool = False
+    n_side: int = 0
 
     def __post_init__(self) -> None:
+        checks.count("n_side", self.n_side, least=0)
         checks.one_of("covariance", self.covariance, ("isotropic", "full"))
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
@@ -68,19 +71,41 @@ class Hierarchical:
             memory |= RecentTasks.zeros(dimension, lead).to_memory()
         return memory
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
-        sums = Sums.from_memory(memory).with_task(scaled, grid.regularizations(unit))
-        after = {"unit": unit} | sums.to_memory()
+        sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
+        after = {"unit": unit} | _sums.add({name: memory[name] for name in sums}, sums, weight)
         if self.covariance == "full":
-            fit = self.variances(after)
             recent = RecentTasks.from_memory(memory)
-            after |= recent.with_task(scaled, fit.task, fit.mean, fit.noise).to_memory()
+            if weight > 0.0:
+                fit = self.variances(after)
+                recent = recent.with_task(scaled, fit.task, fit.mean, fit.noise)
+            else:
+                recent = recent.without_task(scaled)
+            after |= recent.to_memory()
         return after
 
-    def prior(self, memory: Memory) -> Prior:
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Every task counts `factor` times as much in the sums; the latest 64 stay as they are."""
+        sums = Sums.from_memory(memory).to_memory()
+        return dict(memory) | _sums.scale(sums, factor)
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The sums over the tasks of both, and the latest tasks of both in turn."""
+        unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
+        one, two = (
+            Sums.from_memory(each).shifted(grid.steps(each["unit"], unit)).to_memory()
+            for each in (memory, other)
+        )
+        after = {"unit": unit} | _sums.merge(one, two)
+        if self.covariance == "full":
+            recent = RecentTasks.from_memory(memory).merged(RecentTasks.from_memory(other))
+            after |= recent.to_memory()
+        return after
+
+    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward.
 
         Its mixture has three components: the posterior below and above the median of λ, that is
@@ -143,10 +168,11 @@ class Hierarchical:
         return Normal(np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape))
 
     def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
-        """The mean of ‖x‖² over the first task that has features, (…); 0 before it."""
+        """The unit of λ from the mean ‖x‖² of the first task that has features, (…); 0 before."""
         diagonal = np.diagonal(task.gram, axis1=-2, axis2=-1)
         square = (diagonal[..., :-1] if self.intercept else diagonal).sum(-1)
-        return np.where(memory["unit"] > 0.0, memory["unit"], square / np.maximum(task.count, 1.0))
+        unit = grid.unit(square / np.maximum(task.count, 1.0))
+        return np.where(memory["unit"] > 0.0, memory["unit"], unit)
 
     def _factors(self, unit: Floats, dimension: int) -> Floats:
         """The diagonal of D, (…, d), which gives the constant feature the norm of the others."""

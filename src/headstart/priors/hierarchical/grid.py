@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 
 # λ and ρ in units of the features' mean square ‖x‖²: unit/λ is then how much of a round's reward
 # variance is due to the task, relative to noise. The grid covers 10^3.5 (negligible noise) to
@@ -25,6 +25,23 @@ _SIZE = len(LAMBDAS)
 _FINE_GRID = np.linspace(0, _SIZE - 1, 8 * (_SIZE - 1) + 1)
 _TO_FINE = CubicSpline(np.arange(_SIZE), np.eye(_SIZE))(_FINE_GRID)
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)
+
+
+# Units are powers of √10: then the grids of two memories are the same but for a shift.
+_STEPS_PER_DECADE = 4
+
+
+def unit(square: Floats) -> Floats:
+    """The power of √10 nearest to the features' mean square ‖x‖², (…); 0 for 0."""
+    power = np.round(2.0 * np.log10(np.where(square > 0.0, square, 1.0))) / 2.0
+    return np.asarray(np.where(square > 0.0, 10.0**power, 0.0))
+
+
+def steps(old: Floats, new: Floats) -> Integers:
+    """By how many λ's the grid of one unit lies above that of another, (…); 0 for unknown units."""
+    known = (old > 0.0) & (new > 0.0)
+    ratio = np.where(known, old, 1.0) / np.where(known, new, 1.0)
+    return np.asarray(np.rint(_STEPS_PER_DECADE * np.log10(ratio)), dtype=np.int64)
 
 
 def regularizations(unit: Floats) -> Floats:

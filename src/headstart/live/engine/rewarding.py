@@ -1,6 +1,7 @@
 """Rewards: one compiled call where that is enough, and what has to follow a reward."""
 
 import math
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +11,23 @@ from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import REWARDS, SUM_OF_SQUARES, SURPRISE
 from headstart.live import inputs
-from headstart.live._layout import NONE, dimension_of, packed_statistics, task_state
-from headstart.live._pending import OWNER, find, release
-from headstart.live._tasks import FINISH, Tasks, not_open
 from headstart.live.decision import Name
+from headstart.live.engine.layout import (
+    AS_IT_IS,
+    COUNTED,
+    NONE,
+    dimension_of,
+    packed_statistics,
+    task_state,
+)
+from headstart.live.engine.pending import OWNER, find, release
+from headstart.live.engine.tasks import FINISH, Tasks
 from headstart.live.inputs import LARGEST_GROWTH
+from headstart.live.outcomes import Outcome
 
-# What learning a reward returns in place of what has to follow it.
-REFUSED, UNKNOWN = -1, -2
+# What learning a reward returns in place of what has to follow it: the sums would not stay finite;
+# no such decision; the task is not open; and the memory has to note first that the task changes.
+REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
 
 # In place of a horizon: there is none.
 NO_HORIZON = 0
@@ -34,13 +44,15 @@ def learn(
     horizon: int,
     trace: Floats,
 ) -> int:
-    """Learn one reward: what has to follow, as bits, or REFUSED with nothing changed.
+    """Learn one reward: what has to follow, as bits, or REFUSED or CHANGES with nothing changed.
 
     The place holds x, u and the task's rewards at the time of the decision (`Pending`), or x alone.
     A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
     receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
     """
     row = rows[slot]
+    if row[COUNTED] <= AS_IT_IS:
+        return CHANGES
     dimension = dimension_of(row.shape[0])
     state = task_state(row, dimension)
     scalars = state.scalars
@@ -93,39 +105,22 @@ def reward_one(
     rows: Floats,
     kept: Floats,
     links: Integers,
-    decision: int,
+    code: int,
     value: float,
     weight: float,
     horizon: int,
 ) -> tuple[int, int, int]:
-    """Learn the reward of an open decision and release it: the status, the slot, the place."""
-    place = find(links, decision)
+    """Learn the reward of a pending decision and release it: the status, the slot, the place."""
+    place = find(links, code)
     if place == NONE:
         return UNKNOWN, NONE, NONE
     slot = links[place, OWNER]
+    if slot < NONE:
+        return NOT_OPEN, slot, place
     status = learn(rows, slot, kept, place, value, weight, horizon, np.empty(0))
-    if status != REFUSED:
+    if status >= 0:
         release(links, rows, place)
     return status, slot, place
-
-
-@compiled
-def _find_all(links: Integers, decisions: Integers, slots: Integers, places: Integers) -> int:
-    """Find n different open decisions; the first that is none, or comes again, or NONE."""
-    failed = NONE
-    found = 0
-    for i in range(decisions.shape[0]):
-        place = find(links, decisions[i])
-        if place == NONE:
-            failed = i
-            break
-        places[i], slots[i] = place, links[place, OWNER]
-        # Without an owner for the moment, so that the same decision is not found twice.
-        links[place, OWNER] = NONE
-        found += 1
-    for i in range(found):
-        links[places[i], OWNER] = slots[i]
-    return failed
 
 
 @compiled
@@ -139,14 +134,14 @@ def _reward_all(
     weights: Floats,
     horizon: int,
 ) -> tuple[int, int]:
-    """Learn n rewards in their order, up to one that is refused, or that something has to follow.
+    """Learn n rewards in their order, up to one that is not learned, or that something follows.
 
     Returns how many were learned, and the status of the last one tried.
     """
     nothing = np.empty(0)
     for i in range(slots.shape[0]):
         status = learn(rows, slots[i], kept, places[i], values[i], weights[i], horizon, nothing)
-        if status == REFUSED:
+        if status < 0:
             return i, status
         release(links, rows, places[i])
         if status > 0:
@@ -154,47 +149,78 @@ def _reward_all(
     return len(slots), 0
 
 
-def reward(tasks: Tasks, decision: int, value: float, weight: float) -> None:
+def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     """`MetaBandit.reward`."""
+    if not tasks.settings.in_range(value):
+        known = tasks.pending.find(decision) != NONE
+        return Outcome.OUT_OF_RANGE if known else tasks.settled.outcome(decision, value)
     if tasks.one_call and not tasks.catalogue_scores:
-        pending = tasks.pending
+        outcome = _reward_in_one_call(tasks, decision, value, weight)
+    else:
+        outcome = _reward(tasks, decision, value, weight)
+    if outcome is Outcome.PAID:
+        tasks.settled.note(decision, value)
+    return outcome
+
+
+def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
+    pending = tasks.pending
+    code = pending.parse(decision)
+    while True:
         status, slot, place = reward_one(
-            tasks.rows, pending.kept, pending.links, decision, value, weight, tasks.horizon
+            tasks.rows, pending.kept, pending.links, code, value, weight, tasks.horizon
         )
-        if status == UNKNOWN:
-            raise not_open(decision)
-        if status == REFUSED:
-            raise _refused(decision, value)
-        pending.free.append(place)
-        if status:
-            tasks.follow_up(slot, status)
-        return
-    tasks.finish_idle()
-    place, slot = tasks.find(decision)
+        if status >= 0:
+            break
+        if status == CHANGES:
+            tasks.note_change(slot)
+        elif status == NOT_OPEN:
+            tasks.place(decision)
+        else:
+            refused = status == REFUSED
+            return Outcome.OUT_OF_RANGE if refused else tasks.settled.outcome(decision, value)
+    pending.freed(place)
+    if status:
+        tasks.follow_up(slot, status)
+    return Outcome.PAID
+
+
+def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
+    place = tasks.place(decision)
+    if place == NONE:
+        return tasks.settled.outcome(decision, value)
+    slot = tasks.pending.owner(place)
     status = _learn(tasks, slot, tasks.pending.kept, place, value, weight)
     if status == REFUSED:
-        raise _refused(decision, value)
+        return Outcome.OUT_OF_RANGE
     tasks.pending.drop(tasks.rows, place)
     tasks.note_use(tasks.names[slot], slot)
     tasks.follow_up(slot, status)
+    return Outcome.PAID
 
 
-def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight: float) -> None:
+def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight: float) -> Outcome:
     """`MetaBandit.observe`."""
     x = inputs.vector_of("features", features, tasks.dimension)
+    if not tasks.settings.in_range(value):
+        return Outcome.OUT_OF_RANGE
+    task = inputs.name_of(task)
     opened = task not in tasks.slots
     slot = tasks.start(task)
     status = _learn(tasks, slot, x[None], 0, value, weight)
     if status == REFUSED:
         if opened:
-            tasks.close(task)
+            tasks.undo_opening(task)
         raise inputs.too_large("features", x[None])
     tasks.follow_up(slot, status)
+    return Outcome.PAID
 
 
 def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
     """Learn what is kept in a place, after discounting what the task learned before."""
-    rows, discount = tasks.rows, tasks.ending.discount
+    if tasks.rows[slot, COUNTED] <= AS_IT_IS:
+        tasks.note_change(slot)
+    rows, discount = tasks.rows, tasks.settings.discount
     trace = tasks.catalogue_scores.trace(slot)
     before = rows[slot].copy() if discount < 1.0 else None
     if before is not None:
@@ -208,25 +234,17 @@ def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weig
 
 
 def reward_many(
-    tasks: Tasks, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike
-) -> None:
+    tasks: Tasks, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike
+) -> list[Outcome]:
     """`MetaBandit.reward_many`."""
     ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
     pending = tasks.pending
-    slots, places = np.empty_like(ids), np.empty_like(ids)
-    failed = _find_all(pending.links, ids, slots, places)
-    if failed != NONE:
-        tasks.find(int(ids[failed]))
-        raise ValueError(f"decision_ids must be different, got {ids[failed]} more than once")
-    if not tasks.one_call or tasks.catalogue_scores or tasks.horizon:
-        for decision, value, weight in zip(
-            ids.tolist(), rewards.tolist(), counts.tolist(), strict=True
-        ):
-            # The horizon may have finished the task that a later decision belongs to.
-            if find(pending.links, decision) != NONE:
-                reward(tasks, decision, value, weight)
-        return
-    done = 0
+    simple = tasks.one_call and not tasks.catalogue_scores and not tasks.horizon
+    places = np.array([pending.find(each) for each in ids], dtype=np.int64) if simple else None
+    if places is None or not _all_open(tasks, places, rewards):
+        given = zip(ids, rewards.tolist(), counts.tolist(), strict=True)
+        return [reward(tasks, decision, value, weight) for decision, value, weight in given]
+    slots, done = pending.links[places, OWNER], 0
     while done < len(ids):
         rest = slice(done, None)
         learned, status = _reward_all(
@@ -239,16 +257,33 @@ def reward_many(
             counts[rest],
             tasks.horizon,
         )
-        pending.free.extend(places[done : done + learned].tolist())
+        for place in places[done : done + learned].tolist():
+            pending.freed(place)
         done += learned
-        if status == REFUSED:
-            refused = _refused(int(ids[done]), float(rewards[done]))
-            raise ValueError(f"{refused}; the {done} before it were learned")
-        if status:
+        if status == CHANGES:
+            tasks.note_change(int(slots[done]))
+        elif status == REFUSED:
+            return _one_by_one(tasks, ids, rewards, counts, done)
+        elif status:
             tasks.follow_up(int(slots[done - 1]), status)
+    tasks.settled.note_all(zip(ids, rewards.tolist(), strict=True))
+    return [Outcome.PAID] * len(ids)
 
 
-def _refused(decision: int, value: float) -> ValueError:
-    return ValueError(
-        f"value must leave the task's sums finite, got {value} for decision {decision}"
-    )
+def _all_open(tasks: Tasks, places: Integers, values: Floats) -> bool:
+    """Whether these are different pending decisions of open tasks, with values in range."""
+    if (places == NONE).any() or len(np.unique(places)) < len(places):
+        return False
+    limits = tasks.settings.reward_range
+    inside = limits is None or bool(((values >= limits[0]) & (values <= limits[1])).all())
+    return inside and bool((tasks.pending.links[places, OWNER] > NONE).all())
+
+
+def _one_by_one(
+    tasks: Tasks, ids: Sequence[str], values: Floats, weights: Floats, done: int
+) -> list[Outcome]:
+    """Pay what is left of a batch, of which some are paid and one cannot be."""
+    tasks.settled.note_all(zip(ids[:done], values[:done].tolist(), strict=True))
+    given = zip(ids[done:], values[done:].tolist(), weights[done:].tolist(), strict=True)
+    left = [reward(tasks, decision, value, weight) for decision, value, weight in given]
+    return [Outcome.PAID] * done + left

@@ -10,8 +10,8 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.interfaces import IndexPolicy, Policy
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
-from headstart.live._layout import NONE, task_state
-from headstart.live._tasks import Tasks
+from headstart.live.engine.layout import NONE, task_state
+from headstart.live.engine.tasks import Tasks
 from headstart.live.inputs import LARGEST_GROWTH
 
 # Scratch memory is kept for this many shapes of decisions; an application has a few.

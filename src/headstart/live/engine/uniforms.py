@@ -36,6 +36,14 @@ class UniformStream:
         """Use up n numbers."""
         self._used += n
 
+    def renew(self, rng: np.random.Generator) -> None:
+        """Go on with the numbers of another generator."""
+        self._rng, self._drawn, self._used = rng, np.empty(0), 0
+
+    def go_on_as(self, other: "UniformStream") -> None:
+        """Go on with the numbers of another stream."""
+        self._rng, self._drawn, self._used = other._rng, other._drawn, other._used
+
     def saved(self) -> tuple[str, Floats]:
         """The generator's state as JSON, and the numbers drawn but not yet used."""
         return json.dumps(self._rng.bit_generator.state), self._drawn[self._used :].copy()

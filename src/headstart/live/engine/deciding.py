@@ -1,6 +1,7 @@
 """Deciding: one compiled call where that is enough, and Python for everything else."""
 
 from collections.abc import Hashable, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,14 +11,21 @@ from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live import inputs
-from headstart.live._layout import NONE, n_rewards
-from headstart.live._pending import hold, undo_hold
-from headstart.live._scoring import Scoring, UnreadableArmError, read_task
-from headstart.live._tasks import Tasks
-from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name
+from headstart.live.engine.decision_sets import decision_set
+from headstart.live.engine.expiry import make_places
+from headstart.live.engine.layout import NONE, n_rewards
+from headstart.live.engine.pending import hold, undo_hold
+from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
+from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms, too_large
+from headstart.live.masks import Mask
+
+# The types of names that a dictionary finds as they are: True and 1.0 would find the task 1.
+_PLAIN = {str, int}
 
 
 @compiled(inline="always")
@@ -136,27 +144,22 @@ def decide(
     task: Name,
     arms: Arms | Catalogue,
     *,
-    mask: ArrayLike | None,
+    mask: Mask | None,
     n: int | None,
     draws: int,
+    names: FeatureNames,
 ) -> Decision | list[Decision]:
     """`MetaBandit.decide` for any arms, any policy and any task."""
-    ids: Sequence[Hashable] | None
-    if isinstance(arms, Catalogue):
-        features, ids, allowed = arms.features, arms.ids, arms.available.copy()
-        checks.shape("the catalogue", features, (len(features), tasks.dimension), "(K, d)")
-    else:
-        features, ids = inputs.features_of(arms, tasks.dimension)
-        allowed = np.ones(len(features), bool)
-    if mask is not None:
-        allowed &= inputs.mask_of(mask, len(features))
+    task = inputs.name_of(task)
+    shown = decision_set(arms, mask, names)
+    features, ids, allowed = shown.features, shown.ids, shown.allowed
     wanted, available = 1 if n is None else checks.count("n", n), int(allowed.sum())
     if wanted > available:
         raise ValueError(f"n must be at most the {available} available arms, got {n}")
     own = scoring.n_uniforms(len(features))
     uniforms = stream.peek(own + wanted + draws * own)
-    catalogue = arms if isinstance(arms, Catalogue) else None
-    slot, scores = _scores(tasks, scoring, task, features, uniforms[:own], catalogue)
+    slot, scores = _scores(tasks, scoring, task, features, uniforms[:own], shown.catalogue)
+    make_places(tasks, wanted)
     scores[~allowed] = -np.inf
     left = scores[None].copy() if wanted > 1 else scores[None]
     decisions = []
@@ -176,6 +179,7 @@ def decide(
         decision = tasks.pending.hold(tasks.rows, slot, features[index])
         decisions.append(Decision(decision, task, arm, index, scores, propensity))
     stream.advance(len(uniforms))
+    names.note(shown.columns)
     return decisions[0] if n is None else decisions
 
 
@@ -197,7 +201,7 @@ def _scores(
         return slot, scoring.scores(slot, features, uniforms)
     except ValueError as error:
         if opened:
-            tasks.close(task)
+            tasks.undo_opening(task)
         if isinstance(error, UnreadableArmError):
             raise too_large("arms", features) from None
         raise
@@ -208,15 +212,16 @@ def propensities(
     scoring: Scoring,
     stream: UniformStream,
     task: Name,
-    arms: Arms,
+    arms: Arms | Catalogue,
     *,
-    mask: ArrayLike | None,
+    mask: Mask | None,
     draws: int,
+    names: FeatureNames,
 ) -> Floats:
     """`MetaBandit.propensities`."""
-    features, _ = inputs.features_of(arms, tasks.dimension)
-    n_arms = len(features)
-    allowed = np.ones(n_arms, bool) if mask is None else inputs.mask_of(mask, n_arms)
+    task = inputs.name_of(task)
+    shown = decision_set(arms, mask, names)
+    features, allowed, n_arms = shown.features, shown.allowed, len(shown.features)
     own = scoring.n_uniforms(n_arms)
     if own and not draws:
         raise ValueError("propensities of a policy that samples need propensity_draws above 0")
@@ -230,7 +235,7 @@ def propensities(
         raise too_large("arms", features) from None
     finally:
         if opened:
-            tasks.close(task)
+            tasks.undo_opening(task)
     stream.advance(n * own)
     return found
 
@@ -240,14 +245,16 @@ def decide_many(
 ) -> Decisions:
     """`MetaBandit.decide_many`."""
     wanted = tuple(names)
-    features = inputs.features_of_tasks(wanted, arms, tasks.dimension)
+    if not set(map(type, wanted)) <= _PLAIN:
+        wanted = tuple(map(inputs.name_of, wanted))
+    features = _features_of_tasks(wanted, arms, tasks.dimension)
     slots, opened = _start_all(tasks, wanted)
     n, n_arms = features.shape[:2]
     own = scoring.n_uniforms(n_arms)
     uniforms = stream.peek(n * (own + 1)).reshape(n, own + 1)
     ties = np.ascontiguousarray(uniforms[:, -1])
     pending = tasks.pending
-    pending.reserve(n)
+    make_places(tasks, n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     decided = np.empty((3, n), dtype=np.int64)
     held = (pending.kept, pending.links)
@@ -265,12 +272,32 @@ def decide_many(
                 raise UnreadableArmError(position)
     except UnreadableArmError as error:
         for name in opened:
-            tasks.close(name)
+            tasks.undo_opening(name)
         raise too_large(f"arms[{error.position}]", features[error.position]) from None
     stream.advance(n * (own + 1))
     del pending.free[len(pending.free) - n :]
+    pending.note_time(places)
+    ids = np.array([pending.id_of(code) for code in decided[2].tolist()])
     found = 1.0 / decided[1] if own == 0 else np.full(n, np.nan)
-    return Decisions(decided[2], wanted, decided[0], scores, found)
+    return Decisions(ids, wanted, decided[0], scores, found)
+
+
+def _features_of_tasks(names: tuple[Name, ...], arms: ArrayLike, dimension: int) -> Floats:
+    """The arms (n, K, d) of n different tasks, from (n, K, d) or (K, d)."""
+    n = len(names)
+    if len(set(names)) < n:
+        raise ValueError("tasks must be different names, got one of them more than once")
+    # Finite or not shows when they are read; checking here would cost as much as choosing.
+    plain = type(arms) is np.ndarray and arms.dtype == np.float64 and arms.flags.carray
+    features = cast("Floats", arms) if plain else checks.floats("arms", arms)
+    if features.ndim == 2:
+        features = np.tile(features, (n, 1, 1))
+    if features.ndim != 3 or features.shape != (n, max(features.shape[1], 1), dimension):
+        raise ValueError(
+            f"arms must have shape (n, K, d) = ({n}, 1 or more, {dimension}) or (K, d), "
+            f"got {features.shape}"
+        )
+    return features
 
 
 def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Name]]:
@@ -279,9 +306,7 @@ def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Na
     if tasks.one_call:
         try:
             return np.array(list(map(known.__getitem__, names)), dtype=np.int64), []
-        except (KeyError, TypeError):
-            pass  # some are new, or cannot be names: check each
-    for name in names:
-        inputs.name_of(name)
+        except KeyError:
+            pass  # some are new
     opened = [name for name in names if name not in known]
     return np.array([tasks.start(name) for name in names], dtype=np.int64), opened

@@ -1,0 +1,65 @@
+"""DecisionSet: the arms of one decision, from whatever an application passes."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Booleans, Floats
+from headstart.live.arms import read_arms
+from headstart.live.catalogue import Catalogue
+from headstart.live.feature_names import FeatureNames
+from headstart.live.inputs import Arms
+from headstart.live.masks import Mask, read_mask
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DecisionSet:
+    """The arms of one decision, checked."""
+
+    features: Floats  # (K, d)
+    ids: Sequence[Hashable] | None  # None for the indices 0 to K − 1
+    allowed: Booleans  # (K,), which may be chosen; at least one
+    columns: tuple[str, ...] | None  # the names of the features, where the arms have them
+    catalogue: Catalogue | None  # that the arms are
+
+    def id(self, index: int) -> Hashable:
+        """What an arm is called: its index, where it has no id."""
+        return index if self.ids is None else self.ids[index]
+
+
+def decision_set(
+    arms: Arms | Catalogue, mask: Mask | None, names: FeatureNames, what: str = "arms"
+) -> DecisionSet:
+    """Arms and a mask of them as a decision set."""
+    if isinstance(arms, Catalogue):
+        return _of_catalogue(arms, mask, names)
+    table = read_arms(arms, names.dimension, names.known, what)
+    n_arms = len(table.features)
+    everything: Booleans = np.ones(n_arms, dtype=np.bool_)
+    return DecisionSet(
+        features=table.features,
+        ids=table.ids,
+        allowed=everything if mask is None else read_mask(mask, n_arms, table.ids),
+        columns=table.columns,
+        catalogue=None,
+    )
+
+
+def _of_catalogue(catalogue: Catalogue, mask: Mask | None, names: FeatureNames) -> DecisionSet:
+    features, columns = catalogue.features, catalogue.feature_names
+    checks.shape("the catalogue", features, (len(features), names.dimension), "(K, d)")
+    if columns is not None and names.known is not None and columns != names.known:
+        raise ValueError(
+            f"the catalogue's features must be {checks.short(names.known)} in this order, "
+            f"got {checks.short(columns)}: give it feature_names"
+        )
+    allowed: Booleans = catalogue.available.copy()
+    if mask is not None:
+        allowed &= read_mask(mask, len(features), catalogue.index)
+    if not allowed.any():
+        raise ValueError("the catalogue must have at least one item that may be chosen, got none")
+    return DecisionSet(
+        features=features, ids=catalogue.ids, allowed=allowed, columns=columns, catalogue=catalogue
+    )

@@ -1,0 +1,32 @@
+"""Expiry: pending decisions that have waited too long, or of which there are too many."""
+
+from headstart.live.engine.layout import NONE
+from headstart.live.engine.rewarding import reward
+from headstart.live.engine.tasks import Tasks
+from headstart.live.outcomes import Outcome
+
+
+def expire(tasks: Tasks) -> None:
+    """Settle the decisions whose deadline has passed."""
+    deadline, pending = tasks.settings.deadline_seconds, tasks.pending
+    if deadline is None:
+        return
+    latest = tasks.settings.clock() - deadline
+    while (place := pending.oldest()) != NONE and pending.times[place] <= latest:
+        _settle(tasks, place)
+
+
+def make_places(tasks: Tasks, n: int) -> None:
+    """Have n free places; the oldest decisions expire where there are too many."""
+    pending = tasks.pending
+    while len(pending) + n > tasks.settings.max_pending and (place := pending.oldest()) != NONE:
+        _settle(tasks, place)
+    pending.reserve(n)
+
+
+def _settle(tasks: Tasks, place: int) -> None:
+    """Pay the default reward to a decision, or give its reward up."""
+    decision, default = tasks.pending.decision(place), tasks.settings.default_reward
+    if default is None or reward(tasks, decision, default, 1.0) is not Outcome.PAID:
+        tasks.drop(place)
+    tasks.settled.note(decision, None)
