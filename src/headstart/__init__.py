@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headstart import environments, policies, priors, theory
+    from headstart import environments, learners, policies, priors, theory
     from headstart.core.mixture import Mixture
     from headstart.core.prior import Prior
     from headstart.core.ridge import RidgeEstimate
@@ -53,6 +53,7 @@ __all__ = [
     "environments",
     "evaluate",
     "evaluate_logged",
+    "learners",
     "policies",
     "priors",
     "simulate",

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from headstart import checks
+from headstart import checks, own_code
 
 # What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
@@ -48,6 +48,14 @@ class Spec:
     def placeholders(self) -> set[str]:
         """The names that are left to the run, without their @."""
         return set().union(*map(_placeholders, self.settings.values()))
+
+    def kinds(self) -> set[str]:
+        """The names of its class and of all classes in its settings."""
+        return {self.kind}.union(*map(_kinds, self.settings.values()))
+
+    def strings(self) -> set[str]:
+        """All strings in its settings."""
+        return set().union(*map(_strings, self.settings.values()))
 
     def plain(self) -> dict[str, Setting]:
         """As a TOML or JSON table."""
@@ -114,6 +122,11 @@ def check_names(spec: Spec, package: str, *, where: str) -> type:
     return made
 
 
+def find_class(spec: Spec, package: str) -> type:
+    """The class that a spec names."""
+    return _find(spec.kind, package, spec.kind)
+
+
 def describe(made: object, package: str) -> Spec:
     """The spec of a dataclass of plain values, of the package or of another module."""
     if not is_dataclass(made) or isinstance(made, type):
@@ -167,9 +180,11 @@ def _find(kind: str, package: str, where: str, method: str | None = None) -> typ
         module_name, _, name = kind.partition(":")
         name = name.partition(".")[0]
         try:
-            found = getattr(import_module(module_name), name)
-        except (ImportError, AttributeError) as error:
-            raise ValueError(f"{where}.class {kind!r} cannot be imported: {error}") from error
+            found = getattr(own_code.load(module_name), name)
+        except Exception as error:  # whatever the module's own code raises
+            raise ValueError(
+                f"{where}.class {kind!r} cannot be imported: {type(error).__name__}: {error}"
+            ) from error
         if not is_dataclass(found) or not isinstance(found, type):
             raise ValueError(f"{where}.class must be a dataclass, got {kind!r}")
         return found
@@ -220,6 +235,20 @@ def _placeholders(value: Setting) -> set[str]:
     if isinstance(value, tuple):
         return set().union(*map(_placeholders, value))
     return {str(value)[1:]} if _is_placeholder(value) else set()
+
+
+def _kinds(value: Setting) -> set[str]:
+    if isinstance(value, Spec):
+        return value.kinds()
+    return set().union(*map(_kinds, value)) if isinstance(value, tuple) else set()
+
+
+def _strings(value: Setting) -> set[str]:
+    if isinstance(value, Spec):
+        return value.strings()
+    if isinstance(value, tuple):
+        return set().union(*map(_strings, value))
+    return {value} if isinstance(value, str) else set()
 
 
 def _is_placeholder(value: Setting) -> bool:

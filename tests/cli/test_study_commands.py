@@ -1,5 +1,7 @@
 """`headstart run` and `headstart reproduce`, from the outside."""
 
+import io
+import json
 import os
 import re
 import signal
@@ -11,11 +13,14 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from rich.console import Console
 from tests.studies.tiny import SEQUENCE, TESTED
 from typer.testing import CliRunner
 
 from headstart.cli import app
+from headstart.cli.progress import progress_bar
 from headstart.studies import runner
+from headstart.studies.results import totals
 from headstart.studies.study import Study
 
 invoke = CliRunner().invoke
@@ -38,6 +43,96 @@ def test_run_writes_results_and_a_table(study: Study, tmp_path: Path) -> None:
         assert results.sizes["replication"] == 2
 
 
+def test_the_table_names_n_and_pairs_and_fits_80_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    names = [replace(one, name=f"{one.name} of a long name") for one in TESTED.learners[1:]]
+    grid = tuple(10.0**k for k in range(-3, 4))
+    study = replace(TESTED, replications=4, learners=tuple(names), regularization=grid)
+    file = tmp_path / "study.toml"
+    file.write_text(study.to_toml())
+    asked = ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    done = invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "after N = 2 training tasks" in words(done.stdout)
+    assert "For N = 0: --trained." in words(done.stdout)
+    assert "Holm's correction" in words(done.stdout)
+    assert "…" not in done.stdout
+    lines = [line for line in done.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    for name in names:
+        # A long name takes several lines; its first word is whole.
+        assert f"\n {name.name.split()[0]} " in done.stdout
+    assert (tmp_path / "out" / "regret.png").read_bytes().startswith(b"\x89PNG")
+    assert "after N = 0 training" in words(invoke(app, [*asked, "--trained", "0"]).stdout)
+
+
+def test_run_prints_json_or_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(replace(SEQUENCE, replications=4).to_toml())
+    asked = ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    done = invoke(app, [*asked, "--quiet"])
+    assert (done.exit_code, done.output) == (0, "")
+    found = json.loads(invoke(app, [*asked, "--json", "--reference", "Oracle"]).stdout)
+    assert found["reference"] == "Oracle"
+    assert found["trained"] is None
+    assert [one["learner"] for one in found["learners"]] == [
+        "OPT",
+        "Oracle",
+        "AVG-OFUL",
+        "RR-OFUL",
+        "ITL",
+    ]
+    first = found["comparisons"][0]
+    assert (first["learner"], first["reference"]) == ("AVG-OFUL", "Oracle")
+    with xr.open_dataset(tmp_path / "out" / "results.nc") as results:
+        best = totals(results).mean("replication").min("regularization")
+        expected = float(best.sel(learner="AVG-OFUL") - best.sel(learner="Oracle"))
+    assert first["difference"]["mean"] == pytest.approx(expected)
+    assert 0 <= first["p_value"] <= first["corrected"] <= 1
+    wrong = invoke(app, [*asked, "--reference", "nothing"])
+    assert wrong.exit_code == 2
+    assert "reference must be one of AVG-OFUL, ITL, Oracle, RR-OFUL" in words(wrong.output)
+
+
+def test_one_replication_has_no_error_and_no_nan(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(replace(SEQUENCE, replications=1).to_toml())
+    done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert "nan" not in done.output
+    assert "inf" not in done.output
+    assert "(1 replication)" in words(done.output)
+
+
+def test_run_says_what_changed_and_what_is_played_again(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    small = replace(SEQUENCE, replications=2)
+    file.write_text(small.to_toml())
+    asked = ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    assert "new" not in words(invoke(app, asked).stderr)
+    file.write_text(replace(small, replications=4).to_toml())
+    assert "Replications 2 to 3: new, they are played." in words(invoke(app, asked).stderr)
+
+
+def test_a_file_in_the_place_of_the_folder_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(SEQUENCE.to_toml())
+    done = invoke(app, ["run", str(file), "--out", str(file)])
+    assert done.exit_code == 2
+    assert "must be a folder for results" in words(done.output)
+
+
+def test_the_total_of_a_progress_bar_is_known_from_the_start() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with progress_bar(console) as tell:
+        tell(0, 560_000)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "0 of 560 thousand rounds" in shown
+    assert "?" not in re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", shown)
+
+
 def test_run_names_what_is_wrong_with_a_study(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(SEQUENCE.to_toml().replace("horizon = 4", "horizon = 0"))
@@ -56,7 +151,7 @@ def test_run_keeps_what_is_done_on_ctrl_c(tmp_path: Path, monkeypatch: pytest.Mo
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runner, "play_shard", stop)
+    monkeypatch.setattr(runner, "play_agents", stop)
     file = tmp_path / "study.toml"
     file.write_text(SEQUENCE.to_toml())
     done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])

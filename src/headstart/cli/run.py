@@ -1,11 +1,17 @@
 """`headstart run`."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from headstart.studies.study import Study
+    from headstart.studies.summary import Summary
 
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes to use.", show_default="one per core")
@@ -13,6 +19,8 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler to use instead of processes.")
 ]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 def run(
@@ -22,37 +30,116 @@ def run(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="The learner that others are compared with.",
+            show_default="the one that starts from zero",
+        ),
+    ] = None,
+    trained: Annotated[
+        int | None,
+        typer.Option(help="The number N of training tasks to show.", show_default="the last"),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Run a study, or resume one: writes labelled arrays and prints a table."""
+    """Run a study, resume it, or play what it has gained: labelled arrays, a table and a figure."""
     from headstart.cli.progress import progress_bar
-    from headstart.intervals import interval
+    from headstart.plotting.overview import plot_overview
     from headstart.studies import runner
-    from headstart.studies.results import totals
+    from headstart.studies.summary import plain, summarise
     from headstart.studies.toml import from_file
 
-    console = Console()
+    notes = Console(stderr=True, quiet=quiet)
     try:
         wanted = from_file(study)
         folder = out or Path("out") / wanted.name
-        with progress_bar(console) as progress:
+        _check_shown(wanted, reference, trained)
+        with progress_bar(notes) as progress:
             results = runner.run(
-                wanted, folder, workers=workers, scheduler=scheduler, progress=progress
+                wanted,
+                folder,
+                workers=workers,
+                scheduler=scheduler,
+                progress=progress,
+                notify=lambda sentence: notes.print(sentence, soft_wrap=True),
             )
+        figure = folder / "regret.png"
+        plot_overview(results, figure, trained=trained)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
-        console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
+        notes.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
-    table = Table(title=f"{wanted.name}: regret, {wanted.replications} replications")
-    table.add_column("learner")
-    regrets = totals(results)
-    for value in wanted.regularization:
-        table.add_column(f"λ = {value:.3g}", justify="right")
-    for learner in wanted.learners:
-        cells = []
-        for value in wanted.regularization:
-            values = regrets.sel(learner=learner.name, regularization=value).to_numpy()
-            cells.append(interval(values).with_error(".3g", ".2g"))
-        table.add_row(learner.name, *cells)
-    console.print(table)
-    console.print(f"Results: {folder / 'results.nc'}", soft_wrap=True)
+    summary = summarise(wanted, results, reference=reference, trained=trained)
+    files = {"results": str(folder / "results.nc"), "figure": str(figure)}
+    if as_json:
+        typer.echo(json.dumps({"study": wanted.name, **files, **plain(summary)}, indent=2))
+    elif not quiet:
+        console = Console()
+        console.print(_table(wanted, summary))
+        console.print(_legend(wanted, summary), highlight=False)
+        for name, path in files.items():
+            console.print(f"{name.capitalize()}: {path}", soft_wrap=True)
+
+
+def _check_shown(study: "Study", reference: str | None, trained: int | None) -> None:
+    """Refuse an unknown learner or number before anything is played."""
+    from headstart import checks
+    from headstart.studies.comparisons import playing
+
+    if reference is not None:
+        checks.one_of("reference", reference, playing(study))
+    sizes = study.training_tasks if study.protocol == "train-then-test" else (0,)
+    if trained is not None and trained not in sizes:
+        raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+
+
+def _table(study: "Study", summary: "Summary") -> Table:
+    """Every learner at its best λ, and its difference from the reference."""
+    if summary.trained is None:
+        what = f"regret over {study.tasks} tasks of {study.horizon} rounds"
+    else:
+        what = (
+            f"regret per test task of {study.horizon} rounds, after N = {summary.trained} "
+            "training tasks"
+        )
+    # Words wrap and numbers do not, so that nothing is cut off on a narrow terminal.
+    table = Table(title=f"{study.name}: {what}", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("learner", overflow="fold", min_width=8)
+    if len(study.regularization) > 1:
+        table.add_column("best λ", justify="right", no_wrap=True)
+    table.add_column("regret", justify="right", no_wrap=True)
+    if summary.comparisons:
+        table.add_column(f"less {summary.reference}'s", justify="right", no_wrap=False)
+        table.add_column("p", justify="right", no_wrap=True)
+    compared = {one.learner: one for one in summary.comparisons}
+    for one in summary.learners:
+        cells = [one.learner]
+        if len(study.regularization) > 1:
+            cells.append("any" if one.regularization is None else f"{one.regularization:.3g}")
+        cells.append(one.regret.with_error(".4g", ".2g"))
+        comparison = compared.get(one.learner)
+        if comparison is not None:
+            p = "<0.001" if comparison.corrected < 0.001 else f"{comparison.corrected:.3f}"
+            cells += [f"{comparison.difference:.3g}", p]
+        table.add_row(*cells)
+    return table
+
+
+def _legend(study: "Study", summary: "Summary") -> str:
+    """What the numbers are."""
+    n = summary.learners[0].regret.replications
+    said = [f"± is one standard error over {n} replications." if n > 1 else "One replication."]
+    if len(study.regularization) > 1:
+        said.append("Each learner is shown at its λ of least regret, chosen in hindsight.")
+    if summary.comparisons:
+        said.append(
+            f"Differences from {summary.reference} are paired by replication (below 0: less "
+            "regret), with 95 % intervals; p is of the paired t test, with Holm's correction."
+        )
+    if summary.trained is not None and len(study.training_tasks) > 1:
+        others = [str(size) for size in study.training_tasks if size != summary.trained]
+        said.append(f"For N = {', '.join(others)}: --trained.")
+    return " ".join(said)

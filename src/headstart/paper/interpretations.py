@@ -8,7 +8,7 @@ import xarray as xr
 
 from headstart.paper import claims
 from headstart.paper.claims import Claim
-from headstart.paper.rules import Outcome
+from headstart.paper.rules import Outcome, all_equal
 from headstart.paper.verdicts import Verdict
 from headstart.studies.results import totals
 from headstart.studies.study import Study
@@ -53,6 +53,10 @@ class ReportSection:
         """The interpretation with this key."""
         return next(one for one in self.interpretations if one.key == key)
 
+    def curve(self, key: str) -> Interpretation:
+        """The curve with this key."""
+        return next(one for one in self.curves if one.key == key)
+
     def letters(self) -> dict[str, str]:
         """A letter for each interpretation, by key."""
         keys = [one.key for one in self.interpretations]
@@ -86,4 +90,8 @@ class ReportSection:
         for one in self.interpretations:
             rule = claims.at_best(claim.rule) if one.best else claim.rule
             if rule is not None:
-                yield one.key, rule.judge(regrets[one.study.name])
+                of = regrets[one.study.name]
+                found = rule.judge(of)
+                if all_equal(of, claims.learners_of(rule), rule.sides):
+                    found = replace(found, kind="uninformative")
+                yield one.key, found

@@ -1,7 +1,7 @@
 """StudyFolder: a study on disk, its finished shards, and at the end its results."""
 
 import json
-import shutil
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,10 +9,10 @@ import xarray as xr
 
 import headstart
 from headstart.atomic import atomic_write
-from headstart.studies.netcdf import read_dataset, write_dataset
-from headstart.studies.provenance import code_digest, commit, versions
-from headstart.studies.study import Study
-from headstart.studies.toml import from_toml
+from headstart.studies.netcdf import read_attributes, read_dataset, write_dataset
+from headstart.studies.provenance import commit, versions
+from headstart.studies.sources import Made, Table
+from headstart.studies.study import SAME_IN_FOLDER, Study
 
 
 @dataclass(frozen=True)
@@ -31,58 +31,96 @@ class StudyFolder:
         """The file of versions, seed and times."""
         return self.path / "manifest.json"
 
+    @property
+    def _study(self) -> Path:
+        return self.path / "study.toml"
+
     def shard(self, number: int) -> Path:
-        """The file of one shard, until all are finished."""
+        """The file of one shard, until its numbers are in the results."""
         return self.path / "shards" / f"{number:05d}.nc"
 
     def open(self, study: Study) -> None:
-        """Begin or resume the study; another study's folder is an error."""
-        begun, code = self.path / "study.toml", self.path / "code"
-        if not begun.exists():
-            _write_text(begun, study.to_toml())
-            _write_text(code, code_digest())
-            return
-        there = from_toml(begun.read_text(encoding="utf-8"))
-        if there != study:
-            old, new = there.plain(), study.plain()
-            names = [name for name in (old | new) if old.get(name) != new.get(name)]
-            raise ValueError(
-                f"{self.path} holds another study, which differs in {', '.join(names)}; "
-                "choose another folder or remove this one"
-            )
-        if code.read_text(encoding="utf-8") != code_digest():
-            raise ValueError(
-                f"{self.path} was begun with another version of headstart's code, so its numbers "
-                "may differ; choose another folder or remove this one"
-            )
+        """Begin, resume or extend a study; a folder with numbers of another one is an error."""
+        check_folder(self.path)
+        made = self.made()
+        there, wanted = self._begun() if made is None else made.study, study.plain()
+        if there is not None:
+            names = [name for name in SAME_IN_FOLDER if there.get(name) != wanted.get(name)]
+            if names:
+                raise ValueError(
+                    f"{self.path} holds another study, which differs in {', '.join(names)}; "
+                    "choose another folder or remove this one"
+                )
+        text = study.to_toml()
+        if not self._study.exists() or self._study.read_text(encoding="utf-8") != text:
+            _write_text(self._study, text)
 
-    def save_shard(self, number: int, played: xr.Dataset) -> None:
-        """Write one finished shard."""
-        write_dataset(played, self.shard(number))
+    def made(self) -> Made | None:
+        """What the results were made of; None where there are none."""
+        if not self.results.exists():
+            return None
+        kept = read_attributes(self.results)
+        if "study" not in kept:
+            raise ValueError(f"{self.results} must carry the study that made it, and it does not")
+        return Made.from_texts(kept["study"], kept.get("sources", "{}"))
 
-    def finish(self, study: Study, wall_seconds: float) -> None:
-        """Join the shards into one file, write the manifest, and remove them."""
-        shards = [read_dataset(self.shard(number)) for number in range(study.n_shards)]
-        seconds = [float(shard.attrs.pop("seconds")) for shard in shards]
-        joined = xr.concat(shards, "replication", coords="minimal", compat="equals")
-        joined.attrs = {"study": study.to_toml(), "headstart": headstart.__version__}
+    def _begun(self) -> Table | None:
+        """The study that finished shards are of; None where there are none."""
+        if not self._study.exists() or not any(self.path.glob("shards/[0-9]*.nc")):
+            return None
+        return tomllib.loads(self._study.read_text(encoding="utf-8"))
+
+    def holds(self, study: Study, now: Made) -> bool:
+        """Whether the results are those of this study, to the letter, and of these sources."""
+        if not self.results.exists():
+            return False
+        kept = read_attributes(self.results)
+        same = kept.get("study") == study.to_toml() and kept.get("sources") == now.sources_text
+        return same and kept.get("folder", "") == study.folder
+
+    def finish(self, study: Study, now: Made, joined: xr.Dataset, wall_seconds: float) -> None:
+        """Write the results and the manifest."""
+        joined.attrs |= {
+            "study": study.to_toml(),
+            "sources": now.sources_text,
+            "headstart": headstart.__version__,
+        }
+        if study.folder:
+            joined.attrs["folder"] = study.folder
+        work = float(joined.attrs.pop("seconds")) + self._seconds()
         manifest = {
             "study": study.plain(),
             "seed": study.seed,
             "replications": study.replications,
             "shards": study.n_shards,
-            "seconds": {"work": round(sum(seconds), 3), "wall": round(wall_seconds, 3)},
+            "seconds": {"work": round(work, 3), "wall": round(wall_seconds, 3)},
             "versions": versions(),
-            "code": code_digest(),
+            "code": now.sources["headstart"],
+            "sources": now.sources,
             "commit": commit(),
         }
-        _write_text(self.manifest, json.dumps(manifest, indent=2) + "\n")
         write_dataset(joined, self.results)
-        shutil.rmtree(self.path / "shards")
+        _write_text(self.manifest, json.dumps(manifest, indent=2) + "\n")
+
+    def _seconds(self) -> float:
+        """The work of earlier runs, by the manifest."""
+        if not self.manifest.exists():
+            return 0.0
+        return float(json.loads(self.manifest.read_text(encoding="utf-8"))["seconds"]["work"])
 
     def load(self) -> xr.Dataset:
         """The results, in memory."""
         return read_dataset(self.results)
+
+
+def check_folder(path: Path) -> None:
+    """A folder, or a path where one can be made: no file is in its place."""
+    for place in (path, *path.absolute().parents):
+        if place.exists() and not place.is_dir():
+            at = "it" if place == path else str(place)
+            raise ValueError(
+                f"{path} must be a folder for results, which cannot be: {at} is a file"
+            )
 
 
 def _write_text(path: Path, text: str) -> None:

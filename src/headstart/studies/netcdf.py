@@ -16,6 +16,8 @@ _ENGINE: Final = "h5netcdf"
 
 def write_dataset(dataset: xr.Dataset, path: Path) -> None:
     """Write the dataset atomically, with compressed numbers."""
+    # How variables were written before, such as the length of the longest string, may not fit now.
+    dataset = dataset.drop_encoding()
     # HDF5 compresses arrays of numbers only.
     packed = {
         name: {"zlib": True, "complevel": 4}
@@ -31,5 +33,14 @@ def read_dataset(path: Path) -> xr.Dataset:
     try:
         with xr.open_dataset(path, engine=_ENGINE) as opened:
             return opened.load()
+    except (OSError, ValueError, TypeError) as error:
+        raise ValueError(f"{path} must be a NetCDF file of results: {error}") from error
+
+
+def read_attributes(path: Path) -> dict[str, str]:
+    """The attributes of a dataset, without its numbers."""
+    try:
+        with xr.open_dataset(path, engine=_ENGINE) as opened:
+            return {str(name): str(value) for name, value in opened.attrs.items()}
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"{path} must be a NetCDF file of results: {error}") from error

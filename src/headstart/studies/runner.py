@@ -1,5 +1,6 @@
 """The runner: plays the shards of studies here, in processes or on a cluster, and resumes."""
 
+import json
 import multiprocessing
 import signal
 import threading
@@ -15,34 +16,41 @@ import xarray as xr
 
 from headstart.progress import Progress
 from headstart.simulation import cores
+from headstart.studies.changes import changed_files, changes
 from headstart.studies.folder import StudyFolder
-from headstart.studies.shards import play_shard
+from headstart.studies.pieces import Pieces
+from headstart.studies.shards import play_agents, shard_replications
+from headstart.studies.sources import Made
 from headstart.studies.study import Study
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Job:
-    """A shard of a study, and the folder that it is written to."""
+    """The agents of a shard that are still to play, and where their numbers are written."""
 
-    folder: StudyFolder
-    study: Study
+    pieces: Pieces
     number: int
-
-    @property
-    def done(self) -> bool:
-        """Whether the shard is on disk."""
-        return self.folder.shard(self.number).exists()
+    agents: Sequence[str]
 
     @property
     def rounds(self) -> int:
-        """The number of rounds in the shard."""
-        study = self.study
-        size = min(study.shard, study.replications - self.number * study.shard)
-        players = sum(len(study.regularization) if c.swept else 1 for c in study.learners)
+        """The number of rounds."""
+        study = self.pieces.study
         tasks = study.tasks
         if study.protocol == "train-then-test":
             tasks = max(study.training_tasks) + study.test_tasks * len(study.training_tasks)
-        return size * players * tasks * study.horizon
+        size = len(shard_replications(study, self.number))
+        return size * len(self.agents) * tasks * study.horizon
+
+    def save(self, played: xr.Dataset) -> None:
+        """Write what was played, if it was played with the files that the run began with."""
+        now, then = json.loads(str(played.attrs["sources"])), self.pieces.now.sources
+        if now != then:
+            raise ValueError(
+                f"{', '.join(changed_files(then, now))} changed while {self.pieces.study.name} was "
+                "running, or a worker has another version; the same command plays what is missing"
+            )
+        self.pieces.save(self.number, played)
 
 
 def run(
@@ -52,9 +60,12 @@ def run(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Run or resume one study in a folder; return its results."""
-    every = run_all({folder: study}, workers=workers, scheduler=scheduler, progress=progress)
+    """Run, resume or extend one study in a folder; return its results."""
+    every = run_all(
+        {folder: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
+    )
     return every[folder]
 
 
@@ -64,49 +75,74 @@ def run_all(
     workers: int | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> dict[Path, xr.Dataset]:
-    """Run studies, each in its folder. What a folder already holds is not played again.
+    """Run studies, each in its folder; play only what the folder does not hold yet.
 
-    `workers` processes (default: one per core) share the shards; `scheduler` is the address of a
-    Dask cluster to use instead. The results are the same bits in every case. Each finished shard
-    is written at once, so an interrupted run loses only what was under way.
+    That is what a study has gained since (replications, learners, regularizations), and what
+    depends on files that have changed since; `notify` is told which. `workers` processes (default:
+    one per core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The
+    results are the same bits in every case. Each finished shard is written at once, so an
+    interrupted run loses only what was under way.
     """
     started = time.perf_counter()
     folders = {path: StudyFolder(path) for path in studies}
     for path, study in studies.items():
         folders[path].open(study)
-    pending = {p: study for p, study in studies.items() if not folders[p].results.exists()}
-    shards = [
-        _Job(folders[path], study, number)
-        for path, study in pending.items()
-        for number in range(study.n_shards)
+    pending = [
+        Pieces(folders[path], study, now)
+        for path, study in studies.items()
+        if not folders[path].holds(study, now := Made.now(study))
     ]
+    jobs = [
+        _Job(pieces, number, missing)
+        for pieces in pending
+        for number in range(pieces.study.n_shards)
+        if (missing := pieces.missing(number))
+    ]
+    if notify is not None:
+        for pieces in pending:
+            for sentence in changes(pieces.folder.made(), pieces.now):
+                notify(sentence)
     # The longest first, so that no core is left with a long one at the end.
-    jobs = sorted((job for job in shards if not job.done), key=lambda job: -job.rounds)
+    jobs.sort(key=lambda job: -job.rounds)
+    left = {id(pieces): sum(job.pieces is pieces for job in jobs) for pieces in pending}
     done, total = 0, sum(job.rounds for job in jobs)
+    if progress is not None and jobs:
+        progress(0, total)
     n = min(cores() if workers is None else workers, len(jobs))
     with _interrupts() as interrupted, _executor(n, scheduler) as executor:
         for job, played in _outcomes(jobs, executor):
-            job.folder.save_shard(job.number, played)
+            job.save(played)
             done += job.rounds
             if progress is not None:
                 progress(done, total)
-            if all(other.done for other in shards if other.folder == job.folder):
-                job.folder.finish(job.study, time.perf_counter() - started)
+            left[id(job.pieces)] -= 1
+            if not left[id(job.pieces)]:
+                _finish(job.pieces, started)
             if interrupted():
                 raise KeyboardInterrupt
-    for path, study in pending.items():
-        if not folders[path].results.exists():  # interrupted after the last shard
-            folders[path].finish(study, time.perf_counter() - started)
+    for pieces in pending:
+        if not any(job.pieces is pieces for job in jobs):  # all was there, under another study
+            _finish(pieces, started)
     return {path: folder.load() for path, folder in folders.items()}
+
+
+def _finish(pieces: Pieces, started: float) -> None:
+    joined = pieces.joined()
+    pieces.set_aside()
+    pieces.folder.finish(pieces.study, pieces.now, joined, time.perf_counter() - started)
+    pieces.clear()
 
 
 def _outcomes(jobs: Sequence[_Job], executor: Executor | None) -> Iterator[tuple[_Job, xr.Dataset]]:
     if executor is None:
         for job in jobs:
-            yield job, play_shard(job.study, job.number)
+            yield job, play_agents(job.pieces.study, job.number, job.agents)
         return
-    futures = {executor.submit(play_shard, job.study, job.number): job for job in jobs}
+    futures = {
+        executor.submit(play_agents, job.pieces.study, job.number, job.agents): job for job in jobs
+    }
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()

@@ -1,8 +1,9 @@
 """One shard of a study: a unit of work with its own random stream, the same bits anywhere."""
 
+import json
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,17 +11,19 @@ import tomli_w
 import xarray as xr
 from threadpoolctl import threadpool_limits
 
+from headstart import own_code
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
 from headstart.studies.results import DIMENSIONS
+from headstart.studies.sources import sources
 from headstart.studies.study import LearnerSpec, Study
 
 # BLAS's number of threads belongs to the process and can move the last bits of a product, so a
 # process plays one shard at a time, with one thread.
 _ALONE = threading.Lock()
 
-# The last environment built: reading ratings takes longer than playing them.
+# The last environment built, by its settings and files: reading ratings takes longer than playing.
 _last: tuple[str, Environment] | None = None
 
 
@@ -28,41 +31,69 @@ def play_shard(study: Study, number: int) -> xr.Dataset:
     """Play the shard's replications; choices are not recorded.
 
     Returns reward and regret over (learner, regularization, trained, replication, task, round).
-    A sequence has `trained` [0]; test tasks are averaged to one `task`. The attribute
-    `seconds` is the time taken.
+    """
+    return by_regularization(study, play_agents(study, number, list(agents(study))))
+
+
+def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+    """Play the shard's replications with some of the study's `agents`.
+
+    Returns reward and regret over (agent, trained, replication, task, round); no agent's numbers
+    depend on the others. A sequence has `trained` [0]; test tasks are averaged to one `task`, and
+    where the study keeps them they are `test_reward` and `test_regret` as well. The attributes are
+    the `seconds` taken and the `sources` after them.
     """
     started = time.perf_counter()
-    first = number * study.shard
-    size = min(study.shard, study.replications - first)
-    with _ALONE, threadpool_limits(1, "blas"):
+    replications = shard_replications(study, number)
+    with _ALONE, threadpool_limits(1, "blas"), own_code.importable(study.folder):
         environment = _environment(study)
         learners = SweptLearners(study, environment)
+        build = partial(learners.build, only=set(names))
         seed = shard_seed(study.seed, number)
         if study.protocol == "sequence":
             played = simulate(
                 environment,
-                learners.build,
+                build,
                 n_tasks=study.tasks,
                 horizon=study.horizon,
-                replications=size,
+                replications=len(replications),
                 seed=seed,
                 workers=1,
             ).expand_dims(trained=[0])
         else:
             played = evaluate(
                 environment,
-                learners.build,
+                build,
                 n_training_tasks=study.training_tasks,
                 n_test_tasks=study.test_tasks,
                 horizon=study.horizon,
-                replications=size,
+                replications=len(replications),
                 seed=seed,
                 workers=1,
             )
-            played = played.mean("task").expand_dims(task=[1])
-    kept = learners.by_regularization(played[["reward", "regret"]]).transpose(*DIMENSIONS)
-    kept = kept.assign_coords(replication=np.arange(first, first + size))
-    return kept.assign_attrs(seconds=time.perf_counter() - started)
+            played = _averaged(played, keep=study.keep_test_tasks)
+    kept = played.drop_vars("choice").rename(learner="agent")
+    kept = kept.assign_coords(replication=list(replications))
+    kept.attrs = {
+        "seconds": time.perf_counter() - started,
+        "sources": json.dumps(sources(study).plain()),
+    }
+    return kept.transpose("agent", "trained", "replication", ...)
+
+
+def _averaged(played: xr.Dataset, *, keep: bool) -> xr.Dataset:
+    """The mean over test tasks as one `task`, and with `keep` the tasks as further variables."""
+    mean = played.mean("task").expand_dims(task=[1]).transpose(..., "task", "round")
+    if not keep:
+        return mean
+    tasks = played.rename(task="test_task")
+    return mean.assign(test_reward=tasks["reward"], test_regret=tasks["regret"])
+
+
+def shard_replications(study: Study, number: int) -> range:
+    """The numbers of a shard's replications."""
+    first = number * study.shard
+    return range(first, min(first + study.shard, study.replications))
 
 
 def shard_seed(seed: int, number: int) -> int:
@@ -84,19 +115,20 @@ class SweptLearners:
         A learner that ignores the grid plays once, under the first value's name. Its random
         numbers follow from that name.
         """
-        first = self._study.regularization[0]
         return {
-            _name(learner, regularization if learner.swept else first): learner.name
-            for learner in self._study.learners
+            agent: learner.name
+            for agent, (learner, value) in agents(self._study).items()
+            if value == regularization or not learner.swept
         }
 
-    def build(self, prepared: Environment) -> Sequence[Learner | Optimal]:
-        """The learners that play in one simulation."""
-        grid = self._study.regularization
+    def build(
+        self, prepared: Environment, *, only: Collection[str] | None = None
+    ) -> Sequence[Learner | Optimal]:
+        """The learners that play in one simulation, or those of some names."""
         return [
-            learner.build(_name(learner, value), partial(self._resolve, prepared, value))
-            for learner in self._study.learners
-            for value in (grid if learner.swept else grid[:1])
+            learner.build(agent, partial(self._resolve, prepared, value))
+            for agent, (learner, value) in agents(self._study).items()
+            if only is None or agent in only
         ]
 
     def _resolve(self, prepared: Environment, regularization: float, name: str) -> object:
@@ -108,25 +140,47 @@ class SweptLearners:
         kind = type(self._environment).__name__
         raise ValueError(f"a learner asks for @{name}, which the environment {kind} does not have")
 
-    def by_regularization(self, played: xr.Dataset) -> xr.Dataset:
-        """The results with learner and regularization as two dimensions."""
-        grid = list(self._study.regularization)
-        positions = {str(name): i for i, name in enumerate(played["learner"].to_numpy())}
-        pick = xr.DataArray(
-            [[positions[name] for name in self.names(value)] for value in grid],
-            dims=("regularization", "learner"),
-            coords={"regularization": grid, "learner": [one.name for one in self._study.learners]},
-        )
-        return played.drop_vars("learner").isel(learner=pick)
+
+def agents(study: Study) -> dict[str, tuple[LearnerSpec, float]]:
+    """What plays in a study, by name: each learner at each regularization, or once if it has none.
+
+    A learner that ignores the grid plays under the first value's name.
+    """
+    grid = study.regularization
+    return {
+        agent_name(learner.name, value): (learner, value)
+        for learner in study.learners
+        for value in (grid if learner.swept else grid[:1])
+    }
 
 
-def _name(learner: LearnerSpec, regularization: float) -> str:
-    return f"{learner.name} @ {regularization!r}"
+def by_regularization(study: Study, played: xr.Dataset) -> xr.Dataset:
+    """Results over agents with learner and regularization as two dimensions."""
+    grid = study.regularization
+    positions = {str(name): i for i, name in enumerate(played["agent"].to_numpy())}
+    pick = xr.DataArray(
+        [
+            [positions[agent_name(one.name, value if one.swept else grid[0])] for value in grid]
+            for one in study.learners
+        ],
+        dims=("learner", "regularization"),
+        coords={"learner": [one.name for one in study.learners], "regularization": list(grid)},
+    )
+    found = played.drop_vars("agent").isel(agent=pick)
+    order = (*DIMENSIONS[:-1], "test_task", "round")
+    return found.transpose(*order, missing_dims="ignore")
+
+
+def agent_name(learner: str, regularization: float) -> str:
+    """The name that a learner plays under, which its random numbers follow from."""
+    return f"{learner} @ {regularization!r}"
 
 
 def _environment(study: Study) -> Environment:
     global _last  # noqa: PLW0603  (a cache of one, per process)
-    key = tomli_w.dumps(study.environment.plain())
+    made_by = sources(study)
+    files = json.dumps([study.folder, made_by.environment])
+    key = tomli_w.dumps(study.environment.plain()) + files
     if _last is None or _last[0] != key:
         _last = (key, study.environment_built())
     return _last[1]

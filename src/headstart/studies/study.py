@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 import tomli_w
 
-from headstart import checks, specs
+from headstart import checks, own_code, specs
 from headstart.interfaces import Environment, Policy, PriorEstimator
 from headstart.simulation.learner import Learner, Optimal
 from headstart.specs import Spec
@@ -21,7 +21,20 @@ PROTOCOL_OF: dict[str, Protocol] = {
     "tasks": "sequence",
     "training_tasks": "train-then-test",
     "test_tasks": "train-then-test",
+    "keep_test_tasks": "train-then-test",
 }
+
+# What tells studies apart whose results could not be of one folder: all else can change in it.
+SAME_IN_FOLDER = (
+    "environment",
+    "protocol",
+    "horizon",
+    "tasks",
+    "training_tasks",
+    "test_tasks",
+    "shard",
+    "seed",
+)
 
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -80,7 +93,8 @@ class Study:
     `sequence` plays `tasks` tasks in a row, memory carried along (`simulate`); `train-then-test`
     plays `test_tasks` from the memory after each of `training_tasks` (`evaluate`). Replications
     are played in shards of `shard`, each with a random stream that follows from the seed and the
-    shard's number.
+    shard's number. With `keep_test_tasks` the results have every test task as well as their mean.
+    `folder` is that of the study's file: classes of one's own are found there.
     """
 
     name: str
@@ -95,7 +109,9 @@ class Study:
     replications: int = 100
     shard: int = 25
     seed: int = 0
+    keep_test_tasks: bool = False
     about: str = field(default="", compare=False)
+    folder: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name or set(self.name) & _FORBIDDEN:
@@ -108,6 +124,8 @@ class Study:
         for name in ("horizon", "tasks", "test_tasks", "replications", "shard"):
             checks.count(name, getattr(self, name))
         checks.count("seed", self.seed, least=0)
+        if not isinstance(self.keep_test_tasks, bool):
+            raise ValueError(f"keep_test_tasks must be true or false, got {self.keep_test_tasks!r}")
         sizes = tuple(
             checks.count("training_tasks", n, least=0) for n in self._listed("training_tasks")
         )
@@ -115,12 +133,13 @@ class Study:
         object.__setattr__(self, "training_tasks", sizes)
         object.__setattr__(self, "regularization", grid)
         object.__setattr__(self, "learners", tuple(self.learners))
-        specs.check_names(self.environment, "environments", where="environment")
         names = [learner.name for learner in self.learners]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"learners must be one or more with different names, got {names}")
-        for learner in self.learners:
-            learner.check()
+        with own_code.importable(self.folder):
+            specs.check_names(self.environment, "environments", where="environment")
+            for learner in self.learners:
+                learner.check()
 
     def _listed(self, name: str) -> tuple[Any, ...]:
         values = getattr(self, name)
@@ -145,7 +164,9 @@ class Study:
 
     def environment_built(self) -> Environment:
         """The environment, not yet prepared."""
-        return cast(Environment, specs.build(self.environment, "environments", where="environment"))
+        with own_code.importable(self.folder):
+            built = specs.build(self.environment, "environments", where="environment")
+        return cast(Environment, built)
 
     def plain(self) -> dict[str, object]:
         """As a TOML table: what the protocol uses, and only that."""
@@ -153,11 +174,11 @@ class Study:
         for f in fields(self):
             value = getattr(self, f.name)
             if (
-                f.name in {"environment", "learners"}
+                f.name in {"environment", "learners", "folder"}
                 or PROTOCOL_OF.get(f.name, self.protocol) != self.protocol
             ):
                 continue
-            if value != "":
+            if value != "" and value is not False:
                 table[f.name] = list(value) if isinstance(value, tuple) else value
         table["environment"] = self.environment.plain()
         table["learners"] = [learner.plain() for learner in self.learners]

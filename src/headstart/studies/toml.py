@@ -9,10 +9,10 @@ from headstart import checks, specs
 from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
 
 
-def from_toml(text: str) -> Study:
-    """The study in a text."""
+def from_toml(text: str, folder: str | Path = "") -> Study:
+    """The study in a text; classes of one's own are found in the folder."""
     table = tomllib.loads(text)
-    known = {f.name for f in fields(Study)}
+    known = {f.name for f in fields(Study)} - {"folder"}
     for name, value in table.items():
         if name not in known:
             raise ValueError(f"{name} = {value!r} is not a key of a study; it has {_list(known)}")
@@ -30,13 +30,13 @@ def from_toml(text: str) -> Study:
     settings["learners"] = tuple(
         _learner(given, f"learners[{i}]") for i, given in enumerate(table["learners"])
     )
-    return Study(**settings)
+    return Study(**settings, folder=str(folder))
 
 
 def from_file(path: Path) -> Study:
-    """The study in a file."""
+    """The study in a file; classes of one's own are found beside it."""
     try:
-        return from_toml(path.read_text(encoding="utf-8"))
+        return from_toml(path.read_text(encoding="utf-8"), path.absolute().parent)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from headstart.core.task import Task
-from headstart.datasets.published import LASTFM, MOVIELENS, Published, load_filtered
+from headstart.datasets.published import LASTFM, MOVIELENS, Published, find, load_filtered
 from headstart.datasets.table import RatingTable
 from headstart.environments.ratings.clusters import Clusters
 from headstart.environments.ratings.embedding import Features, Transform
@@ -48,6 +48,11 @@ class LastFM:
     def ratings(self) -> Ratings:
         """The environment that these settings describe."""
         return _ratings(LASTFM, self)
+
+    @staticmethod
+    def files(data: str | Path | None = None, **settings: object) -> list[Path]:
+        """The file of ratings, for studies to notice when it changes."""
+        return [find(LASTFM, data)]
 
     @property
     def filtered(self) -> RatingTable:
@@ -93,6 +98,11 @@ class MovieLens:
     def ratings(self) -> Ratings:
         """The environment that these settings describe."""
         return _ratings(MOVIELENS, self)
+
+    @staticmethod
+    def files(data: str | Path | None = None, **settings: object) -> list[Path]:
+        """The file of ratings, for studies to notice when it changes."""
+        return [find(MOVIELENS, data)]
 
     @property
     def filtered(self) -> RatingTable:

@@ -1,0 +1,132 @@
+"""Sources: what a study's numbers follow from beside the study, as digests of files.
+
+Those are headstart's code, the modules of one's own classes, and the files of data. A learner's
+digest covers these and all settings that its numbers depend on; results with the same digest are
+the same bits, and need not be played again.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import getattr_static
+from pathlib import Path
+from typing import Any
+
+from headstart import own_code
+from headstart.specs import Spec, find_class
+from headstart.studies.provenance import code_digest
+from headstart.studies.study import SAME_IN_FOLDER, LearnerSpec, Study
+
+# A study, a learner or sources as plain data, which is what is kept on disk.
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sources:
+    """Digests: of headstart's code, and by name of the files of the environment and of learners."""
+
+    headstart: str
+    environment: Mapping[str, str]
+    learners: Mapping[str, Mapping[str, str]]
+
+    def plain(self) -> dict[str, Any]:
+        """As a JSON table."""
+        learners = {name: dict(files) for name, files in self.learners.items() if files}
+        return {
+            "headstart": self.headstart,
+            "environment": dict(self.environment),
+            "learners": learners,
+        }
+
+
+def sources(study: Study) -> Sources:
+    """The sources of a study as they are now."""
+    with own_code.importable(study.folder):
+        return Sources(
+            headstart=code_digest(),
+            environment=_files(study.environment, "environments"),
+            learners={one.name: _learner_files(one) for one in study.learners},
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What results are made of: a study and its sources, as the plain tables that disks keep."""
+
+    study: Table
+    sources: Table
+
+    @classmethod
+    def now(cls, study: Study) -> "Made":
+        """A study and its sources as they are now."""
+        return cls(study=tomllib.loads(study.to_toml()), sources=sources(study).plain())
+
+    @classmethod
+    def from_texts(cls, study: str, sources: str) -> "Made":
+        """From the texts of a study file and of `sources_text`."""
+        return cls(study=tomllib.loads(study), sources=json.loads(sources))
+
+    @property
+    def sources_text(self) -> str:
+        """The sources as JSON."""
+        return json.dumps(self.sources)
+
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """The digest of every learner.
+
+        It changes with anything that changes the learner's numbers but λ, which labels them.
+        """
+        shared = {name: self.study.get(name) for name in (*SAME_IN_FOLDER, "keep_test_tasks")}
+        shared |= {"code": self.sources.get("headstart"), "files": self.sources.get("environment")}
+        return {one["name"]: self._digest(one, shared) for one in self.study["learners"]}
+
+    def _digest(self, learner: Table, shared: Mapping[str, Any]) -> str:
+        files = self.sources.get("learners", {}).get(learner["name"], {})
+        own = {"learner": learner, "learner files": files}
+        if not is_swept(learner):
+            # It plays once, and its random numbers follow from the first value of the grid.
+            own["regularization"] = self.study["regularization"][0]
+        text = json.dumps({**shared, **own}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def is_swept(learner: Table) -> bool:
+    """Whether anything in a learner's table follows the grid of regularizations."""
+    return '"@regularization"' in json.dumps(learner)
+
+
+def _learner_files(learner: LearnerSpec) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for spec, package in ((learner.policy, "policies"), (learner.prior, "priors")):
+        if spec is not None:
+            found |= _files(spec, package)
+    return found
+
+
+def _files(spec: Spec, package: str) -> dict[str, str]:
+    """The digests of files that a class and its settings depend on.
+
+    Those are the modules of one's own classes, the files that settings name, and, where a class has
+    a static method `files`, what it returns for the settings: the paths of the files it reads.
+    """
+    found: dict[str, Path] = {}
+    for kind in spec.kinds():
+        if ":" in kind:
+            found |= own_code.source_files(kind.partition(":")[0])
+    found |= {text: Path(text) for text in spec.strings() if _is_file(text)}
+    made = find_class(spec, package)
+    if isinstance(getattr_static(made, "files", None), staticmethod):
+        paths: list[Path] = getattr(made, "files")(**spec.settings)  # noqa: B009 - for mypy
+        found |= {Path(path).name: Path(path) for path in paths}
+    return {name: own_code.file_digest(path) for name, path in sorted(found.items())}
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long, or not a path at all
+        return False

@@ -1,0 +1,95 @@
+"""Summary: every learner of a study at its best λ, and paired differences to one of them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import xarray as xr
+
+from headstart import checks
+from headstart.intervals import Interval, interval
+from headstart.studies.comparisons import (
+    Comparison,
+    at_best,
+    compare,
+    default_reference,
+    playing,
+)
+from headstart.studies.results import totals
+from headstart.studies.study import Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerSummary:
+    """A learner at its λ of least regret; None where it has none, or any gives the same."""
+
+    learner: str
+    regularization: float | None
+    regret: Interval
+    reward: Interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """Learners at their best, and each against the reference, if there is one.
+
+    `trained` is the number N of training tasks; None for a sequence.
+    """
+
+    trained: int | None
+    learners: Sequence[LearnerSummary]
+    reference: str | None
+    comparisons: Sequence[Comparison]
+
+
+def summarise(
+    study: Study, results: xr.Dataset, *, reference: str | None = None, trained: int | None = None
+) -> Summary:
+    """Summarise regrets after `trained` training tasks, by default the last number of the study.
+
+    The reference is `default_reference` unless given. OPT, which has no regret, is not compared.
+    """
+    sizes = [int(n) for n in results["trained"].to_numpy()]
+    if trained is not None and trained not in sizes:
+        raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+    regret, reward = (totals(results, name, trained) for name in ("regret", "reward"))
+    best = at_best(regret)
+    chosen = default_reference(study) if reference is None else reference
+    learners = playing(study)
+    if chosen is not None:
+        checks.one_of("reference", chosen, learners)
+    return Summary(
+        trained=None if study.protocol == "sequence" else sizes[-1] if trained is None else trained,
+        learners=[_learner(name, best, reward) for name in map(str, best["learner"].to_numpy())],
+        reference=chosen,
+        comparisons=[]
+        if chosen is None
+        else compare(best, chosen, [name for name in learners if name != chosen]),
+    )
+
+
+def _learner(name: str, best: xr.DataArray, reward: xr.DataArray) -> LearnerSummary:
+    mine, gained = best.sel(learner=name), reward.sel(learner=name)
+    value = float(mine["regularization"])
+    at = gained.isel(regularization=0) if math.isnan(value) else gained.sel(regularization=value)
+    return LearnerSummary(
+        learner=name,
+        regularization=None if math.isnan(value) else value,
+        regret=interval(mine.to_numpy()),
+        reward=interval(at.to_numpy()),
+    )
+
+
+def plain(summary: Summary) -> dict[str, object]:
+    """As a JSON table; a number that is not finite is null."""
+    found = _finite(asdict(summary))
+    assert isinstance(found, dict)
+    return found
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,116 @@
+"""Paired differences, their p-values and Holm's correction."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_rel
+from tests.studies.tiny import SEQUENCE
+
+from headstart.specs import Spec
+from headstart.studies.comparisons import (
+    at_best,
+    compare,
+    compare_pairs,
+    corrected,
+    default_reference,
+    paired_p_value,
+    playing,
+)
+from headstart.studies.study import LearnerSpec
+
+
+def values(**by_learner: list[float]) -> xr.DataArray:
+    return xr.DataArray(
+        np.array(list(by_learner.values())),
+        dims=("learner", "replication"),
+        coords={"learner": list(by_learner)},
+    )
+
+
+def test_holm_by_hand() -> None:
+    # Sorted 0.01, 0.02, 0.04 times 3, 2, 1; in the given order.
+    assert corrected([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
+    # 0.03 × 1 is below 0.02 × 2: a larger p-value is never corrected to a smaller one.
+    assert corrected([0.02, 0.03]) == pytest.approx([0.04, 0.04])
+    assert corrected([0.7, 0.8]) == [1.0, 1.0]
+    assert corrected([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_never_lowers_and_keeps_the_order(p_values: list[float]) -> None:
+    found = corrected(p_values)
+    n = len(p_values)
+    for p, q in zip(p_values, found, strict=True):
+        assert p <= q <= min(1.0, n * p) + 1e-15
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(found)[order]) >= 0).all()
+
+
+def test_a_p_value_is_scipys_and_agrees_with_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    for shift in (0.0, 0.3, 0.6):
+        one, other = rng.normal(shift, size=20), rng.normal(size=20)
+        assert paired_p_value(one - other) == pytest.approx(ttest_rel(one, other).pvalue)
+        (found,) = compare(values(a=list(one), b=list(other)), "b")
+        inside = found.difference.low <= 0.0 <= found.difference.high
+        assert inside == (found.p_value > 0.05)
+        assert found.p_value == found.corrected
+        assert found.certain != inside
+
+
+def test_differences_are_paired_and_have_a_sign() -> None:
+    # Replications differ by thousands, the learners by one: unpaired nothing would be certain.
+    common = 1000.0 * np.arange(6)
+    more = np.array([1.0, 1.1, 0.9, 1.0, 1.1, 0.9])
+    table = values(a=list(common + more), b=list(common), c=list(common))
+    a, c = compare(table, "b")
+    assert (a.learner, a.reference) == ("a", "b")
+    assert a.difference.mean == pytest.approx(1.0)
+    assert a.certain
+    assert (c.difference.mean, c.p_value, c.corrected, c.certain) == (0.0, 1.0, 1.0, False)
+    assert a.corrected == pytest.approx(2 * a.p_value)
+    (back,) = compare_pairs(table, [("b", "a")])
+    assert back.difference.mean == -a.difference.mean
+    assert back.corrected == pytest.approx(a.p_value)
+
+
+def test_one_replication_decides_nothing() -> None:
+    (found,) = compare(values(a=[1.0], b=[2.0]), "b")
+    assert (found.p_value, found.corrected, found.certain) == (1.0, 1.0, False)
+    assert "nan" not in f"{found.difference:.2f}"
+
+
+def test_an_unknown_reference_is_named() -> None:
+    with pytest.raises(ValueError, match="reference must be one of a, b, got 'c'"):
+        compare(values(a=[1.0, 2.0], b=[1.0, 2.0]), "c")
+
+
+def test_every_learner_is_taken_at_its_own_best() -> None:
+    table = xr.DataArray(
+        [[[3.0, 5.0], [1.0, 2.0]], [[1.0, 1.0], [4.0, 4.0]], [[7.0, 8.0], [7.0, 8.0]]],
+        dims=("learner", "regularization", "replication"),
+        coords={"learner": ["a", "b", "same"], "regularization": [0.5, 2.0]},
+    )
+    best = at_best(table)
+    assert best.dims == ("learner", "replication")
+    np.testing.assert_array_equal(best, [[1.0, 2.0], [1.0, 1.0], [7.0, 8.0]])
+    np.testing.assert_array_equal(best["regularization"], [2.0, 0.5, np.nan])
+    np.testing.assert_array_equal(at_best(table, largest=True)["regularization"][:2], [0.5, 2.0])
+    single = at_best(table.isel(regularization=[1]))
+    np.testing.assert_array_equal(single["regularization"], [2.0, 2.0, 2.0])
+    assert [one.learner for one in compare(best, "b", ["same", "a"])] == ["same", "a"]
+
+
+def test_the_reference_is_the_learner_that_starts_from_zero() -> None:
+    assert default_reference(SEQUENCE) == "ITL"
+    assert playing(SEQUENCE) == ["Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
+    assert default_reference(replace(SEQUENCE, learners=SEQUENCE.learners[:3])) == "Oracle"
+    assert default_reference(replace(SEQUENCE, learners=SEQUENCE.learners[:1])) is None
+    zero = Spec(kind="Fixed.zero")
+    uniform = LearnerSpec(name="random", policy=Spec(kind="Uniform"), prior=zero)
+    assert default_reference(replace(SEQUENCE, learners=(uniform, *SEQUENCE.learners))) == "ITL"
+    assert default_reference(replace(SEQUENCE, learners=(uniform,))) == "random"

@@ -1,0 +1,188 @@
+"""A study that grows plays only what is new, and has the bits of a fresh run."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import xarray as xr
+from tests.studies.test_runner import same_bits
+from tests.studies.tiny import OFUL, SEQUENCE, SWEPT, TESTED
+
+from headstart.specs import Spec
+from headstart.studies import runner
+from headstart.studies.results import at_training, totals
+from headstart.studies.shards import play_agents
+from headstart.studies.study import LearnerSpec, Study
+
+NEW = LearnerSpec(name="new", policy=Spec(kind="Thompson"), prior=Spec(kind="Pooled"))
+
+
+class Played:
+    """Plays as the runner does, and notes what."""
+
+    def __init__(self) -> None:
+        self.agents: list[tuple[int, str]] = []
+
+    def __call__(self, study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+        self.agents += [(number, name) for name in names]
+        return play_agents(study, number, names)
+
+
+@pytest.fixture
+def played(monkeypatch: pytest.MonkeyPatch) -> Played:
+    noted = Played()
+    monkeypatch.setattr(runner, "play_agents", noted)
+    return noted
+
+
+def _both(study: Study, grown: Study, tmp_path: Path, played: Played) -> list[str]:
+    """Grow a study, compare with a fresh run, and return what growing played and said."""
+    runner.run(study, tmp_path / "grown", workers=1)
+    played.agents.clear()
+    told: list[str] = []
+    found = runner.run(grown, tmp_path / "grown", workers=1, notify=told.append)
+    new = list(played.agents)
+    fresh = runner.run(grown, tmp_path / "fresh", workers=1)
+    assert same_bits(found, fresh)
+    again = runner.run(grown, tmp_path / "grown", workers=1)
+    assert same_bits(again, fresh)
+    played.agents[:] = new
+    return told
+
+
+@pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
+def test_another_learner(study: Study, tmp_path: Path, played: Played) -> None:
+    grown = replace(study, learners=(*study.learners[:2], NEW, *study.learners[2:]))
+    told = _both(study, grown, tmp_path, played)
+    assert sorted(played.agents) == [(number, "new @ 0.5") for number in range(4)]
+    assert told == ["new is new: it is played."]
+
+
+@pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
+def test_another_regularization(study: Study, tmp_path: Path, played: Played) -> None:
+    told = _both(study, replace(study, regularization=(0.5, 1.0, 2.0)), tmp_path, played)
+    assert {name for _, name in played.agents} == {
+        f"{name} @ 1.0" for name in ("Oracle", "AVG-OFUL", "RR-OFUL", "ITL")
+    }
+    assert len(played.agents) == 16
+    assert told == ["λ = 1: new, played by the learners that follow the grid."]
+
+
+def test_another_first_regularization_moves_learners_without_one(
+    tmp_path: Path, played: Played
+) -> None:
+    study = replace(SEQUENCE, learners=(*SEQUENCE.learners[1:3], NEW), replications=4)
+    told = _both(study, replace(study, regularization=(0.1, 0.5, 2.0)), tmp_path, played)
+    assert {name for _, name in played.agents} == {"Oracle @ 0.1", "AVG-OFUL @ 0.1", "new @ 0.1"}
+    assert told[0].startswith("new is played again: its random numbers follow from")
+
+
+@pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
+def test_more_replications(study: Study, tmp_path: Path, played: Played) -> None:
+    told = _both(study, replace(study, replications=10), tmp_path, played)
+    # The last shard of 7 in twos has one replication; it is played again as one of two.
+    assert {number for number, _ in played.agents} == {3, 4}
+    assert told == ["Replications 6 to 9: new, they are played."]
+
+
+def test_everything_at_once_and_only_what_changed(tmp_path: Path, played: Played) -> None:
+    changed = replace(SEQUENCE.learners[-1], policy=replace(OFUL, settings={"noise_scale": 0.7}))
+    grown = replace(
+        SEQUENCE,
+        name="renamed",
+        learners=(NEW, *SEQUENCE.learners[:-1], changed),
+        regularization=(0.5, 2.0, 4.0),
+        replications=9,
+    )
+    told = _both(SEQUENCE, grown, tmp_path, played)
+    first = {name for number, name in played.agents if number == 0}
+    assert first == {
+        "new @ 0.5",
+        "ITL @ 0.5",
+        "ITL @ 2.0",
+        *(f"{name} @ 4.0" for name in ("Oracle", "AVG-OFUL", "RR-OFUL", "ITL")),
+    }
+    assert "The settings of ITL changed: it is played again." in told
+
+
+def test_what_is_left_out_comes_back_without_being_played(tmp_path: Path, played: Played) -> None:
+    before = runner.run(SEQUENCE, tmp_path / "one", workers=1)
+    small = replace(SEQUENCE, learners=SEQUENCE.learners[:3], regularization=(2.0,), replications=3)
+    played.agents.clear()
+    told: list[str] = []
+    found = runner.run(small, tmp_path / "one", workers=1, notify=told.append)
+    assert {name for _, name in played.agents} == {
+        "OPT @ 2.0",
+        *(f"{name} @ 2.0" for name in ("Oracle", "AVG-OFUL")),
+    }
+    assert {number for number, name in played.agents if name != "OPT @ 2.0"} == {1}
+    assert same_bits(found, runner.run(small, tmp_path / "fresh", workers=1))
+    assert any("set aside" in sentence for sentence in told)
+    played.agents.clear()
+    assert same_bits(runner.run(SEQUENCE, tmp_path / "one", workers=1), before)
+    assert not played.agents
+
+
+def test_growth_that_is_interrupted_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = runner.run(SEQUENCE, tmp_path / "one", workers=1)
+    grown = replace(SEQUENCE, learners=(*SEQUENCE.learners, NEW))
+    done: list[int] = []
+
+    def stop(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(number)
+        return play_agents(study, number, names)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "play_agents", stop)
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(grown, tmp_path / "one", workers=1)
+    with xr.open_dataset(tmp_path / "one" / "results.nc") as kept:
+        assert same_bits(kept.load(), before)
+    found = runner.run(grown, tmp_path / "one", workers=1)
+    assert same_bits(found, runner.run(grown, tmp_path / "fresh", workers=1))
+
+
+@pytest.mark.parametrize(("horizon", "test_tasks"), [(1, 17), (3, 9)])
+def test_the_mean_over_test_tasks_does_not_depend_on_who_plays(
+    horizon: int, test_tasks: int, tmp_path: Path, played: Played
+) -> None:
+    study = replace(TESTED, horizon=horizon, test_tasks=test_tasks, learners=TESTED.learners[2:3])
+    _both(study, replace(study, learners=TESTED.learners), tmp_path, played)
+    assert "AVG-OFUL @ 2.0" not in {name for _, name in played.agents}
+
+
+def test_test_tasks_are_kept_on_demand(tmp_path: Path, played: Played) -> None:
+    kept = replace(TESTED, keep_test_tasks=True)
+    told = _both(TESTED, kept, tmp_path, played)
+    assert told == [
+        "keep_test_tasks changed since the results were made: all learners are played again."
+    ]
+    one = runner.run(TESTED, tmp_path / "mean", workers=1)
+    two = runner.run(kept, tmp_path / "grown", workers=1)
+    assert "test_regret" not in one
+    assert two["test_regret"].dims == (
+        "learner",
+        "regularization",
+        "trained",
+        "replication",
+        "test_task",
+        "round",
+    )
+    assert two["test_regret"].sizes["test_task"] == 2
+    for name in ("reward", "regret"):
+        xr.testing.assert_identical(one[name], two[name])
+        mean = two[f"test_{name}"].mean("test_task")
+        xr.testing.assert_allclose(mean, two[name].isel(task=0, drop=True))
+    assert totals(two).dims == ("learner", "regularization", "replication")
+    assert "trained" not in at_training(two).dims
+
+
+def test_a_grown_learner_uses_the_sweep(tmp_path: Path, played: Played) -> None:
+    swept = replace(NEW, prior=Spec(kind="Pooled", settings=SWEPT))
+    _both(SEQUENCE, replace(SEQUENCE, learners=(*SEQUENCE.learners, swept)), tmp_path, played)
+    assert {name for _, name in played.agents} == {"new @ 0.5", "new @ 2.0"}

@@ -1,0 +1,289 @@
+"""Results are never stale: what depends on changed code or data is played again, and said so."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from tests.rated import random_table
+from tests.studies.tiny import SEQUENCE
+
+from headstart import own_code
+from headstart.specs import Spec
+from headstart.studies import runner
+from headstart.studies.folder import StudyFolder
+from headstart.studies.shards import play_agents
+from headstart.studies.sources import sources
+from headstart.studies.toml import from_file
+
+STUDY = """
+name = "own"
+horizon = 6
+tasks = 2
+replications = 4
+shard = 2
+
+[environment]
+class = "Synthetic"
+dimension = 3
+
+[[learners]]
+name = "ITL"
+policy = { class = "OFUL" }
+prior = { class = "Fixed" }
+
+[[learners]]
+name = "mine"
+policy = { class = "mine:Last" }
+prior = { class = "Fixed" }
+"""
+
+# Plays the arm of a number that another file holds.
+MINE = """
+from dataclasses import dataclass
+import numpy as np
+from helper import position
+
+@dataclass(frozen=True, kw_only=True)
+class Last:
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def scores(self, estimates, uniforms):
+        scores = np.zeros(estimates.predictions.shape)
+        scores[..., position()] = 1.0
+        return scores
+"""
+HELPER = "def position():\n    return {}\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "helper.py").write_text(HELPER.format(0))
+    (tmp_path / "unrelated.py").write_text("a = 1\n")
+    yield tmp_path / "study.toml"
+    for name in ("mine", "helper"):
+        sys.modules.pop(name, None)
+
+
+def _run(file: Path, workers: int = 1) -> tuple[xr.Dataset, list[str]]:
+    told: list[str] = []
+    found = runner.run(from_file(file), file.parent / "out", workers=workers, notify=told.append)
+    return found, told
+
+
+def _reward(results: xr.Dataset, learner: str) -> float:
+    return float(results["reward"].sel(learner=learner).sum())
+
+
+def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
+    before = list(sys.path)
+    found, told = _run(file)
+    assert found["learner"].to_numpy().tolist() == ["ITL", "mine"]
+    assert told == []
+    assert sys.path == before
+    assert sources(from_file(file)).learners["mine"].keys() == {"mine.py", "helper.py"}
+    assert sources(from_file(file)).learners["ITL"] == {}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_edited_code_is_played_again_and_nothing_else(file: Path, workers: int) -> None:
+    first, _ = _run(file, workers)
+    # Of the same length and within the same second, where Python's own cache sees no edit.
+    (file.parent / "helper.py").write_text(HELPER.format(1))
+    second, told = _run(file, workers)
+    assert told == ["helper.py changed since the results were made: mine is played again."]
+    assert _reward(first, "mine") != _reward(second, "mine")
+    xr.testing.assert_identical(
+        first["reward"].sel(learner="ITL"), second["reward"].sel(learner="ITL")
+    )
+    (file.parent / "unrelated.py").write_text("a = 2\n")
+    again, told = _run(file, workers)
+    assert told == []
+    assert again.identical(second)
+
+
+def test_shards_of_other_code_are_not_joined(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    play = play_agents
+
+    def stop(*given: object) -> xr.Dataset:
+        if given[1] == 1:
+            raise KeyboardInterrupt
+        return play(*given)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "play_agents", stop)
+        with pytest.raises(KeyboardInterrupt):
+            _run(file)
+    (file.parent / "helper.py").write_text(HELPER.format(2))
+    resumed, _ = _run(file)
+    fresh = runner.run(from_file(file), file.parent / "fresh", workers=1)
+    assert resumed.identical(fresh)
+
+
+def test_code_that_changes_while_a_study_runs_is_noticed(file: Path) -> None:
+    def edit(done: int, total: int) -> None:
+        if done:
+            (file.parent / "helper.py").write_text(HELPER.format(2))
+
+    with pytest.raises(ValueError, match=r"helper.py changed while own was running"):
+        runner.run(from_file(file), file.parent / "out", workers=1, progress=edit)
+    found, _ = _run(file)
+    assert found.identical(runner.run(from_file(file), file.parent / "fresh", workers=1))
+
+
+def test_a_replaced_file_of_ratings_is_played_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("pandas")
+    ratings = tmp_path / "ratings.csv"
+
+    def write(seed: int) -> None:
+        table = random_table(seed=seed)
+        rows = zip(table.users, table.items, table.ratings, strict=True)
+        lines = [f"{user},{item},{rating}" for user, item, rating in rows]
+        ratings.write_text("\n".join(["user,item,rating", *lines]))
+
+    study = replace(
+        SEQUENCE,
+        environment=Spec(
+            kind="Ratings.from_file", settings={"path": "ratings.csv", "dimension": 2, "n_arms": 3}
+        ),
+        learners=SEQUENCE.learners[2:],
+        replications=2,
+    )
+    write(1)
+    first = runner.run(study, tmp_path / "out", workers=1)
+    write(2)
+    told: list[str] = []
+    second = runner.run(study, tmp_path / "out", workers=1, notify=told.append)
+    assert told == [
+        "ratings.csv changed since the results were made: all learners are played again."
+    ]
+    assert not first["reward"].equals(second["reward"])
+    assert second.identical(runner.run(study, tmp_path / "fresh", workers=1))
+
+
+def test_other_code_of_headstart_plays_all_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = replace(SEQUENCE, replications=2)
+    first = runner.run(small, tmp_path, workers=1)
+    monkeypatch.setattr("headstart.studies.sources.code_digest", lambda: "other")
+    told: list[str] = []
+    second = runner.run(small, tmp_path, workers=1, notify=told.append)
+    assert told == [
+        "headstart's own code changed since the results were made: all learners are played again."
+    ]
+    np.testing.assert_array_equal(first["regret"], second["regret"])
+
+
+def test_a_class_lists_the_files_it_reads(tmp_path: Path) -> None:
+    (tmp_path / "weights.npy").write_bytes(b"1")
+    (tmp_path / "reads.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from pathlib import Path\n"
+        "from headstart.environments import Synthetic\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Reads(Synthetic):\n"
+        "    @staticmethod\n"
+        "    def files(**settings):\n"
+        "        return [Path(__file__).parent / 'weights.npy']\n"
+    )
+    study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="reads:Reads"))
+    found = sources(study).environment
+    assert found.keys() == {"reads.py", "weights.npy"}
+    (tmp_path / "weights.npy").write_bytes(b"2")
+    after = sources(study).environment
+    assert found["reads.py"] == after["reads.py"]
+    assert found["weights.npy"] != after["weights.npy"]
+    sys.modules.pop("reads", None)
+
+
+def test_a_start_that_failed_does_not_block_its_folder(tmp_path: Path) -> None:
+    wrong = Spec(kind="Fixed", settings={"bias": "@no_such"})
+    broken = replace(
+        SEQUENCE, seed=9, learners=(replace(SEQUENCE.learners[1], prior=wrong),), replications=2
+    )
+    with pytest.raises(ValueError, match="@no_such"):
+        runner.run(broken, tmp_path / "out", workers=1)
+    small = replace(SEQUENCE, replications=2)
+    found = runner.run(small, tmp_path / "out", workers=1)
+    assert found.identical(runner.run(small, tmp_path / "fresh", workers=1))
+
+
+@pytest.mark.parametrize("kept", [[], ["study.toml"], ["study.toml", "shards"]])
+def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    if "study.toml" in kept:
+        (out / "study.toml").write_text(replace(SEQUENCE, seed=7).to_toml())
+    if "shards" in kept:
+        (out / "shards").mkdir()
+        (out / "shards" / ".00000.nc.abc.part").write_bytes(b"half")
+    small = replace(SEQUENCE, replications=2)
+    assert runner.run(small, out, workers=1).sizes["replication"] == 2
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("no folder")
+    with pytest.raises(ValueError, match=r"out must be a folder for results, .* it is a file"):
+        StudyFolder(tmp_path / "out").open(SEQUENCE)
+    with pytest.raises(
+        ValueError, match=r"deeper must be a folder for results, .*: .*out is a file"
+    ):
+        runner.run(SEQUENCE, tmp_path / "out" / "deeper", workers=1)
+
+
+def test_a_module_that_cannot_be_imported_is_named(file: Path) -> None:
+    (file.parent / "mine.py").write_text("1 / 0\n")
+    with pytest.raises(ValueError, match="'mine:Last' cannot be imported: ZeroDivisionError"):
+        from_file(file)
+    (file.parent / "mine.py").write_text("def f(:\n")
+    with pytest.raises(ValueError, match="'mine:Last' cannot be imported: SyntaxError"):
+        from_file(file)
+
+
+def test_modules_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> None:
+    for name, value in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "twin_module.py").write_text(f"value = {value}\n")
+    for name, value in (("one", 1), ("two", 2), ("one", 1)):
+        with own_code.importable(tmp_path / name):
+            assert own_code.load("twin_module").value == value
+    sys.modules.pop("twin_module")
+
+
+def test_files_are_found_through_packages_and_relative_imports(tmp_path: Path) -> None:
+    package = tmp_path / "bundle"
+    (package / "inner").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "inner" / "__init__.py").write_text("from . import near\n")
+    (package / "inner" / "near.py").write_text("from .. import far\nfrom ..deep import x\n")
+    (package / "far.py").write_text("import numpy\nimport beside_the_bundle as b\n")
+    (package / "deep.py").write_text("def f():\n    import bundle.lazy\nx = 1\n")
+    (package / "lazy.py").write_text("")
+    (package / "unused.py").write_text("")
+    (tmp_path / "beside_the_bundle.py").write_text("")
+    with own_code.importable(tmp_path):
+        found = own_code.source_files("bundle.inner.near")
+    assert set(found) == {
+        "bundle/__init__.py",
+        "bundle/inner/__init__.py",
+        "bundle/inner/near.py",
+        "bundle/far.py",
+        "bundle/deep.py",
+        "bundle/lazy.py",
+        "beside_the_bundle.py",
+    }
+    assert own_code.source_files("no_such_module") == {}
+    assert own_code.source_files("headstart.policies.oful") == {}
+    # Of an installed package its own files, not those of others beside it.
+    names = {label.split("/")[0] for label in own_code.source_files("tomli_w")}
+    assert names == {"tomli_w"}
