@@ -34,12 +34,16 @@ def test_no_batch_is_larger_than_the_limit(path: Path) -> None:
     assert len(sizes) > 1
 
 
-def test_a_batch_holds_its_rows_in_order(path: Path) -> None:
+def test_a_batch_holds_its_rows_in_the_order_of_tasks(path: Path) -> None:
     reader = Reader(path, Columns(task="user", features=["a", "b"]), 2)
     first = next(reader.batches())
     n = len(first)
     assert reader.total == ROWS
-    np.testing.assert_array_equal(first.rows[:, :2], np.arange(2.0 * n).reshape(n, 2))
+    in_order = first.rows[first.places]
+    np.testing.assert_array_equal(in_order[:, :2], np.arange(2.0 * n).reshape(n, 2))
+    for code, name in enumerate(first.names):
+        of_task = first.rows[first.ends[code] : first.ends[code + 1], 0]
+        np.testing.assert_array_equal(of_task // 2 % 20, name)
     np.testing.assert_array_equal(first.rows[:, 2:], 1.0)
     np.testing.assert_array_equal(np.array(first.names)[first.codes], np.arange(n) % 20)
 

@@ -45,8 +45,13 @@ class LogStatistics:
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
         before = len(self.codes)
-        tasks = np.array([self._code(name) for name in batch.names], dtype=np.int64)
-        add_rows(self._sums, tasks, batch.codes, batch.rows)
+        get = self.codes.get
+        found = [get(name, -1) for name in batch.names]
+        for i, name in enumerate(batch.names):
+            if found[i] < 0:
+                found[i] = self._code(name)
+        tasks = np.array(found, dtype=np.int64)
+        add_rows(self._sums, tasks, batch.ends, batch.rows)
         if batch.times is not None:
             np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
         if self.columns.side:

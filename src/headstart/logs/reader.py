@@ -21,14 +21,18 @@ OnBad = Literal["raise", "drop"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Rows z = √w·(x, y, 1), (n, d + 2); row i is of task names[codes[i]], all of which have rows.
+    """Rows of tasks: row i is of task names[codes[i]], all of which have rows.
 
-    The rows are a view of a buffer, valid until the next batch.
+    `rows` has z = √w·(x, y, 1), (n, d + 2), in the order of the codes: ends[c] to ends[c + 1] are
+    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the next
+    batch.
     """
 
     names: Sequence[object]
     codes: Integers  # (n,)
     rows: Floats
+    ends: Integers
+    places: Integers  # (n,)
     side: Floats  # (n, p)
     times: Floats | None  # (n,)
     numbers: Integers  # (n,), of the rows in their piece
@@ -36,18 +40,6 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def part(self, start: int, end: int, task_names: list[object], codes: Integers) -> "Batch":
-        """Some consecutive rows, with names and codes of their own."""
-        return Batch(
-            names=task_names,
-            codes=codes,
-            rows=self.rows[start:end],
-            side=self.side[start:end],
-            times=None if self.times is None else self.times[start:end],
-            numbers=self.numbers[start:end],
-            piece=self.piece,
-        )
 
 
 class Reader:
@@ -139,10 +131,13 @@ class Reader:
 
     def _batch(self, fields: Fields, piece: Piece) -> Batch:
         task_names, codes = names.encode(fields.task)
+        rows, ends, places = self._buffer.fill(fields, codes, len(task_names))
         batch = Batch(
             names=task_names,
             codes=codes,
-            rows=self._buffer.fill(fields),
+            rows=rows,
+            ends=ends,
+            places=places,
             side=np.stack(fields.side, axis=1) if fields.side else np.zeros((len(fields), 0)),
             times=fields.time,
             numbers=fields.rows,
@@ -159,7 +154,7 @@ class Reader:
         tasks = np.array([hash(name) for name in batch.names], dtype=np.int64)[batch.codes]
         times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
         # Adding 0 makes −0 and 0 alike.
-        values = np.column_stack([batch.rows, batch.side, times]) + 0.0
+        values = np.column_stack([batch.rows[batch.places], batch.side, times]) + 0.0
         assert self._seen_rows is not None
         return self._seen_rows.repeated_rows(np.column_stack([tasks, values.view(np.int64)]))
 

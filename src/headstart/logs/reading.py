@@ -1,6 +1,7 @@
 """Reading a log: its tasks one after another, and the report."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -102,13 +103,9 @@ class LogReading:
         current = LogStatistics(self.columns, self.dimension)
         for batch in self._batches(self._reader):
             self._total += batch.rows.T @ batch.rows
-            for part in _runs(batch):
-                open_name = next(iter(current.codes), None)
-                for i, name in enumerate(part.names):
-                    if name != open_name:
-                        seen.add(name, part, i)
-                    open_name = name
-                current.add(part)
+            _check_runs(batch, seen, next(iter(current.codes), None))
+            for first in range(0, len(batch.names), _TASKS):
+                current.add(_part(batch, first, min(first + _TASKS, len(batch.names))))
                 for name in list(current.codes)[:-1]:
                     yield current[name]
                 current = current.last()
@@ -126,35 +123,45 @@ class LogReading:
 
 
 class _Names:
-    """The tasks that have ended, by hash: an integer stands for itself."""
+    """The tasks so far, by hash: an integer stands for itself."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
-    def add(self, name: object, part: Batch, run: int) -> None:
-        """Note a task whose rows begin; refuse one that had ended."""
-        key = name if isinstance(name, int) else hash(name)
-        if key in self._hashes:
-            row = int(part.numbers[int(np.argmax(part.codes == run))])
+    def is_new(self, name: object) -> bool:
+        """Note a task; whether it was not there."""
+        before = len(self._hashes)
+        self._hashes.add(name if isinstance(name, int) else hash(name))
+        return len(self._hashes) > before
+
+
+def _check_runs(batch: Batch, seen: _Names, open_name: object) -> None:
+    """Refuse a task whose rows are not consecutive, within the batch or across batches."""
+    starts = np.flatnonzero(np.diff(batch.codes, prepend=-1))
+    for i, start in enumerate(starts):
+        name = batch.names[int(batch.codes[start])]
+        if not seen.is_new(name) and (i > 0 or name != open_name):
             raise ValueError(
                 f"logs must be grouped by task, got rows of task {name!r} that are not "
-                f"consecutive{part.piece.place(row)}; sort the log by task, or read it without "
-                "grouped_by_task"
+                f"consecutive{batch.piece.place(int(batch.numbers[start]))}; sort the log by task, "
+                "or read it without grouped_by_task"
             )
-        self._hashes.add(key)
 
 
-def _runs(batch: Batch) -> Iterator[Batch]:
-    """The batch in parts of at most 1,024 runs; a run is of consecutive rows of one task."""
-    starts = np.flatnonzero(np.diff(batch.codes, prepend=-1))
-    for first in range(0, len(starts), _TASKS):
-        chosen = starts[first : first + _TASKS]
-        after = first + _TASKS
-        end = int(starts[after]) if after < len(starts) else len(batch)
-        start = int(chosen[0])
-        names = [batch.names[int(batch.codes[at])] for at in chosen]
-        lengths = np.diff(np.append(chosen, end))
-        yield batch.part(start, end, names, np.repeat(np.arange(len(chosen)), lengths))
+def _part(batch: Batch, first: int, last: int) -> Batch:
+    """The rows of some tasks of a batch in which the rows of each are consecutive."""
+    start, end = int(batch.ends[first]), int(batch.ends[last])
+    return replace(
+        batch,
+        names=batch.names[first:last],
+        codes=batch.codes[start:end] - first,
+        rows=batch.rows[start:end],
+        ends=batch.ends[first : last + 1] - start,
+        places=batch.places[start:end] - start,
+        side=batch.side[start:end],
+        times=None if batch.times is None else batch.times[start:end],
+        numbers=batch.numbers[start:end],
+    )
 
 
 def _partition(

@@ -8,72 +8,59 @@ from headstart.logs.fields import Fields
 
 # Rows that are turned from columns into rows at once: they stay in cache.
 _BLOCK = 4096
-# Rows of one task that are multiplied at once.
-_CHUNK = 64
+# Columns whose distance is a power of two would share the same few places of the cache.
+_APART = 8
 
 
 @compiled
-def _transpose(columns: Floats, rows: Floats) -> None:
-    """Columns (e, n) as rows (n, e); two at a time, so that a row is touched half as often."""
-    n_columns = rows.shape[1]
-    for a in range(0, n_columns - 1, 2):
-        for i in range(rows.shape[0]):
-            rows[i, a] = columns[a, i]
-            rows[i, a + 1] = columns[a + 1, i]
-    if n_columns % 2:
-        for i in range(rows.shape[0]):
-            rows[i, n_columns - 1] = columns[n_columns - 1, i]
+def _place(codes: Integers, ends: Integers, places: Integers) -> None:
+    """The places of rows in the order of their codes, and where the rows of each code end.
 
-
-@compiled
-def _add_rows(sums: Floats, tasks: Integers, ends: Integers, order: Integers, rows: Floats) -> None:
-    """Add Σzzᵀ of rows to the sums (n_tasks, e, e) of their tasks.
-
-    The rows of task tasks[c] are rows[order[i]], ends[c] ≤ i < ends[c + 1]. They are copied beside
-    each other, and one matrix product adds them up.
+    A counting sort: the rows of code c go to ends[c] ≤ place < ends[c + 1], in their order.
     """
-    size = rows.shape[1]
-    chunk = np.empty((_CHUNK, size))
-    product = np.empty((size, size))
-    for c in range(tasks.shape[0]):
-        task = tasks[c]
-        start = ends[c]
-        while start < ends[c + 1]:
-            n = min(_CHUNK, ends[c + 1] - start)
-            for k in range(n):
-                row = order[start + k]
-                for a in range(size):
-                    chunk[k, a] = rows[row, a]
-            start += n
-            part = chunk[:n]
-            np.dot(part.T, part, product)
-            for a in range(size):
-                for b in range(size):
-                    sums[task, a, b] += product[a, b]
-
-
-@compiled
-def _grouped(codes: Integers, ends: Integers, order: Integers) -> None:
-    """The rows of each code beside each other, in their order: a counting sort."""
     for i in range(codes.shape[0]):
         ends[codes[i] + 1] += 1
     for code in range(ends.shape[0] - 1):
         ends[code + 1] += ends[code]
     for i in range(codes.shape[0]):
-        order[ends[codes[i]]] = i
+        places[i] = ends[codes[i]]
         ends[codes[i]] += 1
-    # Every end has moved to the next one's start.
+    # Every end has moved to the next one.
     for code in range(ends.shape[0] - 1, 0, -1):
         ends[code] = ends[code - 1]
     ends[0] = 0
 
 
-def add_rows(sums: Floats, tasks: Integers, codes: Integers, rows: Floats) -> None:
-    """Add rows (n, e) to the sums (n_tasks, e, e): row i is of task tasks[codes[i]]."""
-    ends = np.zeros(len(tasks) + 1, dtype=np.int64)
-    order = np.empty(len(codes), dtype=np.int64)
-    _grouped(codes, ends, order)
-    _add_rows(sums, tasks, ends, order, rows)
+@compiled
+def _scatter_columns(columns: Floats, places: Integers, rows: Floats) -> None:
+    """Write columns (e, n) as rows (n, e), each to its place."""
+    for i in range(places.shape[0]):
+        for a in range(rows.shape[1]):
+            rows[places[i], a] = columns[a, i]
+
+
+@compiled
+def _scatter_rows(features: Floats, rewards: Floats, places: Integers, rows: Floats) -> None:
+    """Write rows (x, y, 1), each to its place."""
+    dimension = features.shape[1]
+    for i in range(places.shape[0]):
+        for a in range(dimension):
+            rows[places[i], a] = features[i, a]
+        rows[places[i], dimension] = rewards[i]
+        rows[places[i], dimension + 1] = 1.0
+
+
+@compiled
+def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> None:
+    """Add Σzzᵀ of rows to the sums (n_tasks, e, e): ends[c] ≤ i < ends[c + 1] are of tasks[c]."""
+    size = rows.shape[1]
+    product = np.empty((size, size))
+    for c in range(tasks.shape[0]):
+        part = rows[ends[c] : ends[c + 1]]
+        np.dot(part.T, part, product)
+        for a in range(size):
+            for b in range(size):
+                sums[tasks[c], a, b] += product[a, b]
 
 
 class RowBuffer:
@@ -85,26 +72,39 @@ class RowBuffer:
     def __init__(self, dimension: int) -> None:
         self._size = dimension + 2
         self._rows = np.empty((0, self._size))
-        self._block = np.empty((self._size, _BLOCK))
+        self._block = np.ones((self._size, _BLOCK + _APART))
 
-    def fill(self, fields: Fields) -> Floats:
-        """The rows √w·(x, y, 1), (n, d + 2); valid until the next call."""
+    def fill(
+        self, fields: Fields, codes: Integers, n_codes: int
+    ) -> tuple[Floats, Integers, Integers]:
+        """Rows √w·(x, y, 1), (n, d + 2), in the order of their codes.
+
+        Also where the rows of each code end, (n_codes + 1,), and the place of every row, (n,). The
+        rows are valid until the next call.
+        """
         n = len(fields)
         if len(self._rows) < n:
             self._rows = np.empty((n, self._size))
         rows = self._rows[:n]
+        ends = np.zeros(n_codes + 1, dtype=np.int64)
+        places = np.empty(n, dtype=np.int64)
+        _place(codes, ends, places)
         if isinstance(fields.features, np.ndarray):
-            rows[:, :-2] = fields.features
-            rows[:, -2] = fields.reward
-            rows[:, -1] = 1.0
+            _scatter_rows(_plain(fields.features), _plain(fields.reward), places, rows)
         else:
             columns = [*fields.features, fields.reward]
-            self._block[-1] = 1.0
             for start in range(0, n, _BLOCK):
                 end = min(start + _BLOCK, n)
                 for a, column in enumerate(columns):
                     self._block[a, : end - start] = column[start:end]
-                _transpose(self._block, rows[start:end])
+                _scatter_columns(self._block, places[start:end], rows)
         if fields.weight is not None:
-            rows *= np.sqrt(fields.weight)[:, None]
-        return rows
+            roots = np.empty(n)
+            roots[places] = np.sqrt(fields.weight)
+            rows *= roots[:, None]
+        return rows, ends, places
+
+
+def _plain(array: Floats) -> Floats:
+    """An array that a compiled function takes: one type for all, whatever Arrow's flags are."""
+    return np.require(array, requirements=["C", "W"])
