@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
 from headstart.kernels import state as columns
 from headstart.live import inputs, merging, persistence
@@ -31,9 +30,7 @@ from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import CHANGEABLE, Refresh, Settings, range_of, scales_of
-from headstart.logs import grouped_by_task as grouped_by_task_of
-from headstart.logs import statistics
-from headstart.logs.reader import Columns
+from headstart.logs import Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
@@ -74,6 +71,8 @@ class MetaBandit:
     clock : the time in seconds.
 
     """
+
+    log_report: LogReport | None = None  # of the last `fit`
 
     def __init__(
         self,
@@ -341,24 +340,38 @@ class MetaBandit:
         features: str | Sequence[str] = "features",
         reward: str = "reward",
         weight: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of the column
+        task_type: Literal["str", "int"] | None = None,
+        on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
         keep_open: bool = False,
         progress: Progress | None = None,
     ) -> "MetaBandit":
         """Warm start: every task of the logs teaches the prior as if it had been played here.
 
-        Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
-        frame. Columns name the task, its features (several columns, or one of lists) and the
-        reward. Where the rows of each task are `grouped_by_task`, one task is held at a time; else
-        d² numbers per task. With `keep_open` the log's tasks go on when they come back; else a task
-        of that name is a new one. If anything is wrong with the logs, nothing is learned.
+        Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
+        Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
+        columns, or one of lists) and the reward; of rows with the same `id` the first counts. Where
+        the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
+        that name is a new one. If anything is wrong with the logs, nothing is learned; with
+        on_bad="drop" bad rows are left out, and `log_report` says which.
         """
-        columns = Columns(task=task, features=features, reward=reward, weight=weight)
-        given = (logs, columns, self.dimension, progress)
-        found: Iterable[tuple[object, TaskStatistics]]
-        found = enumerate(grouped_by_task_of(*given)) if grouped_by_task else statistics(*given)
+        columns = Columns(
+            task=task, features=features, reward=reward, weight=weight, id=id, task_type=task_type
+        )
+        reading = LogReading(
+            logs,
+            columns,
+            self.dimension,
+            on_bad=on_bad,
+            grouped_by_task=grouped_by_task,
+            progress=progress,
+        )
         with self._lock:
+            found = ((each.name, each.statistics) for each in reading)
             from_logs.absorb(self._tasks, found, keep=keep_open)
+            self.log_report = reading.report
         return self
 
     def merge(self, other: "MetaBandit") -> "MetaBandit":
