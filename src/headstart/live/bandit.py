@@ -341,6 +341,8 @@ class MetaBandit:
         reward: str = "reward",
         weight: str | None = None,
         id: str | None = None,  # noqa: A002 - the word of the column
+        time: str | None = None,
+        side: Sequence[str] = (),
         task_type: Literal["str", "int"] | None = None,
         on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
@@ -351,15 +353,24 @@ class MetaBandit:
 
         Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
         Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
-        columns, or one of lists) and the reward; of rows with the same `id` the first counts. Where
-        the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        columns, or one of lists) and the reward; of rows with the same `id` the first counts; a
+        `time` is needed for a half-life in seconds, and `side` columns for a prior that uses them.
+        Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
         numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
         that name is a new one. If anything is wrong with the logs, nothing is learned; with
         on_bad="drop" bad rows are left out, and `log_report` says which.
         """
         columns = Columns(
-            task=task, features=features, reward=reward, weight=weight, id=id, task_type=task_type
+            task=task,
+            features=features,
+            reward=reward,
+            weight=weight,
+            id=id,
+            time=time,
+            side=side,
+            task_type=task_type,
         )
+        from_logs.check(self._tasks, columns)
         reading = LogReading(
             logs,
             columns,
@@ -368,9 +379,11 @@ class MetaBandit:
             grouped_by_task=grouped_by_task,
             progress=progress,
         )
+        # Without the lock, if possible: reading takes long.
+        found = reading if grouped_by_task else reading.statistics()
         with self._lock:
-            found = ((each.name, each.statistics) for each in reading)
             from_logs.absorb(self._tasks, found, keep=keep_open)
+            self._names.note(columns.feature_names())
             self.log_report = reading.report
         return self
 
