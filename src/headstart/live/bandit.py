@@ -17,7 +17,9 @@ from headstart.kernels import state as columns
 from headstart.live import inputs, persistence
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Name, TaskView
-from headstart.live.engine import deciding, rewarding
+from headstart.live.engine import deciding, deciding_many, rewarding
+from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Ending, Tasks
 from headstart.live.engine.uniforms import UniformStream
@@ -39,8 +41,13 @@ class MetaBandit:
     the estimator that learns across tasks. With a `horizon` a task is finished by its reward of
     that number, with `idle_seconds` once it has not been used for that long by the `clock`.
     `discount` < 1 forgets: each reward makes the task's earlier ones count that much less, and
-    never its prior. `propensity_draws` is how many draws estimate the propensities of a policy
-    that samples.
+    never its prior.
+
+    With `exploration` ε, every arm that may be chosen among K has at least the probability ε/K.
+    A policy that samples scores `propensity_draws` times, one of these draws decides, and the share
+    of them that choose its arm is the decision's propensity; with 0 it scores once, and a
+    propensity is nan. `feature_names` are what `explain` calls the features, and which columns of
+    a DataFrame are taken; without them, the columns of the first DataFrame.
 
     One lock makes every call atomic: threads may share a bandit.
     """
@@ -55,7 +62,8 @@ class MetaBandit:
         horizon: int | None = None,
         idle_seconds: float | None = None,
         discount: float = 1.0,
-        propensity_draws: int = 0,
+        exploration: float = 0.0,
+        propensity_draws: int = 100,
         feature_names: Sequence[str] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -63,13 +71,16 @@ class MetaBandit:
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        self._draws = checks.count("propensity_draws", propensity_draws, least=0)
+        self._choosing = Choosing(
+            exploration=checks.share("exploration", exploration),
+            draws=checks.count("propensity_draws", propensity_draws, least=0),
+            names=FeatureNames(self.dimension, feature_names),
+        )
         ending = Ending(horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock)
         self._tasks = Tasks(self.dimension, self.prior, ending)
         self._scoring = Scoring(self.policy, self._tasks)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
-        self._names = FeatureNames(self.dimension, feature_names)
         self._lock = threading.RLock()
 
     def next_prior(self) -> Prior:
@@ -141,29 +152,29 @@ class MetaBandit:
                 or not arms.flags.carray
             ):
                 self._tasks.finish_idle()
-                given = (self._tasks, self._scoring, self._stream, task, arms)
-                return deciding.decide(*given, mask=mask, n=n, draws=self._draws, names=self._names)
+                given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+                return deciding.decide(*given, mask=mask, n=n)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
             if not pending.free:
                 pending.reserve(1)
             scores = np.empty((1, arms.shape[0]))
-            choice, tied, decision = deciding.decide_one(
+            choice, propensity, decision = deciding.decide_one(
                 tasks.rows,
                 slot,
                 self._scoring.radius(slot),
                 arms,
                 stream.peek_one(),
+                self._choosing.exploration,
                 self._scoring.scratch(arms.shape[0]),
                 scores,
-                pending.kept,
-                pending.links,
+                (pending.kept, pending.links),
                 pending.free[-1],
             )
             if choice < 0:
                 raise inputs.too_large("arms", arms)
             pending.free.pop()
             stream.advance(1)
-            return Decision(decision, task, choice, choice, scores[0], 1.0 / tied)
+            return Decision(decision, task, choice, choice, scores[0], propensity)
 
     def reward(self, decision_id: int, value: float, weight: float = 1.0) -> None:
         """Reward a decision, once, any time before its task is finished.
@@ -193,11 +204,18 @@ class MetaBandit:
         with self._lock:
             self._tasks.finish(task)
 
-    def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
-        """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
+    def decide_many(
+        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
+    ) -> Decisions:
+        """Choose for n different tasks at once; if anything is wrong with one, for none.
+
+        Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
+        set for all. The mask is one for all, or a list of n.
+        """
         with self._lock:
             self._tasks.finish_idle()
-            return deciding.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            given = (self._tasks, self._scoring, self._stream, self._choosing, tasks, arms)
+            return deciding_many.decide_many(*given, mask=mask)
 
     def reward_many(
         self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
@@ -212,11 +230,12 @@ class MetaBandit:
     ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
-        Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
+        For the best n, that of the first. Exact for a policy that does not sample; else over
+        `propensity_draws` fresh draws.
         """
         with self._lock:
-            given = (self._tasks, self._scoring, self._stream, task, arms)
-            return deciding.propensities(*given, mask=mask, draws=self._draws, names=self._names)
+            given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+            return deciding.propensities(*given, mask=mask)
 
     def fit(
         self,
@@ -249,7 +268,9 @@ class MetaBandit:
             "horizon": self._tasks.ending.horizon,
             "idle_seconds": self._tasks.ending.idle_seconds,
             "discount": self._tasks.ending.discount,
-            "propensity_draws": self._draws,
+            "exploration": self._choosing.exploration,
+            "propensity_draws": self._choosing.draws,
+            "feature_names": self._choosing.names.known,
         }
         with self._lock:
             # A loaded bandit reads catalogues anew; so does this one, and both score alike.

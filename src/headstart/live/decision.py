@@ -31,8 +31,9 @@ class Decisions(NamedTuple):
 
     ids: Integers  # (n,)
     tasks: tuple[Name, ...]
-    arm_indices: Integers  # (n,), of the chosen arms
-    scores: Floats  # (n, K)
+    arms: tuple[Hashable, ...]  # the ids of the chosen arms; their indices where they have none
+    arm_indices: Integers  # (n,), of the chosen arms among those of their task
+    scores: Floats  # (n, K); −∞ where masked, and behind the last arm of a task with fewer than K
     propensities: Floats  # (n,)
 
 
