@@ -195,3 +195,24 @@ def test_reproduce_without_data_names_the_command_that_helps(
     done = invoke(app, [*asked, "--workers", "1", "--replications", "2"])
     assert done.exit_code == 2
     assert "headstart data fetch lastfm" in words(done.output)
+
+
+def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: Path) -> None:
+    study = replace(SEQUENCE, replications=4)
+    runner.run(study, tmp_path / "out", workers=1)
+    asked = ["diagnose", str(tmp_path / "out"), "--output", str(tmp_path / "page")]
+    done = invoke(app, [*asked, "--quiet"])
+    assert (done.exit_code, done.output) == (0, "")
+    found = json.loads(invoke(app, [*asked, "--json"]).stdout)
+    assert found["page"] == str(tmp_path / "page" / "diagnosis.md")
+    assert found["warm_start"]["baseline"] == "ITL"
+    assert found["warm_start"]["kind"] in {"reduces", "increases", "undecided"}
+    assert {found["best"]["best"], found["best"]["second"]} == {"AVG-OFUL", "RR-OFUL"}
+    (tmp_path / "study.toml").write_text(study.to_toml())
+    refused = invoke(app, ["diagnose", str(tmp_path / "study.toml")])
+    assert refused.exit_code == 2
+    assert "first `headstart run" in words(refused.output)
+    assert "http" not in refused.output
+    blocked = invoke(app, [*asked[:-1], str(tmp_path / "study.toml")])
+    assert blocked.exit_code == 2
+    assert "study.toml must be a folder for results" in words(blocked.output)

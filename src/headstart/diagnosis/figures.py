@@ -61,10 +61,12 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     """ε_N against the number of completed tasks, and that of tasks known exactly."""
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
+    # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
+    # of the panel of regrets.
+    shown = {*learners.from_zero, *learners.learned}
     for i, name in enumerate(learners.names):
-        if name not in learners.oracles:
-            error = diagnosis.bias.of(name).mean(0)
-            axes.plot(completed, error, label=name, **plots.style(name, i))
+        error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
+        axes.plot(completed, error, label=name, **plots.style(name, i))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(
@@ -75,9 +77,6 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # An Oracle has no error, but the legend is also that of the panel of regrets.
-    for name in learners.oracles:
-        axes.plot([], [], label=name, **plots.style(name, learners.names.index(name)))
     _legend(axes)
 
 
@@ -113,6 +112,8 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
         share = sets.share_outside(name, "as played")
         if share is not None:
             axes.plot(rounds, share, label=f"{name}, as played", **plots.style(name, i), **steps)
+        else:  # the legend is also that of the panel of misalignments
+            axes.plot([], [], label=name, **plots.style(name, i))
     for confidence_set, style in _SET_STYLES.items():
         of_learners = [sets.share_outside(name, confidence_set) for name in names]
         shares = [share for share in of_learners if share is not None]
