@@ -3,6 +3,7 @@
 import os
 import time
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 
 class Experiment(StrEnum):
-    """A section of the report, or all of them."""
+    """A section of the report, or all of them; the last is a report of its own."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
     MOVIELENS = "movielens"
     ALL = "all"
+    NON_STOCHASTIC = "non-stochastic"
 
 
 def reproduce(
@@ -41,8 +43,13 @@ def reproduce(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
+    """Play the paper's experiments again: figures, tables and a verdict on every claim.
+
+    `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
+    rewards, and shows how regret grows there.
+    """
     from headstart.cli.progress import progress_bar
+    from headstart.non_stochastic.report import reproduce as run_non_stochastic
     from headstart.paper.reproduce import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
     from headstart.paper.tables import verdict_records
@@ -52,32 +59,37 @@ def reproduce(
     check_parents(out / "report.md")
     console = Console(stderr=True, quiet=quiet)
     started = time.perf_counter()
-    names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
-    sections = [
-        SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
-    ]
+    if experiment is Experiment.NON_STOCHASTIC:
+        play = partial(run_non_stochastic, out, replications=replications, seed=seed)
+        title, name = "The published table, claim by claim", "non-stochastic"
+    else:
+        names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
+        sections = [
+            SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
+        ]
+        play = partial(run_and_report, sections, out)
+        title, name = "Section 6, claim by claim", "report"
     try:
         with progress_bar(console) as progress:
-            verdicts = run_and_report(
-                sections, out, workers=workers, scheduler=scheduler, progress=progress
-            )
+            verdicts = play(workers=workers, scheduler=scheduler, progress=progress)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
+    page = out / f"{name}.html"
     if as_json:
-        print_json({"verdicts": verdict_records(verdicts), "report": str(out / "report.html")})
+        print_json({"verdicts": verdict_records(verdicts), "report": str(page)})
     elif not quiet:
-        Console().print(_table(verdicts))
+        Console().print(_table(title, verdicts))
         seconds = time.perf_counter() - started
-        typer.echo(f"{out / 'report.html'}, report.md and report.pdf, in {seconds:.0f} s.")
+        typer.echo(f"{page} and {name}.md, in {seconds:.0f} s.")
 
 
-def _table(verdicts: "Verdicts") -> Table:
+def _table(title: str, verdicts: "Verdicts") -> Table:
     from headstart.paper.wording import difference_text, verdict_text
 
-    table = Table(title="Section 6, claim by claim (negative: the first has less regret)")
+    table = Table(title=f"{title} (negative: the first has less regret)")
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
     for section, some in verdicts:

@@ -131,11 +131,8 @@ class Tasks:
 
     def undo_opening(self, name: Name) -> None:
         """Close a task that was opened for a call that failed."""
-        slot = self.slots[name]
-        if self.rows[slot, COUNTED] != NOT_COUNTED or self.scalar(slot, columns.REWARDS):
-            self.finish(name)  # it was finished before
-        else:
-            self.close(name)
+        # One that was finished before is so again; one of which nothing is known is gone.
+        self.finish(name)
 
     def row(self, name: Name) -> Floats:
         """The row of a task, open or finished, as a view of which the end may be changed."""
@@ -255,6 +252,7 @@ class Tasks:
         if start.is_finite:
             self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
+            self.pending.drop_projections(self.rows[slot])
         self.rows[slot, PRIOR_TASKS] = n_tasks
 
     def note_change(self, slot: int) -> None:
