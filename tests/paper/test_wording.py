@@ -1,7 +1,5 @@
 """Verdicts and differences in words."""
 
-from collections import Counter
-
 import pytest
 
 from headstart.intervals import Interval
@@ -53,6 +51,5 @@ def test_differences_show_two_digits_of_their_interval() -> None:
 
 
 def test_counts_have_no_verb_to_agree_with() -> None:
-    kinds = Counter({"reproduced": 3, "not reproduced": 1})
-    text = count_text("Sentences", kinds)
+    text = count_text("Sentences", ["reproduced", "not reproduced", "reproduced", "reproduced"])
     assert text == "Sentences (4): 3 reproduced under the main interpretation, 1 not reproduced."
