@@ -232,7 +232,14 @@ def test_each_reward_counts_once() -> None:
     assert bandit.reward(first.id, 1.0) is Outcome.DUPLICATE
     assert bandit.reward(first.id, 2.0) is Outcome.CONFLICT
     prefix = first.id[:16]
-    for wrong in ("", "x", prefix, f"{prefix}{2**40 + 1:014x}", f"{prefix}{'z' * 14}", first.id[1:]):
+    for wrong in (
+        "",
+        "x",
+        prefix,
+        f"{prefix}{2**40 + 1:014x}",
+        f"{prefix}{'z' * 14}",
+        first.id[1:],
+    ):
         assert bandit.reward(wrong, 1.0) is Outcome.UNKNOWN
     assert fingerprint(bandit) == before
     bandit.finish("user")

@@ -119,7 +119,9 @@ def test_a_prior_without_a_mixture_takes_over(tmp_path: Path) -> None:
         # Rewards that differ so much revise the prior: to what is learned now.
         view = loaded.task("new").estimate
         np.testing.assert_array_equal(view.prior.bias, np.full(D, bias))
-        np.testing.assert_allclose(kept_state(loaded, "new").parameter[0], view.parameter, rtol=1e-9)
+        np.testing.assert_allclose(
+            kept_state(loaded, "new").parameter[0], view.parameter, rtol=1e-9
+        )
 
 
 class Plain(hs.priors.Hierarchical):

@@ -29,6 +29,7 @@ class Experiment(StrEnum):
 
 
 def reproduce(
+    *,
     experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments.")],
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("out/report"),
     data: Annotated[

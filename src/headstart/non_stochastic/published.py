@@ -47,6 +47,16 @@ class Equals:
     learner: str
     value: float
 
+    @property
+    def difference(self) -> str:
+        """The learner's regret less the number."""
+        return f"{self.learner} − {self.value:g}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The learner; these studies have one λ."""
+        return (Side(self.learner, 1.0),)
+
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """Holds inside the margin, fails outside of it, undecided across its edge."""
         values = np.asarray(regrets.sel(learner=self.learner).isel(regularization=0))
@@ -57,7 +67,12 @@ def section(cosine: float) -> ReportSection:
     """One row of the table: its claims under every interpretation of what the paper leaves open."""
     row = PUBLISHED[cosine]
     numbers = [
-        Claim(f"{name} has a regret of {value:g}", _SOURCE, Equals(name, value))
+        Claim(
+            f"{name} has a regret of {value:g}",
+            f"{name}: {value:g}",
+            Equals(name, value),
+            implied=_SOURCE,
+        )
         for name, value in row.items()
     ]
     better = Lower(Side(PCRW, 1.0), Side(LIN_EXP3, 1.0))
@@ -71,7 +86,7 @@ def section(cosine: float) -> ReportSection:
             Interpretation("seen", "L is the largest ‖b‖ seen so far", _study(cosine, "seen")),
             Interpretation("one", "L = 1", _study(cosine, "one")),
         ],
-        claims=[*numbers, Claim(text, _SOURCE, better)],
+        claims=[*numbers, Claim(text, "PCRW < LinEXP3", better, implied=_SOURCE)],
     )
 
 

@@ -10,19 +10,11 @@ from headstart.intervals import interval
 from headstart.non_stochastic import growth, published
 from headstart.non_stochastic.growth import Growth
 from headstart.paper.interpretations import ReportSection
-from headstart.paper.report import Verdicts
+from headstart.paper.report import Verdicts, count_text
 from headstart.paper.tables import outcome_table, summary_table
-from headstart.paper.wording import measured_text
-from headstart.plotting.document import (
-    Block,
-    Cell,
-    Heading,
-    Items,
-    Paragraph,
-    Picture,
-    Table,
-    write_document,
-)
+from headstart.plotting.document import Block, Cell, Heading, Paragraph, Picture, Table
+from headstart.plotting.files import write_document
+from headstart.plotting.reports.numbers import measured_text
 from headstart.plotting.style import figure, style
 from headstart.progress import Progress
 from headstart.studies.provenance import code_digest, versions
@@ -94,9 +86,7 @@ def _published(verdicts: Verdicts, results: Results) -> Iterator[Block]:
     kinds = [verdict.kind for _, some in verdicts for verdict in some]
     yield Paragraph(
         "Meta-LinEXP3 (Li, Xu and Xie, 2026) plays tasks in which an adversary chooses the losses. "
-        f"Of {len(kinds)} claims of its table, {kinds.count('reproduced')} are reproduced under "
-        f"the main interpretation, {kinds.count('reproduced otherwise')} under another one, and "
-        f"{kinds.count('not reproduced')} are not reproduced."
+        + count_text("Claims of its table", kinds)
     )
     yield Heading("The published table")
     yield Paragraph(
@@ -109,8 +99,6 @@ def _published(verdicts: Verdicts, results: Results) -> Iterator[Block]:
     for section, some in verdicts:
         yield Heading(section.title, 3)
         yield outcome_table(section, some)
-    letters = verdicts[0][0].letters()
-    yield Items([f"{letters[one.key]}: {one.label}" for one in verdicts[0][0].interpretations])
 
 
 def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
