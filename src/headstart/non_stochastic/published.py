@@ -56,7 +56,7 @@ class Equals:
 def section(cosine: float) -> ReportSection:
     """One row of the table: its claims under every interpretation of what the paper leaves open."""
     row = PUBLISHED[cosine]
-    numbers = [
+    equal = [
         Claim(f"{name} has a regret of {value:g}", _SOURCE, Equals(name, value))
         for name, value in row.items()
     ]
@@ -71,8 +71,14 @@ def section(cosine: float) -> ReportSection:
             Interpretation("seen", "L is the largest ‖b‖ seen so far", _study(cosine, "seen")),
             Interpretation("one", "L = 1", _study(cosine, "one")),
         ],
-        claims=[*numbers, Claim(text, _SOURCE, better)],
+        claims=[*equal, Claim(text, _SOURCE, better)],
     )
+
+
+def numbers(of: ReportSection) -> dict[str, float]:
+    """The published regrets of a row, by learner."""
+    rules = [claim.rule for claim in of.claims]
+    return {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
 
 
 CHOICES = (

@@ -41,6 +41,7 @@ def reproduce(
     *,
     replications: int | None = None,
     seed: int = 0,
+    cosines: Sequence[float] = tuple(published.PUBLISHED),
     horizons: Sequence[int] = growth.HORIZONS,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -49,7 +50,7 @@ def reproduce(
     """Run the studies, write non-stochastic.md, .html and the figure; return the verdicts."""
     sections = [
         published.section(cosine).with_settings(replications=replications, seed=seed)
-        for cosine in published.PUBLISHED
+        for cosine in cosines
     ]
     studies: dict[str, Study] = {}
     for one in sections:
@@ -116,7 +117,7 @@ def _published(verdicts: Verdicts, results: Results) -> Iterator[Block]:
 def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
     header = ["learner", *(section.name for section in sections)]
     regrets = [totals(results[section.main.study.name]) for section in sections]
-    values = list(published.PUBLISHED.values())
+    values = [published.numbers(section) for section in sections]
     rows = []
     for learner in sections[0].main.study.learners:
         row = [learner.name]
