@@ -90,7 +90,7 @@ def test_a_small_report(tmp_path: Path) -> None:
         workers=1,
         progress=lambda done, total: calls.append((done, total)),
     )
-    assert [section.name for section, _ in verdicts] == ["cosine -1", "cosine 1"]
+    assert [section.name for section, _ in verdicts] == ["cosine −1", "cosine 1"]
     assert all(len(some) == 3 for _, some in verdicts)
     text = (tmp_path / "non-stochastic.md").read_text(encoding="utf-8")
     assert "(104.4)" in text

@@ -63,8 +63,8 @@ def section(cosine: float) -> ReportSection:
     better = Lower(Side(PCRW, 1.0), Side(LIN_EXP3, 1.0))
     text = "Meta-LinEXP3 with PCRW is better than LinEXP3"
     return ReportSection(
-        name=f"cosine {cosine:g}",
-        title=f"Pairwise cosine of at least {cosine:g}",
+        name=f"cosine {_number(cosine)}",
+        title=f"Pairwise cosine of at least {_number(cosine)}",
         choices=CHOICES,
         interpretations=[
             Interpretation("known", "L is a bound of ‖b‖ that is known", _study(cosine, "known")),
@@ -73,6 +73,10 @@ def section(cosine: float) -> ReportSection:
         ],
         claims=[*equal, Claim(text, _SOURCE, better)],
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
 
 
 def numbers(of: ReportSection) -> dict[str, float]:
@@ -110,6 +114,6 @@ def _study(cosine: float, bound: str) -> Study:
         learners=agents + (STOCHASTIC if bound == "known" else ()),
         horizon=30,
         tasks=20,
-        replications=100,
-        seed=0,
+        replications=400,
+        shard=100,
     )
