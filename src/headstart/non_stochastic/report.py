@@ -148,7 +148,7 @@ def _growth(
     n = results[f"{growth.ADVERSARIES[0]}-{horizons[0]}"].sizes["replication"]
     yield Heading("Growth with the horizon")
     yield Paragraph(
-        "Regret per task of the environment NonStochastic, against the best single rule, mean of "
+        "Regret per task of the environment NonStochastic, against one comparator, mean of "
         f"{growth.TASKS} tasks, {n} replications. The exponent a of regret ∝ horizonᵃ is between "
         "the first and the last horizon, with its 95 % interval: 1 is linear, 1/2 is what "
         "exponential weights guarantee, up to logarithms. “Linear” and “below linear” say that "
