@@ -1,4 +1,4 @@
-"""Tasks whose rewards depend on what was played, and regret against one comparator for all rounds."""
+"""Rewards that depend on what was played, and regret against one comparator for all rounds."""
 
 from dataclasses import dataclass
 
