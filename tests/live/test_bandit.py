@@ -170,7 +170,7 @@ def test_propensities() -> None:
     np.testing.assert_allclose(
         tied.propensities("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])[2], 0.0
     )
-    unasked = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0)
+    unasked = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0, propensity_draws=0)
     assert np.isnan(unasked.decide("user", same).propensity)
 
 

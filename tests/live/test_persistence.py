@@ -82,7 +82,7 @@ def test_settings_come_back(tmp_path: Path) -> None:
     bandit.save(tmp_path / "bandit.npz")
     loaded = hs.MetaBandit.load(tmp_path / "bandit.npz")
     assert loaded._tasks.ending == bandit._tasks.ending
-    assert loaded._draws == 7
+    assert loaded._choosing.draws == 7
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,10 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     for i, name in enumerate(diagnosis.learners.names):
         style = plots.style(name, i)
         axes.plot(rounds, np.maximum(regret.cumulative(name), 1e-3), label=name, **style)
-        bound = [regret.bound(name, int(t)).total for t in rounds]
-        axes.plot(rounds, bound, color=style["color"], linewidth=0.8, alpha=0.7)
+        bounds = [regret.bound(name, int(t)) for t in rounds]
+        totals = [bound.total for bound in bounds if bound is not None]
+        if totals:
+            axes.plot(rounds, totals, color=style["color"], linewidth=0.8, alpha=0.7)
     trivial = regret.trivial_bound * rounds / horizon
     axes.plot(rounds, trivial, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
     axes.annotate(
@@ -60,7 +62,7 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
     for i, name in enumerate(learners.names):
-        if name != learners.oracle:
+        if name not in learners.oracles:
             error = diagnosis.bias.of(name).mean(0)
             axes.plot(completed, error, label=name, **plots.style(name, i))
     sampling = diagnosis.bias.sampling.mean(0)
@@ -73,10 +75,9 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # The Oracle has no error, but the legend is also that of the panel of regrets.
-    if learners.oracle is not None:
-        style = plots.style(learners.oracle, learners.names.index(learners.oracle))
-        axes.plot([], [], label=learners.oracle, **style)
+    # An Oracle has no error, but the legend is also that of the panel of regrets.
+    for name in learners.oracles:
+        axes.plot([], [], label=name, **plots.style(name, learners.names.index(name)))
     _legend(axes)
 
 

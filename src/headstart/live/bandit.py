@@ -17,7 +17,9 @@ from headstart.kernels import state as columns
 from headstart.live import inputs, merging, persistence
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
-from headstart.live.engine import deciding, from_logs, rewarding
+from headstart.live.engine import deciding, deciding_many, from_logs, rewarding
+from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.expiry import expire, make_places
 from headstart.live.engine.guard import Guard
 from headstart.live.engine.layout import NONE
@@ -62,8 +64,10 @@ class MetaBandit:
     half_life_tasks, half_life_seconds : the prior forgets: a task counts half as much after so
         many others, or after so long.
     exploration : ε; every arm that may be chosen has a propensity of at least ε/K.
-    propensity_draws : how many draws give the propensities of a policy that samples.
-    feature_names : for `explain`.
+    propensity_draws : m; a policy that samples scores so many times, one of the draws decides,
+        and the share of them that choose its arm is the propensity; nan with 0.
+    feature_names : what `explain` calls the features, and which columns of a DataFrame are taken;
+        without them, the columns of the first DataFrame.
     scales : "learn" for features of very different sizes, the sizes (d,), or None.
     refresh : when the prior is brought up to date: "background", in a thread, so that no call
         waits for it; or "inline", when a task opens, so that a run can be repeated. None for
@@ -128,7 +132,12 @@ class MetaBandit:
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
         self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
-        self._lock = Guard(self._tasks, self._stream)
+        self._choosing = Choosing(
+            exploration=float(exploration), draws=propensity_draws, names=self._names
+        )
+        self._guard = Guard(self._tasks, self._stream)
+        self._lock = self._guard.lock
+        self._timed = idle_seconds is not None or deadline_seconds is not None
 
     def __repr__(self) -> str:
         return (
@@ -176,12 +185,24 @@ class MetaBandit:
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: None = None
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: None = None,
+        side: ArrayLike | None = None,
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None, n: int
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: int,
+        side: ArrayLike | None = None,
     ) -> list[Decision]: ...
 
     def decide(
@@ -191,11 +212,13 @@ class MetaBandit:
         *,
         mask: Mask | None = None,
         n: int | None = None,
+        side: ArrayLike | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
         `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
-        with its own id.
+        with its own id. `side` (p,) is what is known of the task beside its rewards, for a prior
+        that uses it; the first that is given for a task counts.
         """
         with self._lock:
             # True and 1.0 would find the task 1.
@@ -205,40 +228,39 @@ class MetaBandit:
                 slot is None
                 or mask is not None
                 or n is not None
+                or side is not None
                 or type(arms) is not np.ndarray
                 or arms.dtype is not _DOUBLE
                 or arms.ndim != 2
                 or arms.shape[1] != self.dimension
                 or arms.shape[0] == 0
                 or not arms.flags.carray
+                or self._timed
+                or not self._tasks.pending.free
             ):
-                self._run_out()
-                given = (self._tasks, self._scoring, self._stream, task, arms)
-                draws = self.settings.propensity_draws
-                return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
+                self._run_out(1 if n is None else checks.count("n", n))
+                given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+                with self._tasks.knowing(task, side):
+                    return deciding.decide(*given, mask=mask, n=n)
             tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if pending.clock is not None:
-                self._run_out()
-            if not pending.free:
-                make_places(tasks, 1)
             scores = np.empty((1, arms.shape[0]))
-            choice, tied, code = deciding.decide_one(
+            choice, propensity, code = deciding.decide_one(
                 tasks.rows,
                 slot,
                 self._scoring.radius(slot),
                 arms,
                 stream.peek_one(),
+                self._choosing.exploration,
                 self._scoring.scratch(arms.shape[0]),
                 scores,
-                pending.kept,
-                pending.links,
+                (pending.kept, pending.links),
                 pending.free[-1],
             )
             if choice < 0:
                 raise inputs.too_large("arms", arms)
             pending.note_time(pending.free.pop())
             stream.advance(1)
-            return Decision(pending.id_of(code), task, choice, choice, scores[0], 1.0 / tied)
+            return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; says what became of it.
@@ -248,7 +270,8 @@ class MetaBandit:
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            self._run_out()
+            if self._timed:
+                self._run_out()
             return rewarding.reward(self._tasks, decision, value, weight)
 
     def observe(
@@ -284,11 +307,19 @@ class MetaBandit:
                 population.install(population.replaced(population.state, [change]))
             tasks.changes.bring_up_to_date()
 
-    def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
-        """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
+    def decide_many(
+        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
+    ) -> Decisions:
+        """Choose for n different tasks at once; if anything is wrong with one, for none.
+
+        Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
+        set for all. The mask is one for all, or a list of n.
+        """
         with self._lock:
-            self._run_out()
-            return deciding.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            wanted = list(tasks)
+            self._run_out(len(wanted))
+            given = (self._tasks, self._scoring, self._stream, self._choosing, wanted, arms)
+            return deciding_many.decide_many(*given, mask=mask)
 
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
@@ -306,12 +337,12 @@ class MetaBandit:
     ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
-        Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
+        For the best n, that of the first. Exact for a policy that does not sample; else over
+        `propensity_draws` fresh draws.
         """
         with self._lock:
-            given = (self._tasks, self._scoring, self._stream, task, arms)
-            draws = self.settings.propensity_draws
-            return deciding.propensities(*given, mask=mask, draws=draws, names=self._names)
+            given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+            return deciding.propensities(*given, mask=mask)
 
     def fit(
         self,
@@ -322,6 +353,8 @@ class MetaBandit:
         reward: str = "reward",
         weight: str | None = None,
         id: str | None = None,  # noqa: A002 - the word of the column
+        time: str | None = None,
+        side: Sequence[str] = (),
         task_type: Literal["str", "int"] | None = None,
         on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
@@ -332,15 +365,24 @@ class MetaBandit:
 
         Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
         Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
-        columns, or one of lists) and the reward; of rows with the same `id` the first counts. Where
-        the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        columns, or one of lists) and the reward; of rows with the same `id` the first counts; a
+        `time` is needed for a half-life in seconds, and `side` columns for a prior that uses them.
+        Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
         numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
         that name is a new one. If anything is wrong with the logs, nothing is learned; with
         on_bad="drop" bad rows are left out, and `log_report` says which.
         """
         columns = Columns(
-            task=task, features=features, reward=reward, weight=weight, id=id, task_type=task_type
+            task=task,
+            features=features,
+            reward=reward,
+            weight=weight,
+            id=id,
+            time=time,
+            side=side,
+            task_type=task_type,
         )
+        from_logs.check(self._tasks, columns)
         reading = LogReading(
             logs,
             columns,
@@ -349,9 +391,11 @@ class MetaBandit:
             grouped_by_task=grouped_by_task,
             progress=progress,
         )
+        # Without the lock, if possible: reading takes long.
+        found = reading if grouped_by_task else reading.statistics()
         with self._lock:
-            found = ((each.name, each.statistics) for each in reading)
             from_logs.absorb(self._tasks, found, keep=keep_open)
+            self._names.note(columns.feature_names())
             self.log_report = reading.report
         return self
 
@@ -426,12 +470,14 @@ class MetaBandit:
         # A loaded bandit reads catalogues anew; so does this one, and both score alike.
         self._tasks.catalogue_scores.clear()
 
-    def _run_out(self) -> None:
-        """Finish the tasks that are idle, and settle the decisions whose deadline has passed."""
+    def _run_out(self, n: int = 0) -> None:
+        """Finish idle tasks, settle decisions that have expired, and have places for n more."""
         if self._tasks.pending.clock is not None:
             expire(self._tasks)
         if self.settings.idle_seconds is not None:
             self._tasks.finish_idle()
+        if n:
+            make_places(self._tasks, n)
 
 
 def _unpickled(saved: persistence.Saved, given: dict[str, Any]) -> MetaBandit:

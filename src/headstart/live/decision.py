@@ -33,8 +33,9 @@ class Decisions(NamedTuple):
 
     ids: NDArray[np.str_]  # (n,)
     tasks: tuple[Name, ...]
-    arm_indices: Integers  # (n,), of the chosen arms
-    scores: Floats  # (n, K)
+    arms: tuple[Hashable, ...]  # the ids of the chosen arms; their indices where they have none
+    arm_indices: Integers  # (n,), of the chosen arms among those of their task
+    scores: Floats  # (n, K); −∞ where masked, and behind the last arm of a task with fewer than K
     propensities: Floats  # (n,)
 
 

@@ -75,6 +75,7 @@ def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) 
         "state": {name: getattr(state, name) for name in _STATE},
         "scales": None if scales is None else scales.tolist(),
         "scales_known": tasks.population.scales_known,
+        "sides": [(name, side.tolist()) for name, side in tasks.sides.items()],
         "n_from_logs": tasks.n_from_logs,
         "tasks": list(tasks.slots),
         "finished": list(tasks.finished.numbers),
@@ -150,6 +151,7 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     checks.shape("rows", rows, shape, "(tasks, numbers)")
     shape = (len(header["finished"]), tasks.layout.finished_length)
     checks.shape("finished", finished, shape, "(tasks, numbers)")
+    tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
     tasks.adopt(
         dict(zip(header["tasks"], rows, strict=True)),
         dict(zip(header["finished"], finished, strict=True)),

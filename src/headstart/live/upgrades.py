@@ -63,6 +63,7 @@ def _to_format_4(
         "feature_names": None,
         "scales": None,
         "scales_known": True,
+        "sides": [],
         "n_from_logs": n_tasks,
         "finished": [],
         "pending": ids,

@@ -47,6 +47,10 @@ class Columns:
         """The columns of the features: one of lists, or d."""
         return (self.features,) if isinstance(self.features, str) else tuple(self.features)
 
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, where each has a column of its own."""
+        return None if isinstance(self.features, str) else self.feature_columns()
+
     def numeric(self) -> tuple[str, ...]:
         """The columns of numbers, but for the features."""
         weight = () if self.weight is None else (self.weight,)

@@ -103,7 +103,7 @@ def movielens() -> ReportSection:
         ("norm-bound",): paper.movielens(parameter_bound="@parameter_bound"),
         ("unit-arms",): paper.movielens(unit_arms=True),
         ("unfiltered",): paper.movielens(ours=True, **one_clustering),
-        ("unfiltered", "linear"): paper.movielens(reward="linear", **one_clustering),
+        ("unfiltered", "linear"): paper.movielens(reward="linear", ours=True, **one_clustering),
         # U without S has no cluster with a silhouette of 0.15.
         ("items-scaled", "unfiltered"): paper.movielens(features="items-scaled", **one_clustering),
         ("unrated-disliked",): paper.movielens(unrated_disliked=True),

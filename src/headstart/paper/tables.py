@@ -1,6 +1,7 @@
 """The report's tables: sentences, claims, and every claim under every interpretation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.rules import OutcomeKind
@@ -78,6 +79,25 @@ def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
         "hold",
     ]
     return Table(header, rows, name=f"{section.name}-interpretations")
+
+
+def verdict_records(
+    verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]],
+) -> list[dict[str, object]]:
+    """Every claim with its verdict, unrounded, for JSON."""
+    return [
+        {
+            "section": section.name,
+            "claim": verdict.claim.text,
+            "sentence": None if verdict.claim.sentence is None else verdict.claim.sentence.quote,
+            "verdict": verdict.kind,
+            "outcome": verdict.main.kind,
+            "difference": verdict.claim.rule.difference,
+            **asdict(verdict.main.difference),
+        }
+        for section, some in verdicts
+        for verdict in some
+    ]
 
 
 def _numbers(section: ReportSection, verdicts: Sequence[Verdict]) -> str:

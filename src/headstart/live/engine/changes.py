@@ -90,7 +90,8 @@ class Changes:
         if self.inline:
             population, contribution = self._tasks.population, self.contribution(name)
             n_others = population.state.n_tasks - (contribution is not None)
-            start = population.starting_from(population.without(contribution))
+            side = self._tasks.sides.get(name)
+            start = population.starting_from(population.without(contribution), side)
             self._tasks.rebase(name, start, n_others)
         else:
             self._moves[name] = None

@@ -1,7 +1,7 @@
 """DecisionSet: the arms of one decision, from whatever an application passes."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,26 +28,32 @@ class DecisionSet:
         """What an arm is called: its index, where it has no id."""
         return index if self.ids is None else self.ids[index]
 
+    def masked(self, mask: Mask | None) -> "DecisionSet":
+        """The same arms, of which only those of the mask may be chosen."""
+        if mask is None:
+            return self
+        ids = self.ids if self.catalogue is None else self.catalogue.index
+        allowed = self.allowed & read_mask(mask, len(self.features), ids)
+        if not allowed.any():
+            raise ValueError("mask must leave at least one item of the catalogue, got none")
+        return replace(self, allowed=allowed)
 
-def decision_set(
-    arms: Arms | Catalogue, mask: Mask | None, names: FeatureNames, what: str = "arms"
-) -> DecisionSet:
-    """Arms and a mask of them as a decision set."""
+
+def decision_set(arms: Arms | Catalogue, names: FeatureNames, what: str = "arms") -> DecisionSet:
+    """Arms as a decision set."""
     if isinstance(arms, Catalogue):
-        return _of_catalogue(arms, mask, names)
+        return _of_catalogue(arms, names)
     table = read_arms(arms, names.dimension, names.known, what)
-    n_arms = len(table.features)
-    everything: Booleans = np.ones(n_arms, dtype=np.bool_)
     return DecisionSet(
         features=table.features,
         ids=table.ids,
-        allowed=everything if mask is None else read_mask(mask, n_arms, table.ids),
+        allowed=np.ones(len(table.features), dtype=np.bool_),
         columns=table.columns,
         catalogue=None,
     )
 
 
-def _of_catalogue(catalogue: Catalogue, mask: Mask | None, names: FeatureNames) -> DecisionSet:
+def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
     features, columns = catalogue.features, catalogue.feature_names
     checks.shape("the catalogue", features, (len(features), names.dimension), "(K, d)")
     if columns is not None and names.known is not None and columns != names.known:
@@ -55,11 +61,12 @@ def _of_catalogue(catalogue: Catalogue, mask: Mask | None, names: FeatureNames) 
             f"the catalogue's features must be {checks.short(names.known)} in this order, "
             f"got {checks.short(columns)}: give it feature_names"
         )
-    allowed: Booleans = catalogue.available.copy()
-    if mask is not None:
-        allowed &= read_mask(mask, len(features), catalogue.index)
-    if not allowed.any():
-        raise ValueError("the catalogue must have at least one item that may be chosen, got none")
+    if len(catalogue) == 0:
+        raise ValueError("the catalogue must have at least one item, got none")
     return DecisionSet(
-        features=features, ids=catalogue.ids, allowed=allowed, columns=columns, catalogue=catalogue
+        features=features,
+        ids=catalogue.ids,
+        allowed=catalogue.available.copy(),
+        columns=columns,
+        catalogue=catalogue,
     )

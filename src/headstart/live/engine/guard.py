@@ -1,7 +1,6 @@
 """Guard: the lock of a bandit, and what a fork does to it."""
 
 import threading
-from types import TracebackType
 
 import numpy as np
 
@@ -15,39 +14,32 @@ class Guard:
     """One lock makes every call atomic, in threads and across forks."""
 
     def __init__(self, tasks: Tasks, stream: UniformStream) -> None:
+        self.lock = threading.RLock()
         self._tasks = tasks
         self._stream = stream
-        self._lock = threading.RLock()
         self._begin()
         processes.register(self)
 
     def _begin(self) -> None:
+        self._refresher: Refresher | None = None
         if self._tasks.settings.refresh == "background":
-            self._refresher = Refresher(self._tasks, self._lock)
+            self._refresher = Refresher(self._tasks, self.lock)
             self._tasks.changes.request = self._refresher.request
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lock.release()
 
     def before_fork(self) -> None:
         """Wait until no other thread is inside."""
-        self._lock.acquire()
+        if self._refresher is not None:
+            self._refresher.computing.acquire()
+        self.lock.acquire()
 
     def after_fork(self, *, child: bool) -> None:
         """In the child, give ids and draw random numbers that the parent does not."""
-        if not child:
-            self._lock.release()
-            return
-        self._lock = threading.RLock()
-        self._tasks.changes.undo()
-        self._tasks.pending.renew()
-        self._stream.renew(np.random.default_rng())
-        self._begin()
+        if child:
+            # The refreshing thread is not in the child, nor is what it was about to install.
+            self._tasks.changes.undo()
+            self._tasks.pending.renew()
+            self._stream.renew(np.random.default_rng())
+            self._begin()
+        elif self._refresher is not None:
+            self._refresher.computing.release()
+        self.lock.release()

@@ -143,6 +143,7 @@ class Layout:
         if not self.refactorise(row, restate=False):
             inverse = np.linalg.pinv(self.gram(row) + self.regularization(row), hermitian=True)
             row[self._inverse] = inverse.ravel()
+        row[self._rest] = finished  # so that nothing is lost where it is finished again at once
         return row
 
     def gram(self, row: Floats) -> Floats:

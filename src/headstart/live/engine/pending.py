@@ -186,6 +186,10 @@ class Pending:
         if self.foreign and place in self._foreign_ids:
             del self.foreign[self._foreign_ids.pop(place)]
 
+    def drop_projections(self, row: Floats) -> None:
+        """Forget u = Ax of a task's decisions: A is another."""
+        self.kept[self.of(row), -1] = _NO_U
+
     def own(self, row: Floats, owner: int) -> None:
         """Give a task's decisions another owner: its slot, or its number among finished tasks."""
         self.links[self.of(row), OWNER] = owner

@@ -10,7 +10,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator, Memory
+from headstart.interfaces import LivePriorEstimator, Memory, starting_prior
 from headstart.kernels import Components
 from headstart.live.decision import Name
 from headstart.live.engine import scales as scaling
@@ -84,9 +84,9 @@ class Population:
             self._start = self.starting_from(self.state.memory)
         return self._start
 
-    def starting_from(self, memory: Memory) -> Start:
-        """What a task starts from, by a memory."""
-        prior = scaling.unscaled(self.estimator.prior(memory), self.scales)
+    def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
+        """What a task with this side information starts from, by a memory."""
+        prior = scaling.unscaled(starting_prior(self.estimator, memory, side), self.scales)
         moves = self.estimator.running_bias(memory) is not None
         if prior.mixture is not None and moves:
             raise ValueError("a prior must not have a mixture where its bias moves in a task")

@@ -31,6 +31,8 @@ class Refresher:
         self._lock = lock
         self._requested = threading.Event()
         self._thread: threading.Thread | None = None
+        # Held while the thread computes: a child that is forked then may find BLAS locked for good.
+        self.computing = threading.Lock()
 
     def request(self) -> None:
         """Ask for a refresh, under the bandit's lock."""
@@ -57,8 +59,9 @@ class Refresher:
         began = time.perf_counter()
         self._requested.clear()
         try:
-            more = self._refresh()
-            self._move_tasks()
+            with self.computing:
+                more = self._refresh()
+                self._move_tasks()
         except Exception:
             _log.exception("the prior could not be refreshed and stays as it is")
             with self._lock:
@@ -110,7 +113,8 @@ class Refresher:
                     return
                 generation = changes.generation
                 contribution, state = changes.contribution(name), population.state
-            start = population.starting_from(population.without(contribution, state))
+                side = self._tasks.sides.get(name)
+            start = population.starting_from(population.without(contribution, state), side)
             with self._lock:
                 if changes.generation == generation and name in self._tasks.slots:
                     n_others = state.n_tasks - (contribution is not None)

@@ -51,8 +51,6 @@ def learn(
     receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
     """
     row = rows[slot]
-    if row[COUNTED] <= AS_IT_IS:
-        return CHANGES
     dimension = dimension_of(row.shape[0])
     state = task_state(row, dimension)
     scalars = state.scalars
@@ -70,6 +68,8 @@ def learn(
     size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
     if not _stays_finite(gram, moment, state.parameter[0], size, x, u, y):
         return REFUSED
+    if row[COUNTED] <= AS_IT_IS:
+        return CHANGES
     status, gap = kernels.learn(state, 0, x, u, y, weight)
     if trace.shape[0] > dimension:
         for a in range(dimension):
@@ -151,7 +151,7 @@ def _reward_all(
 
 def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     """`MetaBandit.reward`."""
-    if not tasks.settings.in_range(value):
+    if tasks.settings.reward_range is not None and not tasks.settings.in_range(value):
         known = tasks.pending.find(decision) != NONE
         return Outcome.OUT_OF_RANGE if known else tasks.settled.outcome(decision, value)
     if tasks.one_call and not tasks.catalogue_scores:
@@ -165,7 +165,7 @@ def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
 
 def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     pending = tasks.pending
-    code = pending.parse(decision)
+    code, returned = pending.parse(decision), False
     while True:
         status, slot, place = reward_one(
             tasks.rows, pending.kept, pending.links, code, value, weight, tasks.horizon
@@ -176,9 +176,13 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
             tasks.note_change(slot)
         elif status == NOT_OPEN:
             tasks.place(decision)
+            returned = True
+        elif status == REFUSED:
+            if returned:
+                tasks.finish(tasks.names[slot])
+            return Outcome.OUT_OF_RANGE
         else:
-            refused = status == REFUSED
-            return Outcome.OUT_OF_RANGE if refused else tasks.settled.outcome(decision, value)
+            return tasks.settled.outcome(decision, value)
     pending.freed(place)
     if status:
         tasks.follow_up(slot, status)
@@ -186,12 +190,17 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
 
 
 def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
-    place = tasks.place(decision)
+    place = tasks.pending.find(decision)
     if place == NONE:
         return tasks.settled.outcome(decision, value)
+    returned = tasks.pending.owner(place) < NONE
+    if returned:
+        tasks.place(decision)
     slot = tasks.pending.owner(place)
     status = _learn(tasks, slot, tasks.pending.kept, place, value, weight)
     if status == REFUSED:
+        if returned:
+            tasks.finish(tasks.names[slot])
         return Outcome.OUT_OF_RANGE
     tasks.pending.drop(tasks.rows, place)
     tasks.note_use(tasks.names[slot], slot)
@@ -218,19 +227,20 @@ def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight:
 
 def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
     """Learn what is kept in a place, after discounting what the task learned before."""
-    if tasks.rows[slot, COUNTED] <= AS_IT_IS:
+    while True:
+        rows, discount = tasks.rows, tasks.settings.discount
+        trace = tasks.catalogue_scores.trace(slot)
+        before = rows[slot].copy() if discount < 1.0 else None
+        if before is not None:
+            tasks.layout.forget(rows[slot], discount)
+        status = int(learn(rows, slot, kept, place, value, weight, tasks.horizon, trace))
+        if status >= 0:
+            tasks.catalogue_scores.note(slot, trace)
+        elif before is not None:
+            rows[slot] = before
+        if status != CHANGES:
+            return status
         tasks.note_change(slot)
-    rows, discount = tasks.rows, tasks.settings.discount
-    trace = tasks.catalogue_scores.trace(slot)
-    before = rows[slot].copy() if discount < 1.0 else None
-    if before is not None:
-        tasks.layout.forget(rows[slot], discount)
-    status = int(learn(rows, slot, kept, place, value, weight, tasks.horizon, trace))
-    if status != REFUSED:
-        tasks.catalogue_scores.note(slot, trace)
-    elif before is not None:
-        rows[slot] = before
-    return status
 
 
 def reward_many(

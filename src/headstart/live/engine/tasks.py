@@ -1,12 +1,16 @@
 """Tasks: how a task opens, learns, revises its prior, ends, and comes back."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator
+from headstart.interfaces import LivePriorEstimator, n_side
 from headstart.kernels import revision_due
 from headstart.kernels import state as columns
 from headstart.live import inputs
@@ -52,6 +56,7 @@ class Tasks:
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(self.layout)
         self.feature_names = FeatureNames(dimension)
+        self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
         self.pending = Pending(dimension)
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
@@ -88,7 +93,9 @@ class Tasks:
 
     def _open_new(self, name: Name) -> int:
         self.changes.wanted()
-        start = self.population.start
+        start, side = self.population.start, self.sides.get(name)
+        if side is not None:
+            start = self.population.starting_from(self.population.state.memory, side)
         if not start.is_finite:
             raise ValueError("the prior must be finite: the memory's sums are out of range")
         slot = self.open(name, start.row)
@@ -124,11 +131,8 @@ class Tasks:
 
     def undo_opening(self, name: Name) -> None:
         """Close a task that was opened for a call that failed."""
-        slot = self.slots[name]
-        if self.rows[slot, COUNTED] != NOT_COUNTED or self.scalar(slot, columns.REWARDS):
-            self.finish(name)  # it was finished before
-        else:
-            self.close(name)
+        # One that was finished before is so again; one of which nothing is known is gone.
+        self.finish(name)
 
     def row(self, name: Name) -> Floats:
         """The row of a task, open or finished, as a view of which the end may be changed."""
@@ -139,8 +143,10 @@ class Tasks:
         """The statistics of a task, open or finished."""
         slot = self.slots.get(name)
         if slot is None:
-            return self.layout.finished_statistics(self.finished.row(name))
-        return self.layout.statistics(self.rows[slot])
+            found = self.layout.finished_statistics(self.finished.row(name))
+        else:
+            found = self.layout.statistics(self.rows[slot])
+        return replace(found, side=self.sides[name]) if name in self.sides else found
 
     def place(self, decision: str) -> int:
         """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
@@ -209,19 +215,51 @@ class Tasks:
             if self.layout.revise(row, start.components, degrees_of_freedom):
                 self.catalogue_scores.drop(slot)
 
+    @contextmanager
+    def knowing(self, name: Name, side: ArrayLike | None) -> Iterator[None]:
+        """Note side information for a call; it is taken back if the call fails."""
+        name = inputs.name_of(name)
+        given = side is not None and self.give_side(name, side)
+        try:
+            yield
+        except BaseException:
+            if given:
+                del self.sides[name]
+            raise
+
+    def give_side(self, name: Name, side: ArrayLike) -> bool:
+        """Note what is known of a task beside its rewards, (p,); true if it was not known before.
+
+        The first that is given counts. An open task moves to the prior that it gives.
+        """
+        size = n_side(self.population.estimator)
+        if size == 0:
+            raise ValueError(
+                f"side information must not be given to a prior that cannot use it, "
+                f"got one for {self.population.estimator!r}"
+            )
+        known = checks.side("side", side, (), size)
+        if name in self.sides:
+            return False
+        self.sides[name] = known
+        if name in self.slots:
+            self.changes.move(name)
+        return True
+
     def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
         """Give an open task another prior, learned from so many other tasks."""
         slot = self.slots[name]
         if start.is_finite:
             self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
+            self.pending.drop_projections(self.rows[slot])
         self.rows[slot, PRIOR_TASKS] = n_tasks
 
     def note_change(self, slot: int) -> None:
         """Note that a task is about to learn: what the memory counts for it will be outdated."""
         name, row = self.names[slot], self.rows[slot]
         if row[COUNTED] == AS_IT_IS:
-            self.changes.keep_earlier(name, self.layout.statistics(row))
+            self.changes.keep_earlier(name, self.statistics(name))
         row[COUNTED] = TO_COUNT if row[COUNTED] == NOT_COUNTED else AS_IT_WAS
         self.changes.note(name)
         others = self.population.state.n_tasks - int(row[COUNTED] == AS_IT_WAS)
@@ -260,6 +298,7 @@ class Tasks:
         for place in self.pending.of(self.rows[slot]):
             self.pending.drop(self.rows, place)
         self.close(name)
+        self.sides.pop(name, None)
         return contribution
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:

@@ -134,4 +134,4 @@ def _manifest(manifest: Mapping[str, object]) -> Iterator[Block]:
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
-    return str(value)
+    return "none" if value in (None, "") else str(value)

@@ -1,0 +1,201 @@
+"""The report on non-stochastic tasks: run the studies, write tables, a figure and verdicts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import xarray as xr
+
+from headstart.intervals import interval
+from headstart.non_stochastic import growth, published
+from headstart.non_stochastic.growth import Growth
+from headstart.paper.interpretations import ReportSection
+from headstart.paper.report import Verdicts
+from headstart.paper.tables import outcome_table, summary_table
+from headstart.paper.wording import measured_text
+from headstart.plotting.document import (
+    Block,
+    Cell,
+    Heading,
+    Items,
+    Paragraph,
+    Picture,
+    Table,
+    write_document,
+)
+from headstart.plotting.style import figure, style
+from headstart.progress import Progress
+from headstart.studies.provenance import code_digest, versions
+from headstart.studies.results import totals
+from headstart.studies.runner import run_all
+from headstart.studies.study import Study
+
+Results = Mapping[str, xr.Dataset]
+
+# Regret grows linearly where the interval of its exponent is above this, and less where below.
+LINEAR = 0.9
+
+
+def reproduce(
+    out: Path,
+    *,
+    replications: int | None = None,
+    seed: int = 0,
+    horizons: Sequence[int] = growth.HORIZONS,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Verdicts:
+    """Run the studies, write non-stochastic.md, .html and the figure; return the verdicts."""
+    sections = [
+        published.section(cosine).with_settings(replications=replications, seed=seed)
+        for cosine in published.PUBLISHED
+    ]
+    studies: dict[str, Study] = {}
+    for one in sections:
+        studies |= one.studies()
+    for adversary in growth.ADVERSARIES:
+        for horizon in horizons:
+            made = growth.study(adversary, horizon, seed=seed)
+            studies[made.name] = replace(made, replications=replications or made.replications)
+    folders = {
+        name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
+        for name, study in studies.items()
+    }
+    found = run_all(
+        {folders[name]: study for name, study in studies.items()},
+        workers=workers,
+        scheduler=scheduler,
+        progress=progress,
+    )
+    return _write(sections, {name: found[folders[name]] for name in studies}, horizons, out)
+
+
+def _write(
+    sections: Sequence[ReportSection], results: Results, horizons: Sequence[int], out: Path
+) -> Verdicts:
+    verdicts = [(section, section.verdicts(results)) for section in sections]
+    by_adversary: dict[str, Sequence[Growth]] = {
+        adversary: growth.growths({h: results[f"{adversary}-{h}"] for h in horizons})
+        for adversary in growth.ADVERSARIES
+    }
+    blocks = [
+        Heading("Non-stochastic tasks", 1),
+        *_published(verdicts, results),
+        *_growth(by_adversary, horizons, out / "figures", results),
+        *_closing(sections[0].main.study.seed),
+    ]
+    paths = (out / "non-stochastic.md", out / "non-stochastic.html")
+    write_document(blocks, *paths, figures="figures")
+    return verdicts
+
+
+def _published(verdicts: Verdicts, results: Results) -> Iterator[Block]:
+    kinds = [verdict.kind for _, some in verdicts for verdict in some]
+    yield Paragraph(
+        "Meta-LinEXP3 (Li, Xu and Xie, 2026) plays tasks in which an adversary chooses the losses. "
+        f"Of {len(kinds)} claims of its table, {kinds.count('reproduced')} are reproduced under "
+        f"the main interpretation, {kinds.count('reproduced otherwise')} under another one, and "
+        f"{kinds.count('not reproduced')} are not reproduced."
+    )
+    yield Heading("The published table")
+    yield Paragraph(
+        "20 tasks of 30 rounds, 40 arms, 5 features; total regret, with the published value in "
+        "brackets. The last three learners assume one parameter per task, which is so here."
+    )
+    yield _regret_table([section for section, _ in verdicts], results)
+    yield Paragraph(published.CHOICES)
+    yield summary_table(verdicts)
+    for section, some in verdicts:
+        yield Heading(section.title, 3)
+        yield outcome_table(section, some)
+    letters = verdicts[0][0].letters()
+    yield Items([f"{letters[one.key]}: {one.label}" for one in verdicts[0][0].interpretations])
+
+
+def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
+    header = ["learner", *(section.name for section in sections)]
+    regrets = [totals(results[section.main.study.name]) for section in sections]
+    values = list(published.PUBLISHED.values())
+    rows = []
+    for learner in sections[0].main.study.learners:
+        row = [learner.name]
+        for found, table in zip(regrets, values, strict=True):
+            mean = interval(found.sel(learner=learner.name).isel(regularization=0).to_numpy())
+            theirs = f" ({table[learner.name]:g})" if learner.name in table else ""
+            row.append(measured_text(mean) + theirs)
+        rows.append(row)
+    return Table(header, rows)
+
+
+def _growth(
+    by_adversary: Mapping[str, Sequence[Growth]],
+    horizons: Sequence[int],
+    figures: Path,
+    results: Results,
+) -> Iterator[Block]:
+    n = results[f"{growth.ADVERSARIES[0]}-{horizons[0]}"].sizes["replication"]
+    yield Heading("Growth with the horizon")
+    yield Paragraph(
+        "Regret per task of the environment NonStochastic, against the best single rule, mean of "
+        f"{growth.TASKS} tasks, {n} replications. The exponent a of regret ∝ horizonᵃ is between "
+        "the first and the last horizon, with its 95 % interval: 1 is linear, 1/2 is what "
+        "exponential weights guarantee, up to logarithms. “Linear” and “below linear” say that "
+        "the interval is above or below 0.9. Learners with a noise scale are told the true one; "
+        "Hierarchical learns it."
+    )
+    picture = Picture("growth", "Regret per task against the horizon, with 95 % bands.")
+    _plot(by_adversary, horizons, [figures / f"growth.{kind}" for kind in ("png", "svg")])
+    yield picture
+    for adversary, found in by_adversary.items():
+        yield Heading(f"{adversary.capitalize()} adversary", 3)
+        yield growth_table(found, horizons)
+
+
+def growth_table(found: Sequence[Growth], horizons: Sequence[int]) -> Table:
+    """Regrets by horizon, the exponent, and what it says."""
+    rows: list[list[str | Cell]] = []
+    for one in found:
+        cell = Cell("undecided")
+        if one.exponent.high < LINEAR:
+            cell = Cell("below linear", "positive")
+        elif one.exponent.low > LINEAR:
+            cell = Cell("linear", "negative")
+        regrets = [measured_text(regret) for regret in one.regrets]
+        rows.append([one.learner, *regrets, f"{one.exponent:.2f}", cell])
+    header = ["learner", *(f"{h} rounds" for h in horizons), "exponent", "growth"]
+    return Table(header, rows)
+
+
+def _plot(
+    by_adversary: Mapping[str, Sequence[Growth]], horizons: Sequence[int], paths: Sequence[Path]
+) -> None:
+    robust = {learner.name for learner in growth.ROBUST}
+    with figure(*paths, columns=len(by_adversary), share=True) as panels:
+        for axes, (adversary, found) in zip(panels, by_adversary.items(), strict=True):
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            shown = set()
+            for i, one in enumerate(found):
+                mean = [regret.mean for regret in one.regrets]
+                if one.learner in robust:
+                    own = dict(style(one.learner, i))
+                    axes.plot(horizons, mean, marker="o", markersize=3, label=one.learner, **own)
+                    low, high = ([getattr(r, e) for r in one.regrets] for e in ("low", "high"))
+                    axes.fill_between(horizons, low, high, color=own["color"], alpha=0.2, lw=0)
+                else:
+                    label = "stochastic learners" if "stochastic" not in shown else None
+                    shown.add("stochastic")
+                    axes.plot(horizons, mean, color="#999999", linewidth=0.9, label=label)
+            axes.set_xticks(list(horizons), [str(h) for h in horizons])
+            axes.minorticks_off()
+            axes.set_title(f"{adversary} adversary")
+            axes.set_xlabel("rounds per task")
+        panels[0].set_ylabel("regret per task")
+        panels[0].legend(loc="upper left")
+
+
+def _closing(seed: int) -> Iterator[Block]:
+    yield Heading("How to run it again", 3)
+    used = ", ".join(f"{name} {number}" for name, number in versions().items())
+    yield Paragraph(f"headstart reproduce non-stochastic --seed {seed}. Made with {used}.")
