@@ -23,6 +23,7 @@ from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Ending, Tasks
 from headstart.live.engine.uniforms import UniformStream
+from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
@@ -106,11 +107,12 @@ class MetaBandit:
             tasks.move_bias(slot)
             row = tasks.rows[slot]
             return TaskView(
-                task=name,
+                task=tasks.names[slot],
                 estimate=tasks.layout.estimate(row),
                 n_rewards=int(tasks.scalar(slot, columns.REWARDS)),
                 n_pending=len(tasks.pending.of(row)),
                 noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
+                feature_names=self._choosing.names.all,
             )
 
     @overload
@@ -310,3 +312,16 @@ class MetaBandit:
         else:
             bandit._tasks.pending.shuffle(np.random.default_rng())
         return bandit
+
+    def explain(self, decision: Decision | int) -> Explanation:
+        """Why the arm of a pending decision looks as it does, by all that is known now.
+
+        Its mean, width and 95 % interval, and the contribution of every feature: what the prior
+        says of it, and what the task's own rewards add. `print` shows a table.
+        """
+        given = decision.id if isinstance(decision, Decision) else decision
+        arm = decision.arm if isinstance(decision, Decision) else None
+        with self._lock:
+            place, slot = self._tasks.find(inputs.id_of(given))
+            x = self._tasks.pending.kept[place, : self.dimension].copy()
+            return self.task(self._tasks.names[slot]).explain(x, arm=arm)
