@@ -24,7 +24,8 @@ from headstart.live.engine.layout import NONE
 from headstart.live.engine.sides import knowing
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
-from headstart.live.engine.views import view_of
+from headstart.live.engine.views import explain, view_of
+from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
@@ -360,3 +361,14 @@ class MetaBandit:
     def __reduce__(self) -> tuple[object, ...]:
         given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
         return copies.unpickled, (type(self), copies.saved(self), given)
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why the arm of a pending decision looks as it does, by all that is known now.
+
+        Its mean, width and 95 % interval, and the contribution of every feature: what the prior
+        says of it, and what the task's own rewards add. `print` shows a table.
+        """
+        given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        arm = decision.arm if isinstance(decision, Decision) else None
+        with self._lock:
+            return explain(self._tasks, given, arm)

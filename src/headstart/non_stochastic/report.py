@@ -12,7 +12,7 @@ from headstart.non_stochastic.growth import Growth
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.report import Verdicts, count_text
 from headstart.paper.tables import outcome_table, summary_table
-from headstart.plotting.document import Block, Cell, Heading, Paragraph, Picture, Table
+from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
 from headstart.plotting.reports.numbers import measured_text
 from headstart.plotting.style import figure, style

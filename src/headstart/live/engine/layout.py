@@ -42,7 +42,7 @@ def dimension_of(length: int) -> int:
     return int(math.sqrt((length - N_SCALARS - N_LAST + 2) / 2) + 0.5) - 1
 
 
-@compiled
+@compiled(inline="always")
 def task_state(row: Floats, dimension: int) -> TaskState:
     """The estimate of one task, as views of its row."""
     square = dimension * dimension

@@ -145,12 +145,16 @@ class Pending:
 
     def hold(self, rows: Floats, slot: int, features: Floats) -> str:
         """Keep the chosen features (d,) of a task, without u; returns the decision's id."""
+        return self.id_of(self.hold_code(rows, slot, features))
+
+    def hold_code(self, rows: Floats, slot: int, features: Floats) -> int:
+        """The same; returns the code of the id."""
         self.reserve(1)
         place = self.free.pop()
         self.kept[place, : self.dimension] = features
         self.kept[place, -1] = _NO_U
         self.note_time(place)
-        return self.id_of(int(hold(self.links, rows, slot, place)))
+        return int(hold(self.links, rows, slot, place))
 
     def note_time(self, places: int | Integers) -> None:
         """Note when decisions were made, where that matters."""
