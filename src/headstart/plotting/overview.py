@@ -1,5 +1,6 @@
 """The figure of one study: regret by round, and over λ or completed tasks if it has several."""
 
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,10 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
             by_size = xr.concat(every, "trained").assign_coords(trained=np.asarray(sizes))
             curves.plot_against_tasks(axes[-1], by_size, label="total regret")
             axes[-1].set_title("over completed tasks" + (", at the best λ" if swept else ""))
-        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        lines, names = axes[-1].get_legend_handles_labels()
+        # A long name takes several lines of the legend, not the place of the panels.
+        labels = [textwrap.fill(textwrap.shorten(name, 80, placeholder="…"), 22) for name in names]
+        axes[-1].legend(lines, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _with_regret(results: xr.Dataset) -> xr.Dataset:
