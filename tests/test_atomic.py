@@ -1,5 +1,10 @@
 """A file is complete or absent."""
 
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,3 +44,127 @@ def test_an_interrupted_first_file_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError), atomic_write(tmp_path / "it.txt"):
         raise RuntimeError
     assert list(tmp_path.iterdir()) == []
+
+
+_WRITER = """
+import sys, time
+from pathlib import Path
+from headstart.atomic import atomic_write
+with atomic_write(Path(sys.argv[1])) as part, part.open("wb") as file:
+    file.write(b"x" * 100_000)
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def writing(target: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process in the middle of a write; killed at the end."""
+    command = [sys.executable, "-c", _WRITER, str(target)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        yield process
+        process.kill()
+
+
+def parts(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".*.part"))
+
+
+def test_parts_of_killed_processes_are_removed_by_the_next_write(tmp_path: Path) -> None:
+    target, other = tmp_path / "it.txt", tmp_path / "it.txt.b"
+    for path in (target, target, other):
+        with writing(path):
+            pass
+    assert len(parts(tmp_path)) == 2  # the second writer removed the part of the first
+    with writing(target) as alive:
+        with atomic_write(target) as temporary:
+            temporary.write_text("complete")
+        # Left: the part of a living process, and that of another path.
+        assert len(parts(tmp_path)) == 2
+        assert any(f"-{alive.pid}-" in part.name for part in parts(tmp_path))
+    with atomic_write(target) as temporary:
+        temporary.write_text("again")
+    with atomic_write(other) as temporary:
+        temporary.write_text("other")
+    assert sorted(tmp_path.iterdir()) == [target, other]
+    assert target.read_text() == "again"
+
+
+def test_a_part_of_a_process_whose_number_is_used_again_is_removed(tmp_path: Path) -> None:
+    """As in a container, where a restarted service has the number that it had before."""
+    target = tmp_path / "it.txt"
+    with atomic_write(target) as temporary:
+        temporary.write_text("new")
+        own = temporary.name
+        # Another thread's part of the same process stays.
+        tmp_path.joinpath(own.replace(".part", "0.part")).touch()
+        before, start, random = own.rpartition("-")[0], *own.rpartition("-")[2].split(".")[:2]
+        reused = tmp_path / f"{before}-{int(start) - 1}.{random}.part"
+        reused.touch()
+        foreign = tmp_path / own.replace(own.split(".")[3].split("-")[0], "0" * 8)
+        foreign.touch()
+        with atomic_write(target) as second:
+            second.write_text("newer")
+        assert not reused.exists()
+        assert foreign.exists()
+        assert temporary.exists()
+    assert target.read_text() == "new"
+    assert len(parts(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("umask", "mode", "expected"),
+    [(0o022, 0o644, 0o644), (0o077, 0o644, 0o600), (0o022, 0o600, 0o600), (0o002, 0o664, 0o664)],
+)
+def test_a_new_file_has_its_mode_from_the_start(
+    tmp_path: Path, umask: int, mode: int, expected: int
+) -> None:
+    target = tmp_path / "it.txt"
+    before = os.umask(umask)
+    try:
+        with atomic_write(target, mode=mode) as temporary:
+            assert temporary.stat().st_mode & 0o777 == expected
+            temporary.write_text("private")
+    finally:
+        os.umask(before)
+    assert target.stat().st_mode & 0o777 == expected
+
+
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
+    target = tmp_path / "it.txt"
+    for mode in (0o600, 0o660, 0o644):
+        target.write_text("old")
+        target.chmod(mode)
+        with atomic_write(target, mode=0o600) as temporary:
+            temporary.write_text("new")
+        assert target.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_symbolic_link_stays_one(tmp_path: Path, dangling: bool) -> None:
+    behind, link = tmp_path / "behind" / "it.txt", tmp_path / "link.txt"
+    link.symlink_to(behind)
+    if not dangling:
+        behind.parent.mkdir()
+        behind.write_text("old")
+    with atomic_write(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert behind.read_text() == "new"
+    assert list(behind.parent.iterdir()) == [behind]
+
+
+def test_only_files_are_replaced(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError, match="must be a file or absent"), atomic_write(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_as_long_as_the_system_allows(tmp_path: Path) -> None:
+    for name in ("x" * 255, "é" * 127):
+        with atomic_write(tmp_path / name) as temporary:
+            temporary.write_text("complete")
+        assert (tmp_path / name).read_text() == "complete"

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headstart import environments, policies, priors, theory
+    from headstart import environments, learners, policies, priors, theory
     from headstart.core.mixture import Mixture
     from headstart.core.prior import Prior
     from headstart.core.ridge import RidgeEstimate
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Catalogue,
         Decision,
         Decisions,
+        Explanation,
         LoggedDecisions,
         MetaBandit,
         evaluate_logged,
@@ -39,6 +40,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "Episode",
+    "Explanation",
     "InformedAgent",
     "Learner",
     "LoggedDecisions",
@@ -53,6 +55,7 @@ __all__ = [
     "environments",
     "evaluate",
     "evaluate_logged",
+    "learners",
     "policies",
     "priors",
     "simulate",
@@ -64,6 +67,7 @@ _HOME = {
     "Catalogue": "live",
     "Decision": "live",
     "Decisions": "live",
+    "Explanation": "live",
     "Episode": "core.task",
     "InformedAgent": "simulation",
     "Learner": "simulation",

@@ -11,13 +11,19 @@ from headstart.arrays import Floats
 
 T = TypeVar("T")
 
+# Booleans, integers, floats, and Python's numbers.
+_NUMBERS = "biufO"
+
 
 def floats(name: str, value: ArrayLike, order: Literal["C", "A"] = "C") -> Floats:
     """A finite, writable float64 array, C-contiguous unless `order` is "A"; copied if needed."""
     try:
-        array = np.require(value, dtype=np.float64, requirements=["A", "W", order])
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers, got {_short(value)}") from error
+        given = np.asarray(value)
+        if given.dtype.kind not in _NUMBERS:  # NumPy would read text and dates as numbers
+            raise TypeError
+        array = np.require(given, dtype=np.float64, requirements=["A", "W", order])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} must be an array of numbers, got {short(value)}") from error
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         at = f" at index {where}" if where else ""
@@ -31,11 +37,24 @@ def shape(name: str, array: Floats, expected: tuple[int, ...], meaning: str) -> 
         raise ValueError(f"{name} must have shape {meaning} = {expected}, got {array.shape}")
 
 
+def side(name: str, value: ArrayLike, lead: tuple[int, ...], size: int | None = None) -> Floats:
+    """Side information of tasks, (…, p) with p of at least 1, or exactly the size if given."""
+    array = floats(name, value)
+    n = array.shape[-1] if size is None and array.ndim else size
+    if array.ndim == 0 or array.shape != (*lead, n) or n == 0:
+        expected = "p" if size is None else size
+        raise ValueError(f"{name} must have shape (…, p) = {(*lead, expected)}, got {array.shape}")
+    return array
+
+
 def real(name: str, value: float) -> float:
     """A real number."""
     if not isinstance(value, Real) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a number, got {value!r}")
-    return float(value)
+        raise ValueError(f"{name} must be a number, got {short(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must fit a float, got {short(value)}") from None
 
 
 def positive(name: str, value: float) -> float:
@@ -62,10 +81,18 @@ def probability(name: str, value: float) -> float:
     return number
 
 
+def share(name: str, value: float) -> float:
+    """A number from 0 to 1."""
+    number = real(name, value)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
+    return number
+
+
 def count(name: str, value: int, least: int = 1) -> int:
     """An integer of at least the given size."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise ValueError(f"{name} must be an integer of at least {least}, got {short(value)}")
     return int(value)
 
 
@@ -143,6 +170,10 @@ def trusted(kind: type[T], **fields: object) -> T:
     return made
 
 
-def _short(value: object) -> str:
-    text = repr(value)
+def short(value: object) -> str:
+    """The value as an error message shows it, in at most 60 characters."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python prints no integer of more than 4300 digits
+        text = f"{type(value).__name__} of too many digits to print"
     return text if len(text) <= 60 else f"{text[:57]}..."

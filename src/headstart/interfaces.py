@@ -71,6 +71,18 @@ class IndexPolicy(Policy, Protocol):
         ...
 
 
+@runtime_checkable
+class SamplingPolicy(Policy, Protocol):
+    """A policy that samples, and scores many draws from one estimate at less than their cost.
+
+    Live use takes propensities over so many draws; for another policy it repeats the estimate.
+    """
+
+    def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+        """The `scores` of m draws each, (…, m, K), from uniforms (…, m, n)."""
+        ...
+
+
 class RunningBias(Protocol):
     """The bias of a running task, when the task's own rewards move it."""
 
@@ -100,3 +112,52 @@ class PriorEstimator(Protocol):
         None where it is constant, as it must be where the prior has a mixture.
         """
         ...
+
+
+@runtime_checkable
+class LivePriorEstimator(PriorEstimator, Protocol):
+    """A prior estimator that can also take a task out of its memory again, as live use does."""
+
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
+        """The memory in which the task counts `weight` times more; below 0 it is taken out.
+
+        To take a task out, pass the statistics that were absorbed.
+        """
+        ...
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """The memory in which every task counts `factor` times as much."""
+        ...
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The memory of the tasks of both."""
+        ...
+
+
+@runtime_checkable
+class SidePriorEstimator(PriorEstimator, Protocol):
+    """A prior estimator that learns what a task's side information says about its parameter.
+
+    It absorbs statistics with `side` (…, p). Where p is 0, it takes none.
+    """
+
+    @property
+    def n_side(self) -> int:
+        """The size p of the side information."""
+        ...
+
+    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
+        """What a task with this side information (…, p) starts from; None where it is unknown."""
+        ...
+
+
+def n_side(estimator: PriorEstimator) -> int:
+    """The size of the side information that an estimator takes; 0 for none."""
+    return int(getattr(estimator, "n_side", 0))
+
+
+def starting_prior(estimator: PriorEstimator, memory: Memory, side: Floats | None) -> Prior:
+    """What a task starts from, given its side information if the estimator takes any."""
+    if n_side(estimator) and isinstance(estimator, SidePriorEstimator):
+        return estimator.prior(memory, side)
+    return estimator.prior(memory)

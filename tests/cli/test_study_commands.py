@@ -187,6 +187,32 @@ def test_reproduce_refuses_an_unknown_experiment() -> None:
     assert "'figure-five' is not one of" in words(done.output)
 
 
+def test_reproduce_hands_non_stochastic_to_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headstart.non_stochastic import report
+
+    asked: dict[str, object] = {}
+
+    def reproduce(out: Path, **settings: object) -> list[object]:
+        asked.update(settings, out=out)
+        return []
+
+    monkeypatch.setattr(report, "reproduce", reproduce)
+    command = ["reproduce", "non-stochastic", "--out", str(tmp_path), "--seed", "7"]
+    done = invoke(app, [*command, "--replications", "3", "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert asked.pop("progress") is not None
+    assert asked == {
+        "out": tmp_path,
+        "replications": 3,
+        "seed": 7,
+        "workers": 1,
+        "scheduler": None,
+    }
+    assert "non-stochastic.html and non-stochastic.md" in done.output
+
+
 def test_reproduce_without_data_names_the_command_that_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,3 +242,22 @@ def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: P
     blocked = invoke(app, [*asked[:-1], str(tmp_path / "study.toml")])
     assert blocked.exit_code == 2
     assert "study.toml must be a folder for results" in words(blocked.output)
+
+
+def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    file.write_text(SEQUENCE.to_toml())
+    assert invoke(app, ["run", str(file), "--out", str(out), "--workers", "1"]).exit_code == 0
+    done = invoke(app, ["report", str(out), "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert [Path(path).suffix for path in found["documents"]] == [".md", ".html", ".pdf"]
+    assert all(Path(path).is_file() for path in found["documents"])
+    assert {row["reference"] for row in found["tables"]["paired-best"]} == {"ITL"}
+    assert invoke(app, ["report", str(out), "--quiet"]).output == ""
+
+
+def test_report_refuses_what_is_no_study(tmp_path: Path) -> None:
+    done = invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "must be the folder of a finished study" in words(done.output)

@@ -12,7 +12,7 @@ from headstart import priors
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import Memory, PriorEstimator
+from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator
 
 DIMENSION, HORIZON = 4, 9
 _ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
@@ -184,3 +184,67 @@ def test_running_bias_is_the_prior_with_the_task_so_far(
         np.testing.assert_array_equal(
             memory[name], array, err_msg="running_bias changed the memory"
         )
+
+
+# What live use needs beside.
+
+
+@every_prior
+def test_estimator_can_take_tasks_out(estimator: PriorEstimator) -> None:
+    assert isinstance(estimator, LivePriorEstimator)
+
+
+def _assert_same_memory(one: Memory, two: Memory, *, skip: Sequence[str] = ()) -> None:
+    assert one.keys() == two.keys()
+    for name in set(one) - set(skip):
+        scale = float(np.abs(two[name]).max(initial=1.0))
+        np.testing.assert_allclose(one[name], two[name], atol=1e-12 * scale, rtol=0, err_msg=name)
+
+
+# Where the tasks are stored, and a fit that depends on the order in which they came.
+ITERATIVE = ("covariance", "noise", "seen", "arrivals", "grams", "moments", "counts")
+
+
+@every_prior
+@pytest.mark.parametrize("lead", [(), (2,)])
+def test_replacing_a_task_equals_absorbing_afresh(
+    estimator: LivePriorEstimator, lead: tuple[int, ...]
+) -> None:
+    data = _data(5, lead)
+    early = TaskStatistics.from_data(data[1][0][..., :4, :], data[1][1][..., :4])
+    memory = _learn(estimator, [data[0]], lead)
+    memory = estimator.absorb(memory, early)
+    for x, y in data[2:]:
+        memory = estimator.absorb(memory, TaskStatistics.from_data(x, y))
+    memory = estimator.absorb(memory, early, -1.0)
+    memory = estimator.absorb(memory, TaskStatistics.from_data(*data[1]))
+    afresh = _learn(estimator, [data[0], *data[2:], data[1]], lead)
+    iterative = [*ITERATIVE, "sums_of_squares"] if "covariance" in memory else []
+    _assert_same_memory(memory, afresh, skip=iterative)
+    for name in ("counts", "sums_of_squares") if iterative else ():
+        np.testing.assert_allclose(memory[name].sum(-1), afresh[name].sum(-1))
+
+
+@every_prior
+def test_weights_add_and_scale(estimator: LivePriorEstimator) -> None:
+    first, second = (TaskStatistics.from_data(x, y) for x, y in _data(2, (2,)))
+    begun = estimator.absorb(estimator.empty(DIMENSION, (2,)), first)
+    once = estimator.absorb(estimator.scale(begun, 0.25), second, 0.5)
+    again = estimator.scale(estimator.absorb(estimator.scale(begun, 0.5), second), 0.5)
+    stored = ITERATIVE if "covariance" in once else ()
+    _assert_same_memory(once, again, skip=stored)
+
+
+@every_prior
+def test_merged_memories_are_the_memory_of_all_tasks(estimator: LivePriorEstimator) -> None:
+    data = _data(6, (2,))
+    one, two = _learn(estimator, data[:3], (2,)), _learn(estimator, data[3:], (2,))
+    merged, whole = estimator.merge(one, two), _learn(estimator, data, (2,))
+    stored = [*ITERATIVE, "sums_of_squares"] if "covariance" in whole else []
+    # Units of λ agree here, so that the grids are the same.
+    _assert_same_memory(merged, whole, skip=stored)
+    for name in ("counts", "sums_of_squares") if stored else ():
+        np.testing.assert_allclose(merged[name].sum(-1), whole[name].sum(-1))
+    empty = estimator.empty(DIMENSION, (2,))
+    for memory in (estimator.merge(one, empty), estimator.merge(empty, one)):
+        _assert_same(estimator.prior(memory), estimator.prior(one))

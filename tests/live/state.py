@@ -5,19 +5,45 @@ import numpy as np
 import headstart as hs
 from headstart.kernels import TaskState
 from headstart.live.decision import Name
+from headstart.live.engine.layout import FIRST_PENDING
 
 
-def fingerprint(bandit: hs.MetaBandit) -> tuple[object, ...]:
-    """Equal for two bandits that will do the same on everything, unequal otherwise."""
+def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...]:
+    """Equal for two bandits that will do the same on everything, unequal otherwise.
+
+    Without ids, bandits that were made apart are equal as well: each gives ids of its own.
+    """
     tasks = bandit._tasks
-    rows = {name: tasks.rows[slot].tobytes() for name, slot in tasks.slots.items()}
-    pending = {
-        tasks.pending.decision(place): (name, tasks.pending.kept[place].tobytes())
+    pending, state, finished = tasks.pending, tasks.population.state, tasks.finished.numbers
+    # Which of its decisions a task names first is a number of a place, which may differ.
+    rows = {
+        name: np.delete(tasks.rows[slot], FIRST_PENDING).tobytes()
         for name, slot in tasks.slots.items()
-        for place in tasks.pending.of(tasks.rows[slot])
     }
-    memory = {name: np.asarray(array).tobytes() for name, array in tasks.memory.items()}
-    return rows, pending, memory, tasks.n_finished, bandit._stream.peek(64).tobytes()
+    others = {
+        name: np.delete(tasks.finished.row(name), FIRST_PENDING).tobytes() for name in finished
+    }
+    owners = {
+        place: name for name in [*tasks.slots, *finished] for place in pending.of(tasks.row(name))
+    }
+    waiting = [
+        (
+            pending.decision(place) if ids else None,
+            owners[place],
+            pending.kept[place].tobytes(),
+            float(pending.times[place]),
+        )
+        for place in pending.oldest_first()
+    ]
+    settled = [(each if ids else None, value) for each, value in tasks.settled.values.items()]
+    memory = {name: np.asarray(array).tobytes() for name, array in state.memory.items()}
+    scales = None if tasks.population.scales is None else tasks.population.scales.tobytes()
+    counts = (state.n_tasks, state.position, state.weight, state.rounds, state.squares)
+    more = (tasks.changes.n_waiting, tasks.n_from_logs, scales, tasks.population.scales_known)
+    sides = {name: side.tobytes() for name, side in tasks.sides.items()}
+    known = (rows, others, sides, waiting, settled, memory, counts, more)
+    # The random numbers come last.
+    return (*known, bandit._stream.peek(64).tobytes())
 
 
 def kept_state(bandit: hs.MetaBandit, name: Name) -> TaskState:

@@ -3,7 +3,7 @@
 import pytest
 
 from headstart import specs
-from headstart.live.persistence import upgrade_spec
+from headstart.live.upgrades import upgrade_spec
 from headstart.policies import OFUL, BayesUCB, NormBound
 from headstart.priors import Corollary2, Pooled, SingleModel
 

@@ -13,11 +13,15 @@ from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
 
+def _played(study: Study) -> xr.Dataset:
+    return play_shard(study, 0).assign_attrs(study=study.to_toml())
+
+
 def _panels(study: Study, path: Path, monkeypatch: pytest.MonkeyPatch, **given: int) -> list[str]:
     """The titles of the panels."""
     titles: list[str] = []
     monkeypatch.setattr(Axes, "set_title", lambda _, title: titles.append(title))
-    plot_overview(play_shard(study, 0), path, **given)
+    plot_overview(_played(study), path, **given)
     assert path.read_bytes().startswith(b"\x89PNG")
     return titles
 
@@ -37,10 +41,10 @@ def test_there_is_a_panel_for_what_a_study_has(
 def test_names_of_any_length_and_one_replication_can_be_plotted(tmp_path: Path) -> None:
     long = [replace(each, name=f"{each.name} {'of a long name ' * 9}") for each in TESTED.learners]
     study = replace(TESTED, learners=tuple(long), replications=1)
-    plot_overview(play_shard(study, 0), tmp_path / "long.png")
+    plot_overview(_played(study), tmp_path / "long.png")
 
 
 def test_only_opt_can_be_plotted(tmp_path: Path) -> None:
-    played: xr.Dataset = play_shard(replace(SEQUENCE, learners=SEQUENCE.learners[:1]), 0)
+    played = _played(replace(SEQUENCE, learners=SEQUENCE.learners[:1]))
     plot_overview(played, tmp_path / "opt.png")
     assert (tmp_path / "opt.png").exists()

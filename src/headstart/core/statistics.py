@@ -17,13 +17,15 @@ class TaskStatistics:
     """Sufficient statistics V = Σxxᵀ, b = Σyx, T and q = Σy² of a task. They add, in any order.
 
     Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
-    count and sum_of_squares (…).
+    count and sum_of_squares (…). `side` (…, p) is what is known of the task before its first
+    round, or None; it does not add.
     """
 
     gram: Floats
     moment: Floats
     count: Floats
     sum_of_squares: Floats
+    side: Floats | None = None
 
     def __post_init__(self) -> None:
         moment = checks.floats("moment", self.moment)
@@ -40,6 +42,8 @@ class TaskStatistics:
             if (scalar < 0).any():
                 raise ValueError(f"{name} must be at least 0, got {scalar.min()}")
             object.__setattr__(self, name, scalar)
+        if self.side is not None:
+            object.__setattr__(self, "side", checks.side("side", self.side, lead))
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
@@ -54,8 +58,10 @@ class TaskStatistics:
         )
 
     @classmethod
-    def from_data(cls, features: ArrayLike, rewards: ArrayLike) -> "TaskStatistics":
-        """The statistics of features (…, T, d) and rewards (…, T)."""
+    def from_data(
+        cls, features: ArrayLike, rewards: ArrayLike, side: Floats | None = None
+    ) -> "TaskStatistics":
+        """The statistics of features (…, T, d) and rewards (…, T), with side information (…, p)."""
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
             raise ValueError(f"features must have shape (…, T, d), got {x.shape}")
@@ -65,6 +71,7 @@ class TaskStatistics:
             moment=(x.mT @ y[..., None])[..., 0],
             count=np.full(y.shape[:-1], float(y.shape[-1])),
             sum_of_squares=(y**2).sum(-1),
+            side=side,
         )
 
     @property
@@ -86,4 +93,5 @@ class TaskStatistics:
             moment=self.moment + other.moment,
             count=self.count + other.count,
             sum_of_squares=self.sum_of_squares + other.sum_of_squares,
+            side=other.side if self.side is None else self.side,
         )

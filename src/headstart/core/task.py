@@ -1,12 +1,13 @@
 """Task, a simulated task with its means, and Episode, what a learner did and saw in it."""
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
+from headstart.core.adversary import Adversary, Reaction
 from headstart.core.statistics import TaskStatistics
 
 
@@ -15,14 +16,23 @@ class Task:
     """One task in each of R replications, with the noise drawn for all arms: learners share it.
 
     Shapes: arms (…, T, K, d); rewards (…, T, K), those of every arm; means (…, T, K), their
-    expectations; parameter (…, d), the true w, or None where there is none. In memory the rounds
-    come first, because all replications play a round together (`by_round`).
+    expectations; parameter (…, d), the true w, or None where there is none; side (…, p), what is
+    known of the task before its first round, or None. In memory the rounds come first, because
+    all replications play a round together (`by_round`).
+
+    Regret is against the best arm of each round, or, where `comparator` u (…, d) is given, against
+    the arm of largest xᵀu: one comparator for all rounds, as is usual where w changes from round
+    to round. With an `adversary`, rewards and means are what its xᵀw is added to; both, and the
+    comparator Σw, are known when the task is played (`realised`).
     """
 
     arms: Floats
     rewards: Floats
     means: Floats
     parameter: Floats | None = None
+    side: Floats | None = None
+    comparator: Floats | None = None
+    adversary: Adversary | None = None
 
     def __post_init__(self) -> None:
         arms = checks.floats("arms", self.arms, order="A")
@@ -36,11 +46,14 @@ class Task:
             array = checks.floats(name, getattr(self, name), order="A")
             checks.shape(name, array, arms.shape[:-1], "(…, T, K)")
             object.__setattr__(self, name, _rounds_first(array, 2))
-        if self.parameter is not None:
-            parameter = checks.floats("parameter", self.parameter)
-            expected = (*arms.shape[:-3], arms.shape[-1])
-            checks.shape("parameter", parameter, expected, "(…, d)")
-            object.__setattr__(self, "parameter", parameter)
+        for name in ("parameter", "comparator"):
+            given = getattr(self, name)
+            if given is not None:
+                vector = checks.floats(name, given)
+                checks.shape(name, vector, (*arms.shape[:-3], arms.shape[-1]), "(…, d)")
+                object.__setattr__(self, name, vector)
+        if self.side is not None:
+            object.__setattr__(self, "side", checks.side("side", self.side, arms.shape[:-3]))
 
     @property
     def lead(self) -> tuple[int, ...]:
@@ -66,17 +79,59 @@ class Task:
         """Take some replications along the first leading axis, without a copy or a new check."""
         taken = copy.copy(self)
         for name, value in vars(self).items():
-            object.__setattr__(taken, name, None if value is None else value[part])
+            if isinstance(value, np.ndarray):
+                object.__setattr__(taken, name, value[part])
         return taken
 
     def regrets(self, choices: Integers) -> Floats:
-        """The pseudo-regret of choices (…, T): the best mean of the round less the chosen one."""
+        """The pseudo-regret of choices (…, T): the best mean of the round less the chosen one.
+
+        With a comparator, its mean less the chosen one, which may be below 0 in a round.
+        """
+        if self.comparator is not None:
+            fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
+            compared, played = (
+                np.take_along_axis(self.means, arm[..., None], -1)[..., 0]
+                for arm in (fixed, choices)
+            )
+            return np.asarray(compared - played)
         means = by_round(self.means, 2)
         chosen = np.ascontiguousarray(choices.reshape(-1, self.horizon).T)
         regret = np.empty(chosen.shape)
         for t in range(self.horizon):
             kernels.regrets(means[t], chosen[t], regret[t])
         return regret.T.reshape(*self.lead, self.horizon)
+
+
+def realised(task: Task, choices: Integers) -> Task:
+    """The task that choices (…, T) were played in: itself, unless an adversary reacts to them."""
+    if task.adversary is None:
+        return task
+    arms, payoffs = by_round(task.arms, 3), by_round(task.rewards, 2)
+    _, replications, _, dimension = arms.shape
+    reaction = Reaction(task.adversary, dimension, replications)
+    chosen = choices.reshape(replications, task.horizon).T
+    added, total = np.empty_like(payoffs), np.zeros((replications, dimension))
+    rows = np.arange(replications)
+    for t in range(task.horizon):
+        total += reaction.parameter
+        added[t] = utilities(arms[t], reaction.parameter)
+        at = (rows, chosen[t])
+        if t + 1 < task.horizon:
+            reaction.observe(arms[t][at], payoffs[t][at] + added[t][at])
+    moved = np.moveaxis(added, 0, 1).reshape(task.means.shape)
+    return replace(
+        task,
+        rewards=task.rewards + moved,
+        means=task.means + moved,
+        comparator=total.reshape(*task.lead, dimension),
+        adversary=None,
+    )
+
+
+def utilities(arms: Floats, parameter: Floats) -> Floats:
+    """xᵀw of arms (R, K, d) and parameters (R, d), of shape (R, K)."""
+    return np.asarray((arms @ parameter[:, :, None])[..., 0])
 
 
 def by_round(array: Floats, own: int) -> Floats:

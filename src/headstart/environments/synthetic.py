@@ -15,6 +15,7 @@ from headstart.environments.task_distributions import (
     IsotropicGaussian,
     ScaledBasis,
     TaskDistribution,
+    covariance_root,
 )
 
 
@@ -31,6 +32,10 @@ class Synthetic:
     repeated. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
     tasks. `reward` is "winner", the 0/1 of the paper's plots, or "linear", the model of its
     theory; `shift` is as in `rewards.sample_rewards`.
+
+    With `n_side` = p above 0 tasks carry side information z ~ N(0, I_p), and
+    w = mean + Hz + N(0, (1 − a)Σ₀), where a = `side_explains` is the share of the variance that z
+    explains; H is drawn once per replication such that w has covariance Σ₀ over all of them.
     """
 
     dimension: int = 20
@@ -46,9 +51,14 @@ class Synthetic:
     reward: rewards.Mode = "winner"
     shift: rewards.Shift | None = None
     noise_scale: float = 1.0
+    n_side: int = 0
+    side_explains: float = 0.0
 
     def __post_init__(self) -> None:
         checks.count("dimension", self.dimension)
+        checks.count("n_side", self.n_side, least=0)
+        if not 0.0 <= checks.real("side_explains", self.side_explains) <= 1.0:
+            raise ValueError(f"side_explains must be from 0 to 1, got {self.side_explains}")
         checks.count("n_arms", self.n_arms)
         checks.one_of("task_distribution", self.task_distribution, ("gaussian", "basis"))
         checks.nonnegative("variance", self.variance)
@@ -69,6 +79,13 @@ class Synthetic:
 
     def _check_that_nothing_is_ignored(self, mean: Floats) -> None:
         """A setting of the other distribution, or a variance beside a covariance, is a mistake."""
+        if self.side_explains > 0.0 and self.n_side == 0:
+            raise ValueError(f"side_explains must be 0 where n_side is 0, got {self.side_explains}")
+        if self.side_explains > 0.0 and self.task_distribution == "basis":
+            raise ValueError(
+                "side_explains must be 0 where task_distribution is basis, "
+                f"got {self.side_explains}"
+            )
         isotropic = self.variance == 1.0 and self.variance_of == "task"
         if self.covariance is not None and not isotropic:
             raise ValueError(
@@ -117,7 +134,15 @@ class Synthetic:
         columns = np.linalg.qr(square).Q.mT
         bases = np.ascontiguousarray(columns[:, np.arange(self.n_arms) % self.dimension])
         arms = self.sample_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
-        return PreparedSynthetic(environment=self, bases=bases, arms=arms)
+        coefficients = None
+        if self.n_side:
+            # Columns with covariance Σ₀·a/p: then Hz has covariance aΣ₀ over replications.
+            normals = rng.standard_normal((size, self.n_side, self.dimension))
+            scale = np.sqrt(self.side_explains / self.n_side)
+            coefficients = scale * (normals @ covariance_root(self.task_covariance).T)
+        return PreparedSynthetic(
+            environment=self, bases=bases, arms=arms, side_coefficients=coefficients
+        )
 
     def sample_parameters(self, size: int, rng: np.random.Generator) -> Floats:
         """Independent samples of w, (size, d)."""
@@ -138,11 +163,15 @@ class Synthetic:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedSynthetic:
-    """A synthetic environment with its bases (R, K, d), and its arms if they are fixed."""
+    """A synthetic environment with its bases (R, K, d), and its arms if they are fixed.
+
+    `side_coefficients` (R, p, d) is Hᵀ, where tasks carry side information.
+    """
 
     environment: Synthetic
     bases: Floats
     arms: Floats | None = None
+    side_coefficients: Floats | None = None
 
     @property
     def dimension(self) -> int:
@@ -162,7 +191,12 @@ class PreparedSynthetic:
             raise ValueError(
                 f"replications must be {len(self.bases)}, as prepared, got {replications}"
             )
-        parameter = settings.sample_parameters(replications, rng)
+        parameter, side = settings.sample_parameters(replications, rng), None
+        if self.side_coefficients is not None:
+            side = rng.standard_normal((replications, settings.n_side))
+            own = np.sqrt(1.0 - settings.side_explains) * (parameter - settings.mean_parameter)
+            explained = (side[:, None, :] @ self.side_coefficients)[:, 0]
+            parameter = settings.mean_parameter + explained + own
         if self.arms is None:
             arms = settings.sample_arms(self.bases, rounds, rng)
         else:
@@ -174,4 +208,5 @@ class PreparedSynthetic:
             shift=settings.shift,
             noise_scale=settings.noise_scale,
             rng=rng,
+            side=side,
         )

@@ -54,10 +54,7 @@ class Gaussian:
     def sample(self, size: int, rng: np.random.Generator) -> Floats:
         """Independent samples of w, (size, d)."""
         normals = rng.standard_normal((size, len(self.mean)))
-        # A root from eigenvalues, because tasks may differ along a few directions only.
-        values, vectors = np.linalg.eigh(self.covariance)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        return np.asarray(self.mean + normals @ root.T)
+        return np.asarray(self.mean + normals @ covariance_root(self.covariance).T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +78,9 @@ class ScaledBasis:
         """Independent samples of w, (size, d)."""
         which = rng.integers(self.dimension, size=size)
         return np.asarray(self.bound * np.eye(self.dimension)[which])
+
+
+def covariance_root(covariance: Floats) -> Floats:
+    """A root R of Σ = RRᵀ, (d, d), from eigenvalues: Σ may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -1,10 +1,9 @@
 """MetaBandit: a bandit for an application."""
 
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import IO, Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,35 +11,69 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.interfaces import Policy, PriorEstimator
-from headstart.kernels import state as columns
-from headstart.live import _decide, _reward, inputs, persistence
-from headstart.live._scoring import Scoring
-from headstart.live._tasks import Ending, Tasks
-from headstart.live._uniforms import UniformStream
+from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
+from headstart.live import copies, inputs, merging, persistence
 from headstart.live.catalogue import Catalogue
-from headstart.live.decision import Decision, Decisions, Name, TaskView
+from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
+from headstart.live.engine import from_logs, rewarding
+from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.engine.decider import Decider
+from headstart.live.engine.expiry import run_out
+from headstart.live.engine.guard import Guard
+from headstart.live.engine.layout import NONE
+from headstart.live.engine.sides import knowing
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
+from headstart.live.engine.views import explain, view_of
+from headstart.live.explanation import Explanation
+from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
-from headstart.logs.reader import Columns
+from headstart.live.masks import Mask
+from headstart.live.outcomes import Outcome
+from headstart.live.settings import CHANGEABLE, Options, Settings
+from headstart.logs import Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
-
-_DOUBLE = np.dtype(np.float64)
 
 
 class MetaBandit:
     """A bandit for an application: one task per user, each started from a learned prior.
 
-    `decide` opens a task for a new name; `finish` adds the task to the memory. `prior` is
-    the estimator that learns across tasks. With a `horizon` a task is finished by its reward of
-    that number, with `idle_seconds` once it has not been used for that long by the `clock`.
-    `discount` < 1 forgets: each reward makes the task's earlier ones count that much less, and
-    never its prior. `propensity_draws` is how many draws estimate the propensities of a policy
-    that samples.
+    `decide` opens a task for a new name, `reward` pays a decision, once. Every task teaches the
+    prior of the others, open or finished, and counts once; one that comes back goes on from what
+    it was. Threads may share a bandit, and so may the child processes of a fork: ids are
+    different everywhere.
 
-    One lock makes every call atomic: threads may share a bandit.
+    Parameters
+    ----------
+    dimension : the number of features, d.
+    policy : how an arm is chosen; `BayesUCB(z="growing")` if None.
+    prior : the estimator that learns across tasks; `Hierarchical()` if None.
+    seed : for runs that can be repeated.
+    horizon, idle_seconds : a task is finished by its reward of that number, or once it has not
+        been used for so long. Finishing frees half of its memory, and nothing else.
+    discount : below 1, each reward makes the task's earlier ones count that much less.
+    deadline_seconds, default_reward : a decision without a reward after so long expires, and is
+        paid the default, if there is one.
+    max_pending : how many decisions may wait; beyond it the oldest expire.
+    reward_range : (low, high); rewards outside of it are not learned.
+    half_life_tasks, half_life_seconds : the prior forgets: a task counts half as much after so
+        many others, or after so long.
+    exploration : ε; every arm that may be chosen has a propensity of at least ε/K.
+    propensity_draws : m; a policy that samples scores so many times, one of the draws decides,
+        and the share of them that choose its arm is the propensity; nan with 0.
+    feature_names : what `explain` calls the features, and which columns of a DataFrame are taken;
+        without them, the columns of the first DataFrame.
+    scales : "learn" for features of very different sizes, the sizes (d,), or None.
+    refresh : when the prior is brought up to date: "background", in a thread, so that no call
+        waits for it; or "inline", when a task opens, so that a run can be repeated. None for
+        "inline" with a seed and "background" without.
+    clock : the time in seconds.
+
     """
+
+    log_report: LogReport | None = None  # of the last `fit`
 
     def __init__(
         self,
@@ -49,33 +82,52 @@ class MetaBandit:
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
-        horizon: int | None = None,
-        idle_seconds: float | None = None,
-        discount: float = 1.0,
-        propensity_draws: int = 0,
+        feature_names: Sequence[str] | None = None,
         clock: Callable[[], float] = time.time,
+        **settings: Unpack[Options],
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        self._draws = checks.count("propensity_draws", propensity_draws, least=0)
-        ending = Ending(horizon=horizon, idle_seconds=idle_seconds, discount=discount, clock=clock)
-        self._tasks = Tasks(self.dimension, self.prior, ending)
-        self._scoring = Scoring(self.policy, self._tasks)
+        if not isinstance(self.prior, LivePriorEstimator):
+            raise ValueError(
+                "prior must have the methods absorb with a weight, scale and merge for live use, "
+                f"got {self.prior!r}"
+            )
+        if settings.get("refresh") is None:
+            settings["refresh"] = "background" if seed is None else "inline"
+        self.settings = Settings.from_options(self.dimension, clock, **settings)
+        names = FeatureNames(self.dimension, feature_names)
+        self._tasks = Tasks(self.dimension, self.prior, self.settings, names)
         self._stream = UniformStream(np.random.default_rng(seed))
-        self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
-        self._lock = threading.RLock()
+        self._decider = Decider(self.policy, self._tasks, self._stream)
+        self._guard = Guard(self._tasks, self._stream)
+        self._lock = self._guard.lock
+
+    def __repr__(self) -> str:
+        return (
+            f"MetaBandit(dimension={self.dimension}, policy={self.policy!r}, "
+            f"prior={self.prior!r}): {len(self._tasks.slots):,} open and {self.n_finished:,} "
+            f"finished tasks, {len(self._tasks.pending):,} pending decisions"
+        )
 
     def next_prior(self) -> Prior:
-        """What the next task starts from."""
+        """What the next task starts from, by all that is known now."""
         with self._lock:
-            return self._tasks.prior()
+            self._tasks.changes.bring_up_to_date()
+            return self._tasks.population.start.prior
+
+    def learned(self) -> Learned:
+        """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
+        prior = self.next_prior()
+        state = self._tasks.population.state
+        return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
 
     @property
     def n_finished(self) -> int:
-        """How many tasks have joined the memory."""
-        return self._tasks.n_finished
+        """How many tasks are finished, those of logs included."""
+        return len(self._tasks.finished) + self._tasks.n_from_logs
 
     def tasks(self) -> list[Name]:
         """The names of the open tasks."""
@@ -85,26 +137,28 @@ class MetaBandit:
     def task(self, name: Name) -> TaskView:
         """What is known of an open task."""
         with self._lock:
-            tasks = self._tasks
-            slot = tasks.slot(name)
-            tasks.move_bias(slot)
-            row = tasks.rows[slot]
-            return TaskView(
-                task=name,
-                estimate=tasks.layout.estimate(row),
-                n_rewards=int(tasks.scalar(slot, columns.REWARDS)),
-                n_pending=len(tasks.pending.of(row)),
-                noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
-            )
+            return view_of(self._tasks, name)
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: None = None
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: None = None,
+        side: ArrayLike | None = None,
     ) -> Decision: ...
 
     @overload
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: ArrayLike | None = None, n: int
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None = None,
+        n: int,
+        side: ArrayLike | None = None,
     ) -> list[Decision]: ...
 
     def decide(
@@ -112,102 +166,98 @@ class MetaBandit:
         task: Name,
         arms: Arms | Catalogue,
         *,
-        mask: ArrayLike | None = None,
+        mask: Mask | None = None,
         n: int | None = None,
+        side: ArrayLike | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
         `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
-        with its own id.
+        with its own id. `side` (p,) is what is known of the task beside its rewards, for a prior
+        that uses it; the first that is given for a task counts.
         """
         with self._lock:
-            slot = self._tasks.slots.get(task) if self._decides_in_one_call else None
-            if (
-                slot is None
-                or mask is not None
-                or n is not None
-                or type(arms) is not np.ndarray
-                or arms.dtype is not _DOUBLE
-                or arms.ndim != 2
-                or arms.shape[1] != self.dimension
-                or arms.shape[0] == 0
-                or not arms.flags.carray
-            ):
-                self._tasks.finish_idle()
-                given = (self._tasks, self._scoring, self._stream, task, arms)
-                return _decide.decide(*given, mask=mask, n=n, draws=self._draws)
-            tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if not pending.free:
-                pending.reserve(1)
-            scores = np.empty((1, arms.shape[0]))
-            choice, tied, decision = _decide.decide_one(
-                tasks.rows,
-                slot,
-                self._scoring.radius(slot),
-                arms,
-                stream.peek_one(),
-                self._scoring.scratch(arms.shape[0]),
-                scores,
-                pending.kept,
-                pending.links,
-                pending.free[-1],
-            )
-            if choice < 0:
-                raise inputs.too_large("arms", arms)
-            pending.free.pop()
-            stream.advance(1)
-            return Decision(decision, task, choice, choice, scores[0], 1.0 / tied)
+            if self._tasks.runs_out:
+                run_out(self._tasks)  # first: it may finish the task
+            if mask is None and n is None and side is None:
+                decision = self._decider.decide_in_one_call(task, arms)
+                if decision is not None:
+                    return decision
+            with knowing(self._tasks, task, side):
+                return self._decider.decide(task, arms, mask=mask, n=n)
 
-    def reward(self, decision_id: int, value: float, weight: float = 1.0) -> None:
-        """Reward a decision, once, any time before its task is finished.
+    def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
+        """Pay a decision, once, any time before its deadline; says what became of it.
 
-        A weight counts the reward that many times.
+        A weight counts the reward that many times. A finished task is opened again.
         """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            _reward.reward(self._tasks, decision, value, weight)
+            if self._tasks.runs_out:
+                run_out(self._tasks)
+            return rewarding.reward(self._tasks, decision, value, weight)
 
-    def observe(self, task: Name, features: ArrayLike, value: float, weight: float = 1.0) -> None:
+    def observe(
+        self, task: Name, features: ArrayLike, value: float, weight: float = 1.0
+    ) -> Outcome:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            self._tasks.finish_idle()
-            _reward.observe(self._tasks, task, features, value, weight)
+            run_out(self._tasks)
+            return rewarding.observe(self._tasks, task, features, value, weight)
 
-    def forget(self, decision_id: int) -> None:
-        """Give up the reward of a decision, which is no longer pending."""
+    def cancel(self, decision_id: str) -> bool:
+        """Give up the reward of a decision; false if it is not pending."""
         with self._lock:
-            place, _ = self._tasks.find(inputs.id_of(decision_id))
-            self._tasks.pending.drop(self._tasks.rows, place)
+            place = self._tasks.pending.find(inputs.id_of(decision_id))
+            if place != NONE:
+                self._tasks.drop(place)
+            return place != NONE
 
     def finish(self, task: Name) -> None:
-        """The task joins the memory, and its pending decisions are forgotten."""
+        """Close a task, which frees half of its memory; what is known of it is kept."""
         with self._lock:
-            self._tasks.finish(task)
+            self._tasks.finish(inputs.name_of(task))
 
-    def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
-        """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
+    def forget(self, task: Name) -> None:
+        """Erase a task: its data, its pending decisions, and what the prior learned from it."""
         with self._lock:
-            self._tasks.finish_idle()
-            return _decide.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            self._tasks.erase(inputs.name_of(task))
 
-    def reward_many(
-        self, decision_ids: ArrayLike, values: ArrayLike, weights: ArrayLike = 1.0
-    ) -> None:
-        """Reward n decisions at once, in their order; if one of them is not open, none is."""
-        with self._lock:
-            self._tasks.finish_idle()
-            _reward.reward_many(self._tasks, decision_ids, values, weights)
+    def decide_many(
+        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
+    ) -> Decisions:
+        """Choose for n different tasks at once; if anything is wrong with one, for none.
 
-    def propensities(self, task: Name, arms: Arms, *, mask: ArrayLike | None = None) -> Floats:
-        """The probability (K,) of every arm to be chosen now; nothing is decided.
-
-        Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
+        Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
+        set for all. The mask is one for all, or a list of n.
         """
         with self._lock:
-            given = (self._tasks, self._scoring, self._stream, task, arms)
-            return _decide.propensities(*given, mask=mask, draws=self._draws)
+            run_out(self._tasks)
+            return self._decider.decide_many(list(tasks), arms, mask=mask)
+
+    def reward_many(
+        self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
+    ) -> list[Outcome]:
+        """Pay n decisions, in their order; says of each what became of it.
+
+        Only a malformed call raises, and then nothing is paid.
+        """
+        with self._lock:
+            run_out(self._tasks)
+            return rewarding.reward_many(self._tasks, decision_ids, values, weights)
+
+    def propensities(
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
+    ) -> Floats:
+        """The probability (K,) of every arm to be chosen now; nothing is decided.
+
+        For the best n, that of the first. Exact for a policy that does not sample; else over
+        `propensity_draws` fresh draws.
+        """
+        with self._lock:
+            return self._decider.propensities(task, arms, mask=mask)
 
     def fit(
         self,
@@ -217,35 +267,71 @@ class MetaBandit:
         features: str | Sequence[str] = "features",
         reward: str = "reward",
         weight: str | None = None,
+        id: str | None = None,  # noqa: A002 - the word of the column
+        time: str | None = None,
+        side: Sequence[str] = (),
+        task_type: Literal["str", "int"] | None = None,
+        on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
+        keep_open: bool = False,
         progress: Progress | None = None,
     ) -> "MetaBandit":
-        """Warm start: every task of the logs joins the memory as if it had been played here.
+        """Warm start: every task of the logs teaches the prior as if it had been played here.
 
-        Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
-        frame. Columns name the task, its features (several columns, or one of lists) and the
-        reward. Where the rows of each task are `grouped_by_task`, one task is held at a time; else
-        d² numbers per task. If anything is wrong with the logs, nothing is learned.
+        Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
+        Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
+        columns, or one of lists) and the reward; of rows with the same `id` the first counts; a
+        `time` is needed for a half-life in seconds, and `side` columns for a prior that uses them.
+        Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
+        that name is a new one. If anything is wrong with the logs, nothing is learned; with
+        on_bad="drop" bad rows are left out, and `log_report` says which.
         """
-        columns = Columns(task=task, features=features, reward=reward, weight=weight)
+        columns = Columns(
+            task=task,
+            features=features,
+            reward=reward,
+            weight=weight,
+            id=id,
+            time=time,
+            side=side,
+            task_type=task_type,
+        )
+        from_logs.check(self._tasks, columns)
+        reading = LogReading(
+            logs,
+            columns,
+            self.dimension,
+            on_bad=on_bad,
+            grouped_by_task=grouped_by_task,
+            progress=progress,
+        )
+        # Without the lock, if possible: reading takes long.
+        found = reading if grouped_by_task else reading.statistics()
         with self._lock:
-            self._tasks.absorb_logs(
-                logs, columns, grouped_by_task=grouped_by_task, progress=progress
-            )
+            from_logs.absorb(self._tasks, found, keep=keep_open)
+            self._tasks.feature_names.note(columns.feature_names())
+            self.log_report = reading.report
         return self
 
-    def save(self, path: str | Path) -> None:
-        """Write the bandit to one .npz file, atomically."""
-        settings = {
-            "horizon": self._tasks.ending.horizon,
-            "idle_seconds": self._tasks.ending.idle_seconds,
-            "discount": self._tasks.ending.discount,
-            "propensity_draws": self._draws,
-        }
+    def merge(self, other: "MetaBandit") -> "MetaBandit":
+        """Take over what another bandit knows: its memory, its tasks, its pending decisions.
+
+        Both must have the same settings of the prior and different tasks. The other is unchanged.
+        """
+        content = copies.saved(other)
         with self._lock:
+            merging.merge(self._tasks, content)
+        return self
+
+    def save(self, path: str | Path | IO[bytes]) -> None:
+        """Write the bandit to one .npz file, atomically, readable by its owner only."""
+        with self._lock:
+            self._tasks.changes.bring_up_to_date()
             # A loaded bandit reads catalogues anew; so does this one, and both score alike.
             self._tasks.catalogue_scores.clear()
-            persistence.save(Path(path), self._tasks, self._stream, self.policy, settings)
+            file = Path(path) if isinstance(path, str) else path
+            persistence.save(file, self._tasks, self._stream, self.policy)
 
     @classmethod
     def load(
@@ -257,26 +343,32 @@ class MetaBandit:
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         clock: Callable[[], float] = time.time,
+        **changes: Any,
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that two copies of a file do not explore alike, and new
-        decisions get other ids; with `resume` both go on where they were. A policy or prior that is
-        not part of headstart has to be given.
+        Its random numbers are fresh, so that two copies of a file do not explore alike; with
+        `resume` they go on where they were. New decisions get ids that no copy of the file gives.
+        Changes may be made to horizon, idle_seconds, deadline_seconds, default_reward, max_pending,
+        reward_range, the half-life, exploration, propensity_draws and refresh. A policy or prior
+        that is not part of headstart has to be given.
         """
-        saved = persistence.read(Path(path))
-        bandit = cls(
-            dimension=saved.number("dimension"),
-            policy=cast("Policy", saved.policy()) if policy is None else policy,
-            prior=cast("PriorEstimator", saved.prior()) if prior is None else prior,
-            seed=seed,
-            clock=clock,
-            **cast("dict[str, Any]", saved.settings()),
-        )
-        persistence.restore(saved, bandit._tasks)
-        if resume:
-            drawn = np.asarray(saved.arrays["drawn"], dtype=np.float64)
-            bandit._stream = UniformStream.resumed(str(saved.header["generator"]), drawn)
-        else:
-            bandit._tasks.pending.shuffle(np.random.default_rng())
-        return bandit
+        for name in changes:
+            checks.one_of("the setting to change", name, CHANGEABLE)
+        given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
+        return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
+        return copies.unpickled, (type(self), copies.saved(self), given)
+
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why the arm of a pending decision looks as it does, by all that is known now.
+
+        Its mean, width and 95 % interval, and the contribution of every feature: what the prior
+        says of it, and what the task's own rewards add. `print` shows a table.
+        """
+        given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        arm = decision.arm if isinstance(decision, Decision) else None
+        with self._lock:
+            return explain(self._tasks, given, arm)

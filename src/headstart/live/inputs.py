@@ -1,13 +1,13 @@
-"""Checks of what an application passes: arms, masks, names, rewards, weights, ids."""
+"""Checks of what an application passes by value: names, features, rewards, weights, ids."""
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Floats
 from headstart.live.decision import Name
 
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
@@ -17,40 +17,6 @@ Arms = ArrayLike | Mapping[Any, ArrayLike]
 LARGEST_GROWTH = 1e12
 # Beyond this, squares and products of rewards run out of range.
 _LARGEST = 1e50
-# Ids take 53 bits.
-_LARGEST_ID = 2**53
-
-
-def features_of(arms: Arms, dimension: int) -> tuple[Floats, Sequence[Hashable] | None]:
-    """Arms as an array (K, d), and their ids where they have any."""
-    ids: Sequence[Hashable] | None = None
-    if isinstance(arms, Mapping):
-        ids = list(arms)
-        arms = [vector_of(f"the features of arm {key!r}", arms[key], dimension) for key in ids]
-    features = checks.floats("arms", arms)
-    if features.ndim != 2 or features.shape[1] != dimension or not len(features):
-        raise ValueError(
-            f"arms must have shape (K, d) = (1 or more, {dimension}), got {features.shape}"
-        )
-    return features, ids
-
-
-def features_of_tasks(names: tuple[Name, ...], arms: ArrayLike, dimension: int) -> Floats:
-    """The arms (n, K, d) of n different tasks, from (n, K, d) or (K, d)."""
-    n = len(names)
-    if len(set(names)) < n:
-        raise ValueError("tasks must be different names, got one of them more than once")
-    # Finite or not shows when they are read; checking here would cost as much as choosing.
-    plain = type(arms) is np.ndarray and arms.dtype == np.float64 and arms.flags.carray
-    features = cast("Floats", arms) if plain else checks.floats("arms", arms)
-    if features.ndim == 2:
-        features = np.tile(features, (n, 1, 1))
-    if features.ndim != 3 or features.shape != (n, max(features.shape[1], 1), dimension):
-        raise ValueError(
-            f"arms must have shape (n, K, d) = ({n}, 1 or more, {dimension}) or (K, d), "
-            f"got {features.shape}"
-        )
-    return features
 
 
 def vector_of(name: str, features: ArrayLike, dimension: int) -> Floats:
@@ -60,30 +26,26 @@ def vector_of(name: str, features: ArrayLike, dimension: int) -> Floats:
     return vector
 
 
-def mask_of(mask: ArrayLike, n_arms: int) -> Booleans:
-    """Which arms may be chosen, (K,); at least one."""
-    allowed = np.asarray(mask)
-    if allowed.dtype != np.bool_ or allowed.shape != (n_arms,):
-        raise ValueError(
-            f"mask must be booleans of shape (K,) = ({n_arms},), "
-            f"got {allowed.dtype} of shape {allowed.shape}"
-        )
-    if not allowed.any():
-        raise ValueError("mask must leave at least one arm, got none")
-    return allowed
-
-
 def name_of(value: object) -> Name:
-    """The name of a task."""
-    if not isinstance(value, str | int) or isinstance(value, bool):
-        raise ValueError(f"task must be named by a string or an integer, got {value!r}")
-    return value
+    """The name of a task, as a plain string or integer: 1.0 and True are not the task 1."""
+    kind = type(value)
+    if kind is str or kind is int:
+        return value  # type: ignore[return-value]
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise ValueError(
+        f"task must be named by a string or an integer, got {checks.short(value)} ({kind.__name__})"
+    )
 
 
 def reward_of(value: float) -> float:
-    """A reward."""
+    """A reward: a number, or a boolean as 0 or 1."""
     if type(value) is float and -_LARGEST < value < _LARGEST:
         return value
+    if isinstance(value, bool | np.bool_):
+        return float(value)
     number = float(checks.floats("value", checks.real("value", value)))
     if abs(number) >= _LARGEST:
         raise ValueError(f"value must be smaller than {_LARGEST:g} in size, got {value}")
@@ -100,31 +62,35 @@ def weight_of(value: float) -> float:
     return number
 
 
-def id_of(value: int) -> int:
+def id_of(value: str) -> str:
     """The id of a decision."""
-    if type(value) is int and 0 <= value < _LARGEST_ID:
-        return value
-    return min(checks.count("decision_id", value, least=0), _LARGEST_ID)
+    if not isinstance(value, str):
+        raise ValueError(f"decision_id must be the id of a decision, a string, got {value!r}")
+    return value
 
 
 def rewards_of(
-    decisions: ArrayLike, values: ArrayLike, weights: ArrayLike
-) -> tuple[Integers, Floats, Floats]:
-    """The ids, rewards and weights of n decisions, (n,) each."""
-    ids = np.asarray(decisions)
-    if ids.ndim != 1 or not (np.issubdtype(ids.dtype, np.integer) or ids.size == 0):
-        raise ValueError(
-            f"decision_ids must be integers of shape (n,), got {ids.dtype} of shape {ids.shape}"
-        )
+    decisions: Iterable[str], values: ArrayLike, weights: ArrayLike
+) -> tuple[list[str], Floats, Floats]:
+    """The ids of n decisions, and their rewards and weights, (n,) each."""
+    ids = decisions.tolist() if isinstance(decisions, np.ndarray) else list(decisions)
+    for each in ids:
+        if type(each) is not str:
+            id_of(each)
     rewards = checks.floats("values", values)
-    checks.shape("values", rewards, ids.shape, "(n,)")
-    counts = np.array(np.broadcast_to(checks.floats("weights", weights), ids.shape))
+    checks.shape("values", rewards, (len(ids),), "(n,)")
+    given = checks.floats("weights", weights)
+    if given.shape not in ((), rewards.shape):
+        raise ValueError(
+            f"weights must be a number or have shape (n,) = {rewards.shape}, got {given.shape}"
+        )
+    counts = np.array(np.broadcast_to(given, rewards.shape))
     for name, array in (("values", np.abs(rewards)), ("weights", counts)):
         if (array >= _LARGEST).any():
             raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
     if (counts <= 0).any():
         raise ValueError(f"weights must be above 0, got {counts.min()}")
-    return ids.astype(np.int64), rewards, counts
+    return ids, rewards, counts
 
 
 def too_large(name: str, features: Floats) -> ValueError:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -13,43 +13,26 @@ from numpy.typing import NDArray
 from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
-from headstart.live._layout import upgrade_rows
-from headstart.live._tasks import Tasks
-from headstart.live._uniforms import UniformStream
-
-# Raised when the meaning of a file changes; every version reads all formats up to its own.
-FORMAT = 3
+from headstart.interfaces import Memory
+from headstart.live.decision import Name
+from headstart.live.engine.adoption import adopt, adopt_decision
+from headstart.live.engine.layout import check_rows
+from headstart.live.engine.population import State
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
+from headstart.live.upgrades import FORMAT, upgraded
 
 Arrays = dict[str, NDArray[np.generic]]
 
-# What classes and arrays of a memory were called.
-_CLASSES = {
-    "Credible": "BayesUCB",
-    "FromVariance": "Corollary2",
-    "OneModel": "SingleModel",
-    "Split": "NormBound",
-}
-_MEMORY = {"memory.energy": "memory.sum_of_squares", "memory.energies": "memory.sums_of_squares"}
+_STATE = ("position", "n_tasks", "weight", "rounds", "squares")
 
 
 @dataclass(frozen=True)
 class Saved:
     """The content of a file, in terms of the current format."""
 
-    header: Mapping[str, object]
+    header: Mapping[str, Any]
     arrays: Arrays
-
-    def number(self, name: str) -> int:
-        """An integer of the header."""
-        value = self.header[name]
-        assert isinstance(value, int)
-        return value
-
-    def settings(self) -> dict[str, object]:
-        """The header's settings of the constructor."""
-        value = self.header["settings"]
-        assert isinstance(value, dict)
-        return value
 
     def policy(self) -> object:
         """The policy, built anew."""
@@ -60,117 +43,132 @@ class Saved:
         return specs.rebuild(self.header["prior"], "priors", where="prior")
 
     def floats(self, name: str) -> Floats:
-        """An array of floats."""
-        return np.asarray(self.arrays[name], dtype=np.float64)
+        """An array of finite floats."""
+        return checks.floats(name, np.asarray(self.arrays[name], dtype=np.float64))
+
+    def stream(self) -> UniformStream:
+        """The stream of uniform numbers, where it was."""
+        return UniformStream.resumed(str(self.header["generator"]), self.floats("drawn"))
 
 
-def save(
-    path: Path, tasks: Tasks, stream: UniformStream, policy: object, settings: Mapping[str, object]
-) -> None:
-    """Write the file atomically."""
+def save(path: Path | IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
+    """Write the file atomically, readable by its owner only: it holds the names of tasks."""
+    if not isinstance(path, Path):
+        write(path, tasks, stream, policy)
+        return
+    with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
+        write(file, tasks, stream, policy)
+
+
+def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
+    """Write the content of a file. The memory must be up to date."""
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
-    places = [tasks.pending.of(tasks.rows[slot]) for slot in slots]
-    flat = np.array([place for own in places for place in own], dtype=np.int64)
+    numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
+    owners = {slot: i for i, slot in enumerate(slots.tolist())}
+    owners |= {-2 - number: len(slots) + i for i, number in enumerate(numbers.tolist())}
+    pending, state = tasks.pending, tasks.population.state
+    places = pending.oldest_first()
     generator, drawn = stream.saved()
-    uses, free = tasks.pending.saved()
+    scales = tasks.population.scales
     header = {
         "format": FORMAT,
         "dimension": tasks.dimension,
-        "settings": dict(settings),
+        "settings": tasks.settings.plain(),
+        "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
-        "prior": specs.describe(tasks.estimator, "priors").plain(),
-        "n_finished": tasks.n_finished,
+        "prior": specs.describe(tasks.population.estimator, "priors").plain(),
+        "state": {name: getattr(state, name) for name in _STATE},
+        "scales": None if scales is None else scales.tolist(),
+        "scales_known": tasks.population.scales_known,
+        "sides": [(name, side.tolist()) for name, side in tasks.sides.items()],
+        "n_from_logs": tasks.n_from_logs,
         "tasks": list(tasks.slots),
+        "finished": list(tasks.finished.numbers),
+        "pending": [pending.decision(place) for place in places],
+        "settled": tasks.settled.values,
         "generator": generator,
     }
     arrays = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "rows": tasks.rows[slots],
-        "places": flat,
-        "uses": uses,
-        "free": free,
-        "owners": np.repeat(np.arange(len(slots)), [len(own) for own in places]),
-        "kept": tasks.pending.kept[flat],
+        "finished": tasks.finished.rows[numbers],
+        "owners": np.array([owners[pending.owner(place)] for place in places], dtype=np.int64),
+        "kept": pending.kept[places],
+        "times": pending.times[places],
         "drawn": drawn,
-        **{f"memory.{name}": np.asarray(array) for name, array in tasks.memory.items()},
+        **{f"memory.{name}": np.asarray(array) for name, array in state.memory.items()},
     }
-    with atomic_write(path) as part, part.open("wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+    np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def read(path: Path) -> Saved:
+def read(file: Path | IO[bytes]) -> Saved:
     """Read a file, check that `save` wrote it, and convert it to the current format."""
+    name = file if isinstance(file, Path) else "the file"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
     except (BadZipFile, ValueError, EOFError) as error:
-        raise ValueError(f"{path} must be a file that save wrote, got {error}") from error
+        raise ValueError(f"{name} must be a file that save wrote, got {error}") from error
     try:
         header = json.loads(arrays.pop("header").tobytes())
         version = header["format"]
     except (KeyError, ValueError, TypeError) as error:
         raise ValueError(
-            f"{path} must be a file that save wrote, got one without header"
+            f"{name} must be a file that save wrote, got one without header"
         ) from error
     if not isinstance(version, int) or not 1 <= version <= FORMAT:
         raise ValueError(
-            f"{path} has format {version}, and this version of headstart reads 1 to {FORMAT}"
+            f"{name} has format {version}, and this version of headstart reads 1 to {FORMAT}"
         )
-    if version < FORMAT:
-        header, arrays = _to_format_3(header, arrays)
-    return Saved(header, arrays)
+    return Saved(*upgraded(header, arrays))
 
 
 def restore(saved: Saved, tasks: Tasks) -> None:
-    """Put the memory, the open tasks and their decisions where they were."""
-    rows, names = saved.floats("rows"), saved.header["tasks"]
-    assert isinstance(names, list)
-    checks.shape("rows", rows, (len(names), tasks.layout.length), "(tasks, numbers)")
+    """Put the memory, the tasks and their decisions where they were."""
+    header = saved.header
+    scales = header["scales"]
+    population = tasks.population
+    population.scales = None if scales is None else np.array(scales)
+    population.scales_known = bool(header["scales_known"])
+    population.install(State(memory_of(saved, tasks), **header["state"]))
+    tasks.n_from_logs = header["n_from_logs"]
+    tasks.settled.values.update(header["settled"])
+    restore_tasks(saved, tasks)
+
+
+def memory_of(saved: Saved, tasks: Tasks) -> Memory:
+    """The memory of a file, which must be one of the prior's."""
     memory = {}
-    for name, empty in tasks.memory.items():
+    for name, empty in tasks.population.state.memory.items():
         array = saved.arrays.get(f"memory.{name}")
         if array is None or array.shape != np.shape(empty):
             raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
         memory[name] = checks.floats(f"memory.{name}", array)
-    tasks.restore(memory, saved.number("n_finished"))
-    slots = [tasks.open(name, row) for name, row in zip(names, rows, strict=True)]
-    owners = [slots[owner] for owner in saved.arrays["owners"].tolist()]
-    tasks.pending.restore(
-        tasks.rows,
-        np.asarray(saved.arrays["uses"], dtype=np.int64),
-        saved.arrays["free"].tolist(),
-        list(zip(saved.arrays["places"].tolist(), owners, strict=True)),
-        saved.floats("kept"),
+    return memory
+
+
+def restore_tasks(saved: Saved, tasks: Tasks) -> None:
+    """Open and keep the tasks of a file, with their pending decisions."""
+    header = saved.header
+    names: list[Name] = [*header["tasks"], *header["finished"]]
+    rows, finished = (
+        check_rows(name, np.asarray(saved.arrays[name], np.float64))
+        for name in ("rows", "finished")
     )
-
-
-def _to_format_3(header: Mapping[str, Any], arrays: Arrays) -> tuple[dict[str, object], Arrays]:
-    """The header and the arrays of a file of format 1 or 2, in terms of format 3."""
-    settings = dict(header["settings"])
-    settings["idle_seconds"] = settings.pop("idle")
-    upgraded = {name: value for name, value in header.items() if name != "finished"}
-    upgraded |= {
-        "settings": settings,
-        "n_finished": header["finished"],
-        "policy": upgrade_spec(header["policy"]),
-        "prior": upgrade_spec(header["prior"]),
-    }
-    renamed = {_MEMORY.get(name, name): array for name, array in arrays.items()}
-    rows = upgrade_rows(np.asarray(renamed.pop("state"), dtype=np.float64), header["format"])
-    return upgraded, renamed | {"rows": rows}
-
-
-def upgrade_spec(table: object) -> object:
-    """A policy or a prior as plain data, in today's names."""
-    if isinstance(table, list):
-        return [upgrade_spec(value) for value in table]
-    if not isinstance(table, Mapping):
-        return table
-    new = {name: upgrade_spec(value) for name, value in table.items()}
-    if "class" in new:
-        new["class"] = _CLASSES.get(str(new["class"]), new["class"])
-    if new.get("class") == "BayesUCB" and "z" in new and new["z"] is None:
-        new["z"] = "growing"
-    if "radius_of" in new:
-        new["fixed_bias"] = new.pop("radius_of") == "mixture"
-    return new
+    shape = (len(header["tasks"]), tasks.layout.length)
+    checks.shape("rows", rows, shape, "(tasks, numbers)")
+    shape = (len(header["finished"]), tasks.layout.finished_length)
+    checks.shape("finished", finished, shape, "(tasks, numbers)")
+    tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
+    adopt(
+        tasks,
+        dict(zip(header["tasks"], rows, strict=True)),
+        dict(zip(header["finished"], finished, strict=True)),
+    )
+    owners = saved.arrays["owners"].tolist()
+    given = zip(header["pending"], owners, saved.floats("kept"), saved.floats("times"), strict=True)
+    # Without a deadline no times were noted; one that is given now counts from now.
+    timed = header["settings"].get("deadline_seconds") is not None
+    now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
+    for decision, owner, kept, time in given:
+        adopt_decision(tasks, names[owner], decision, kept, float(time) if timed else now)

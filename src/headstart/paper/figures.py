@@ -1,164 +1,194 @@
-"""The report's figures: each section's curves, its sweep over λ, and regret against N."""
+"""The paper's report's figures: each section's curves, its sweep over λ, and regret against N."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import xarray as xr
-from matplotlib.axes import Axes
 
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
-from headstart.paper.learners import ITL, OPT, ORACLE
+from headstart.paper.learners import ITL, ORACLE, OURS
 from headstart.paper.studies import FIGURES
 from headstart.plotting import curves
 from headstart.plotting.document import Picture
-from headstart.plotting.style import figure
-from headstart.studies.results import at_training, totals
-
-# A title, and what plots the panel.
-_Panel = tuple[str, Callable[[Axes], None]]
+from headstart.plotting.reports import figures as panels
+from headstart.plotting.reports.figures import Panel, bands_text
+from headstart.plotting.reports.played import Played
+from headstart.studies.results import totals
 
 
 def plot_section(section: ReportSection, results: Results, folder: Path) -> list[Picture]:
     """Plot a section's figures into the folder, as PNG and SVG."""
     tested = section.main.study.protocol == "train-then-test"
     plot = _plot_tests if tested else _plot_sequence
-    return plot(section, results, folder)
+    return list(plot(section, results, folder))
 
 
-def _plot_tests(section: ReportSection, results: Results, folder: Path) -> list[Picture]:
-    main, theory = section.main, section.interpretation("linear-estimator-0.01")
-    pictures = [
-        _save(
-            Picture(
-                f"{section.name}-figures",
-                "Figures 1 and 2 as the paper has them: cumulative reward of one test task after "
-                f"N = 10 tasks, main interpretation, {_sample(main)}.",
-            ),
-            folder,
-            [_curve(results, main, value, "reward") for value in FIGURES],
+def save(picture: Picture, folder: Path, shown: Sequence[Panel], *, share: bool = False) -> Picture:
+    """Write a figure in the two formats that the documents show."""
+    return panels.save(picture, folder, shown, share=share, suffixes=(".png", ".svg"))
+
+
+def played_under(one: Interpretation, results: Results) -> Played:
+    """An interpretation's study with its results; differences are from ITL."""
+    return Played(one.study, results[one.study.name], ITL)
+
+
+def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
+    main = played_under(section.main, results)
+    theory = played_under(section.interpretation("linear-estimator-0.01"), results)
+    yield save(
+        Picture(
+            f"{section.name}-reward",
+            "What the captions of Figures 1 and 2 describe (their images are not in the paper's "
+            "source): cumulative reward of one test task after N = 10 tasks, main interpretation. "
+            f"{bands_text(main)} {_OURS}",
         ),
-        _save(
-            Picture(
-                f"{section.name}-theory",
-                "The same under the theory's linear reward, with estimators that have a λ of their "
-                f"own (0.01): cumulative regret, {_sample(theory)}.",
-            ),
-            folder,
-            [_curve(results, theory, value, "regret") for value in FIGURES],
+        folder,
+        [panels.cumulative(main, value, "reward") for value in FIGURES],
+        share=True,
+    )
+    yield save(
+        Picture(
+            f"{section.name}-difference",
+            "The claims' differences: cumulative regret less ITL's, within replications, main "
+            f"interpretation. Below 0 a learner has less regret than ITL. {bands_text(main)}",
         ),
-        _save(
-            Picture(
-                f"{section.name}-sweep",
-                "Regret of one test task against λ: the main interpretation, and the linear reward "
-                "with the estimators' λ at 0.01.",
-            ),
-            folder,
-            [
-                _sweep(results, main, "main interpretation"),
-                _sweep(results, theory, "linear, estimator λ = 0.01"),
-            ],
-            share=False,
+        folder,
+        [panels.difference(main, value, f"λ = {value:g}") for value in FIGURES],
+        share=True,
+    )
+    yield save(
+        Picture(
+            f"{section.name}-theory",
+            "Under the theory's linear reward, with estimators that have a λ of their own (0.01): "
+            f"cumulative regret, on a logarithmic axis. {bands_text(theory)}",
         ),
-    ]
-    against_tasks = [
-        _save(
-            Picture(
-                curve.study.name,
-                f"Regret of one test task against the number of completed tasks, {curve.label}, "
-                "main interpretation otherwise. The Oracle and ITL do not learn across tasks.",
-            ),
-            folder,
-            [_tasks(results, main, curve, value) for value in FIGURES],
-        )
-        for curve in section.curves
-    ]
-    return pictures + against_tasks
-
-
-def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> list[Picture]:
-    main, linear = section.main, section.interpretation("linear")
-    return [
-        _save(
-            Picture(
-                f"{section.name}-figure",
-                "Cumulative regret over 20 tasks of 5 rounds, thin lines where tasks end: main "
-                f"interpretation at λ = 1, and each learner at its best λ; {_sample(main)}.",
-            ),
-            folder,
-            [_curve(results, main, 1.0, "regret"), _curve(results, main, None, "regret")],
+        folder,
+        [panels.cumulative(theory, value) for value in FIGURES],
+        share=True,
+    )
+    yield save(
+        Picture(
+            f"{section.name}-sweep",
+            "Regret of one test task against λ. Left: the main interpretation. Right: the linear "
+            f"reward with the estimators' λ at 0.01. {bands_text(main)}",
         ),
-        _save(
-            Picture(
-                f"{section.name}-sweep",
-                "Regret of all 20 tasks against λ: the main interpretation, and the linear reward.",
-            ),
-            folder,
-            [
-                _sweep(results, main, "main interpretation"),
-                _sweep(results, linear, "linear reward"),
-            ],
-            share=False,
-        ),
-    ]
-
-
-def _save(
-    picture: Picture, folder: Path, panels: Sequence[_Panel], *, share: bool = True
-) -> Picture:
-    paths = [folder / f"{picture.name}{ending}" for ending in (".png", ".svg")]
-    with figure(*paths, columns=len(panels), share=share) as axes:
-        for axis, (title, plot) in zip(axes, panels, strict=True):
-            plot(axis)
-            axis.set_title(title)
-        if share:
-            for axis in axes[1:]:
-                axis.set_ylabel("")
-        axes[0].legend(loc="best")
-    return picture
-
-
-def _curve(results: Results, one: Interpretation, value: float | None, variable: str) -> _Panel:
-    """A cumulative variable at one λ, or at each learner's best."""
-    dataset = results[one.study.name]
-    values = at_training(dataset)[variable]
-    if value is None:
-        best = totals(dataset).mean("replication").argmin("regularization")
-        values = values.isel(regularization=best).drop_vars("regularization")
-    else:
-        values = values.sel(regularization=value, method="nearest")
-    if variable == "regret":
-        values = values.drop_sel(learner=OPT)  # always 0
-    title = "each at its best λ" if value is None else f"λ = {value:g}"
-    return title, lambda axes: curves.plot_cumulative(axes, values, label=f"cumulative {variable}")
-
-
-def _sweep(results: Results, one: Interpretation, title: str) -> _Panel:
-    values = totals(results[one.study.name]).drop_sel(learner=OPT)
-    return title, lambda axes: curves.plot_against_regularization(axes, values, label="regret")
-
-
-def _tasks(results: Results, main: Interpretation, curve: Interpretation, value: float) -> _Panel:
-    """Learners that learn from the curve's study; the others from the main one, as flat lines.
-
-    Both have the same seed, hence the same test tasks.
-    """
-    sizes = curve.study.training_tasks
-    dataset = results[curve.study.name]
-    learned = xr.concat([totals(dataset, trained=n) for n in sizes], "trained")
-    flat = totals(results[main.study.name]).sel(learner=[ORACLE, ITL])
-    every = xr.concat(
+        folder,
         [
-            each.sel(regularization=value, drop=True)
-            for each in (flat.expand_dims(trained=len(sizes)), learned)
+            panels.sweep(main, "main interpretation"),
+            panels.sweep(theory, "linear, estimator λ = 0.01"),
         ],
-        "learner",
-        join="exact",
-    ).assign_coords(trained=list(sizes))
-    order = [ORACLE, *learned["learner"].to_numpy(), ITL]
-    return f"λ = {value:g}", lambda axes: curves.plot_against_tasks(
-        axes, every.sel(learner=order), label="regret"
+    )
+    ours = section.curve("ours")
+    for curve in section.curves:
+        if curve.key != ours.key:
+            yield save(
+                Picture(
+                    curve.study.name,
+                    f"Regret of one test task against completed tasks, {curve.label}, main "
+                    f"interpretation otherwise. The Oracle and ITL do not learn across tasks. "
+                    f"{bands_text(main)}",
+                ),
+                folder,
+                [_tasks(results, section.main, curve, ours, value) for value in FIGURES],
+                share=True,
+            )
+
+
+def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
+    main = played_under(section.main, results)
+    yield save(
+        Picture(
+            f"{section.name}-regret",
+            "Left: cumulative regret over 20 tasks of 5 rounds, main interpretation, λ = 1. "
+            f"{_LESS} {bands_text(main)} {_OURS}",
+        ),
+        folder,
+        _beside(main),
+    )
+    if any(one.key == "unfiltered" for one in section.interpretations):
+        yield from _plot_clusters(section, results, folder)
+        return
+    linear = played_under(section.interpretation("linear"), results)
+    yield save(
+        Picture(
+            f"{section.name}-sweep",
+            "Regret of all 20 tasks against λ. Left: the main interpretation. Right: the linear "
+            f"reward, on a logarithmic axis. {bands_text(main)}",
+        ),
+        folder,
+        [
+            panels.sweep(main, "main interpretation"),
+            panels.sweep(linear, "linear reward", log=True),
+        ],
     )
 
 
-def _sample(one: Interpretation) -> str:
-    return f"{one.study.replications} replications, bands of 95 %"
+def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
+    """MovieLens: the few cohorts of the main interpretation beside clusters that share no user."""
+    main = played_under(section.main, results)
+    every = played_under(section.interpretation("unfiltered"), results)
+    linear = played_under(section.interpretation("unfiltered-linear"), results)
+    yield save(
+        Picture(
+            f"{section.name}-clusters",
+            "The same for all 20 clusters of one clustering, which share no user. "
+            f"{bands_text(every)}",
+        ),
+        folder,
+        _beside(every),
+    )
+    yield save(
+        Picture(
+            f"{section.name}-sweep",
+            "Regret of all 20 tasks against λ. Left: the main interpretation, three cohorts. "
+            "Right: all 20 clusters of one clustering.",
+        ),
+        folder,
+        [panels.sweep(main, "main interpretation"), panels.sweep(every, "all 20 clusters")],
+        share=True,
+    )
+    yield save(
+        Picture(
+            f"{section.name}-linear",
+            "The linear reward, all 20 clusters of one clustering: regret of all 20 tasks against "
+            f"λ, and less ITL's at the same λ. {bands_text(linear)}",
+        ),
+        folder,
+        [panels.sweep(linear, "linear reward"), panels.sweep_difference(linear)],
+    )
+
+
+def _beside(played: Played) -> list[Panel]:
+    """Regret over the rounds at λ = 1, and the differences of all but the Oracle from ITL."""
+    return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
+
+
+_LESS = (
+    "Right: the same less ITL's, within replications, without the Oracle; below 0 a learner has "
+    "less regret than ITL."
+)
+_OURS = "“Hierarchical (ours)” is not in the paper and has no λ."
+
+
+def _tasks(
+    results: Results,
+    main: Interpretation,
+    curve: Interpretation,
+    ours: Interpretation,
+    value: float,
+) -> Panel:
+    """Learners that learn from the curve's study and from ours; the others, flat, from the main.
+
+    All have the same seed, hence the same test tasks.
+    """
+    learned = played_under(curve, results).by_training(value)
+    own = played_under(ours, results).by_training(ours.study.regularization[0])
+    flat = totals(results[main.study.name]).sel(learner=[ORACLE, ITL])
+    flat = flat.sel(regularization=value, drop=True).expand_dims(trained=learned["trained"])
+    every = xr.concat([flat, learned, own], "learner", join="exact")
+    order = [ORACLE, *learned["learner"].to_numpy(), ITL, OURS]
+    unit = played_under(main, results).unit
+    return f"λ = {value:g}", lambda axes: curves.plot_against_tasks(
+        axes, every.sel(learner=order), label=f"regret of a test task ({unit})"
+    )

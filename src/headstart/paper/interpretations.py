@@ -1,6 +1,6 @@
 """Interpretations of the paper, and the sections of the report that compare them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
@@ -8,7 +8,7 @@ import xarray as xr
 
 from headstart.paper import claims
 from headstart.paper.claims import Claim
-from headstart.paper.rules import Outcome
+from headstart.paper.rules import Outcome, Rule, all_equal
 from headstart.paper.verdicts import Verdict
 from headstart.studies.results import totals
 from headstart.studies.study import Study
@@ -34,7 +34,8 @@ class Interpretation:
 class ReportSection:
     """One section of the report: `interpretations` begin with the main one.
 
-    `curves` are further studies, over the number of completed tasks.
+    `curves` are further studies, over the number of completed tasks. `compared` gives the learners
+    that must differ for a study to say something about a rule; without it, every study does.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ReportSection:
     interpretations: Sequence[Interpretation]
     claims: Sequence[Claim]
     curves: Sequence[Interpretation] = ()
+    compared: Callable[[Rule], Sequence[str]] | None = None
 
     @property
     def main(self) -> Interpretation:
@@ -52,6 +54,10 @@ class ReportSection:
     def interpretation(self, key: str) -> Interpretation:
         """The interpretation with this key."""
         return next(one for one in self.interpretations if one.key == key)
+
+    def curve(self, key: str) -> Interpretation:
+        """The curve with this key."""
+        return next(one for one in self.curves if one.key == key)
 
     def letters(self) -> dict[str, str]:
         """A letter for each interpretation, by key."""
@@ -86,4 +92,8 @@ class ReportSection:
         for one in self.interpretations:
             rule = claims.at_best(claim.rule) if one.best else claim.rule
             if rule is not None:
-                yield one.key, rule.judge(regrets[one.study.name])
+                of = regrets[one.study.name]
+                found = rule.judge(of)
+                if self.compared and all_equal(of, self.compared(rule), rule.sides):
+                    found = replace(found, kind="uninformative")
+                yield one.key, found

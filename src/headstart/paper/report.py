@@ -1,93 +1,124 @@
-"""The report: what was played, what came out, and a verdict on every claim of Section 6."""
+"""The report: what was played, what came out, and a verdict on every sentence of Section 6."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from headstart.paper.figures import plot_section
+from headstart.paper.claims import SENTENCES
+from headstart.paper.figures import played_under, plot_section
 from headstart.paper.interpretations import ReportSection, Results
-from headstart.paper.tables import outcome_table, summary_table, totals_table, verdict_table
-from headstart.paper.verdicts import Verdict
-from headstart.plotting.document import Block, Heading, Items, Paragraph, write_document
+from headstart.paper.studies import FIGURES
+from headstart.paper.tables import outcome_table, sentence_table, verdict_table
+from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
+from headstart.plotting.document import Block, Heading, Items, Paragraph
+from headstart.plotting.files import write_document, write_tables
+from headstart.plotting.reports.study import setting_text
+from headstart.plotting.reports.tables import paired_table, totals_table
 from headstart.studies.provenance import versions
 
 Verdicts = list[tuple[ReportSection, list[Verdict]]]
 
 _RULES = [
-    "The images of the paper's figures are not in its source. What a figure shows is taken from "
-    "the text; an order that the text only implies is marked so.",
+    "The images of the paper's figures are not in its source. A sentence of the text counts once, "
+    "however many claims it makes; an order that only a figure would show is implied, and counted "
+    "apart.",
     "All verdicts compare pseudo-regret: the best arm's mean reward less the played arm's, summed. "
     "Its expectation is OPT's reward less the learner's, so it orders learners as the paper's "
     "cumulative reward does, with less noise.",
-    "“A is better than B” holds if the 95 % interval of A − B is below 0, fails if it is above "
-    "0, and is undecided otherwise. “About equal” holds if the interval is within ±5 % of the "
-    "second learner's mean regret. “Nearer” compares the distance between two learners' mean "
-    "regrets at two values of λ.",
+    "A difference is written as what is subtracted from what. “A is better than B” holds if the "
+    "95 % interval of A − B is below 0, fails if it is above 0, and is undecided otherwise. “About "
+    "equal” holds if the interval is within ±5 % of the second learner's mean regret. “Nearer” "
+    "compares the distance between two learners' mean regrets at two values of λ.",
     "Differences are taken within a replication: all learners play the same tasks, arms and noise. "
-    "Intervals are Student's t over replications; ± is one standard error.",
+    "Intervals are Student's t over n replications, or over n cohorts where replications share "
+    "users; ± is one standard error.",
     "A claim is reproduced if it holds under the main interpretation. If it does not, it is "
     "reproduced under another interpretation if it holds there; all interpretations that were "
-    "tried are shown. With this many comparisons, about one in twenty would exclude 0 by chance if "
-    "nothing differed.",
+    "tried are shown. An interpretation under which AVG-OFUL, RR-OFUL and ITL (and the Oracle, "
+    "where the claim is about it) are all about equal is uninformative, whatever the claim.",
+    "A sentence is reproduced if all its claims are; under another interpretation, if all its "
+    "claims hold together under one; in part, if some of its claims hold under the main one.",
+    "With this many comparisons, about one in twenty would exclude 0 by chance if nothing "
+    "differed. The tables of differences show p-values with Holm's correction as well.",
     "“Each learner at its best λ” takes for each learner the λ of the grid with the lowest mean "
     "regret in the same replications, which favours all learners alike.",
 ]
 
 
 def write_report(sections: Sequence[ReportSection], results: Results, out: Path) -> Verdicts:
-    """Write figures, report.md and report.html; return the verdicts by section."""
+    """Write figures, tables and report.md, .html and .pdf; return the verdicts by section."""
     verdicts = [(section, section.verdicts(results)) for section in sections]
     blocks = list(_opening(verdicts))
     for section, some in verdicts:
         blocks += _section(section, some, results, out / "figures")
     blocks += [Heading("How the verdicts are reached"), Items(_RULES), *_closing(sections)]
-    write_document(blocks, out / "report.md", out / "report.html", figures="figures")
+    documents = [out / f"report{suffix}" for suffix in (".md", ".html", ".pdf")]
+    write_document(blocks, *documents, figures="figures")
+    write_tables(blocks, out / "tables")
     return verdicts
 
 
 def _opening(verdicts: Verdicts) -> Iterator[Block]:
-    kinds = [verdict.kind for _, some in verdicts for verdict in some]
-    yield Heading("Section 6 of the paper, claim by claim", 1)
+    sections = {section.name: section for section, _ in verdicts}
+    sentences = by_sentence(SENTENCES, {section.name: some for section, some in verdicts})
+    implied = [v.kind for _, some in verdicts for v in some if v.claim.sentence is None]
+    yield Heading("Section 6 of the paper, sentence by sentence", 1)
     yield Paragraph(
         "Meta-learning with Stochastic Linear Bandits (Cella, Lazaric and Pontil, ICML 2020) shows "
-        "four figures. This report plays their experiments again and judges what the paper says "
-        f"about them. Of {len(kinds)} claims, {kinds.count('reproduced')} are reproduced under the "
-        f"main interpretation, {kinds.count('reproduced otherwise')} under another interpretation "
-        f"of what the paper leaves open, and {kinds.count('not reproduced')} are not reproduced."
+        "four figures, whose images are not in its source. This report plays their experiments "
+        "again and judges what the paper says about them. "
+        + count_text("Sentences", [sentence.kind for sentence in sentences])
+        + (" " + count_text("Implied orders", implied) if implied else "")
     )
-    yield summary_table(verdicts)
+    yield sentence_table(sentences, sections)
+
+
+def count_text(what: str, kinds: Sequence[SentenceKind | VerdictKind]) -> str:
+    """How many of each kind of verdict: "Sentences: 3 of 7 reproduced, …"."""
+    words: dict[SentenceKind, str] = {
+        "reproduced": "reproduced under the main interpretation",
+        "reproduced otherwise": "under another interpretation of what the paper leaves open",
+        "in part": "in part",
+        "not reproduced": "not reproduced",
+    }
+    counts = [f"{kinds.count(kind)} {text}" for kind, text in words.items() if kind in kinds]
+    return f"{what} ({len(kinds)}): {', '.join(counts)}."
 
 
 def _section(
     section: ReportSection, verdicts: Sequence[Verdict], results: Results, figures: Path
 ) -> Iterator[Block]:
     main = section.main.study
+    played = played_under(section.main, results)
     yield Heading(section.title)
-    players = ", ".join(learner.name for learner in main.learners)
-    protocol = (
-        f"{main.tasks} tasks in a row"
-        if main.protocol == "sequence"
-        else f"{main.test_tasks} test tasks, each from the memory of {main.training_tasks[0]} "
-        "training tasks"
-    )
-    yield Paragraph(
-        f"{players}; {protocol} of {main.horizon} rounds; {main.replications} replications, seed "
-        f"{main.seed}; λ from {min(main.regularization):g} to {max(main.regularization):g}."
-    )
+    yield Paragraph(setting_text(main) + _data_text(section))
     yield Paragraph(f"The main interpretation: {section.choices}")
     yield from plot_section(section, results, figures)
     yield Heading("Totals", 3)
-    yield totals_table(section, results)
-    yield Heading("Verdicts", 3)
+    shown = [value for value in FIGURES if value in main.regularization]
+    yield totals_table(played, shown, f"{section.name}-totals")
+    yield Heading("Claims", 3)
     yield verdict_table(section, verdicts)
+    yield Heading("Differences from ITL at λ = 1", 3)
+    table = paired_table(played, 1.0, f"{section.name}-paired")
+    if table is not None:
+        yield table
     yield Heading("Interpretations", 3)
     yield Paragraph(
         "The main interpretation is A. Every other one changes what it names and nothing else. "
-        "“yes”: the claim holds; “no”: the contrary holds; “?”: undecided; “–”: the claim is about "
-        "λ itself."
+        "“yes”: the claim holds; “no”: the contrary holds; “?”: undecided; “=”: uninformative, all "
+        "learners are about equal; “–”: the claim is about λ itself. “AVG < RR, λ = 1”: AVG-OFUL "
+        "has less regret than RR-OFUL there."
     )
-    letters = section.letters()
-    yield Items([f"{letters[one.key]}: {one.label}" for one in section.interpretations])
     yield outcome_table(section, verdicts)
+
+
+def _data_text(section: ReportSection) -> str:
+    """The shape of the data after the paper's filter, where there are data."""
+    filtered = getattr(section.main.study.environment_built(), "filtered", None)
+    if filtered is None:
+        return ""
+    users, items = filtered.shape
+    return f" After the paper's filter: {users} users × {items} items, {len(filtered):,} ratings."
 
 
 def _closing(sections: Sequence[ReportSection]) -> Iterator[Block]:

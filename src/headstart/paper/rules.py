@@ -5,6 +5,7 @@ reward less the learner's, so it orders learners as the expected reward does, wi
 Intervals are Student's t over replications, of differences within a replication.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -14,7 +15,7 @@ import xarray as xr
 from headstart.arrays import Floats
 from headstart.intervals import Interval, interval
 
-OutcomeKind = Literal["holds", "fails", "undecided"]
+OutcomeKind = Literal["holds", "fails", "undecided", "uninformative"]
 
 # Two learners are about equal when the interval of their difference is within this share of the
 # second one's regret.
@@ -25,7 +26,8 @@ MARGIN = 0.05
 class Outcome:
     """What a rule finds in one study: its kind, and the difference that it follows from.
 
-    `margin` is half the width of what counts as about equal, where the rule has one.
+    `margin` is half the width of what counts as about equal, where the rule has one. A study in
+    which all learners are about equal is uninformative, whatever the rule would find.
     """
 
     kind: OutcomeKind
@@ -44,6 +46,16 @@ class Side:
 class Rule(Protocol):
     """A claim's test: from the regrets (learner, regularization, replication) of a study."""
 
+    @property
+    def difference(self) -> str:
+        """What is subtracted from what."""
+        ...
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """What is compared."""
+        ...
+
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """The outcome and its difference."""
         ...
@@ -55,6 +67,16 @@ class Lower:
 
     first: Side
     second: Side
+
+    @property
+    def difference(self) -> str:
+        """First less second."""
+        return _less(self.first, self.second)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Both sides."""
+        return (self.first, self.second)
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
@@ -73,6 +95,21 @@ class Nearer:
     target: str
     small: float
     large: float
+
+    @property
+    def difference(self) -> str:
+        """The gap at the larger λ less that at the smaller."""
+        gap = f"|{self.learner} − {self.target}|"
+        return f"{gap} at λ = {self.large:g} less at λ = {self.small:g}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Both learners at both values."""
+        return tuple(
+            Side(name, value)
+            for name in (self.learner, self.target)
+            for value in (self.small, self.large)
+        )
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
@@ -93,16 +130,51 @@ class AboutEqual:
     first: Side
     second: Side
 
+    @property
+    def difference(self) -> str:
+        """First less second."""
+        return _less(self.first, self.second)
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Both sides."""
+        return (self.first, self.second)
+
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """Holds inside the margin, fails outside of it, undecided across its edge."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
-        margin = MARGIN * float(second.mean())
-        if -margin < difference.low and difference.high < margin:
-            return Outcome("holds", difference, margin)
-        if difference.low > margin or difference.high < -margin:
-            return Outcome("fails", difference, margin)
-        return Outcome("undecided", difference, margin)
+        return about_zero(difference, MARGIN * float(second.mean()))
+
+
+def about_zero(difference: Interval, margin: float) -> Outcome:
+    """Holds where the interval is inside of ±margin, fails outside, undecided across its edge."""
+    if -margin < difference.low and difference.high < margin:
+        return Outcome("holds", difference, margin)
+    if difference.low > margin or difference.high < -margin:
+        return Outcome("fails", difference, margin)
+    return Outcome("undecided", difference, margin)
+
+
+def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Side]) -> bool:
+    """Whether all of these learners are about equal at every λ of the sides.
+
+    Every learner is compared with the last of them.
+    """
+    *others, last = learners
+    values = {side.regularization for side in sides}
+    return all(
+        AboutEqual(Side(name, value), Side(last, value)).judge(regrets).kind == "holds"
+        for name in others
+        for value in values
+    )
+
+
+def _less(first: Side, second: Side) -> str:
+    """The difference in words; λ is named where the sides have two."""
+    if first.regularization == second.regularization:
+        return f"{first.learner} − {second.learner}"
+    return f"{first.learner} at λ = {first.regularization:g} less at λ = {second.regularization:g}"
 
 
 def _below_zero(difference: Interval) -> OutcomeKind:

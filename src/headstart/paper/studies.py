@@ -6,7 +6,7 @@ docs/paper-experiments.md gives reasons for the defaults.
 import math
 from typing import Literal
 
-from headstart.paper.learners import AVG, ITL, OPT, ORACLE, RR
+from headstart.paper.learners import AVG, ITL, OPT, ORACLE, OURS, RR
 from headstart.specs import Setting, Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -30,8 +30,9 @@ def learner_specs(
     horizon: int,
     estimation_regularization: Estimation,
     parameter_bound: Setting,
+    ours: bool = False,
 ) -> tuple[LearnerSpec, ...]:
-    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T.
+    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T; with `ours`, `Hierarchical` too.
 
     R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the radius
     that bounds ‖h − w*‖ by ‖h‖ + S; None leaves the term out.
@@ -45,7 +46,7 @@ def learner_specs(
     oful = Spec(kind="OFUL", settings=policy)
     swept = {"regularization": "@regularization"}
     estimator = swept | {"estimation_regularization": estimation_regularization}
-    return (
+    paper = (
         LearnerSpec(name=OPT),
         LearnerSpec(
             name=ORACLE,
@@ -56,6 +57,12 @@ def learner_specs(
         LearnerSpec(name=RR, policy=oful, prior=Spec(kind="Pooled", settings=estimator)),
         LearnerSpec(name=ITL, policy=oful, prior=Spec(kind="Fixed", settings=swept)),
     )
+    return (*paper, our_spec()) if ours else paper
+
+
+def our_spec() -> LearnerSpec:
+    """`our_learner` in a study."""
+    return LearnerSpec(name=OURS, policy=Spec(kind="BayesUCB"), prior=Spec(kind="Hierarchical"))
 
 
 def synthetic(
@@ -65,6 +72,7 @@ def synthetic(
     variance_of: Literal["task", "coordinate"] = "task",
     estimation_regularization: Estimation = "same",
     parameter_bound: float | None = None,
+    ours: bool = False,
     regularization: tuple[float, ...] = GRID,
     training_tasks: tuple[int, ...] = (10,),
     replications: int = 100,
@@ -85,6 +93,7 @@ def synthetic(
             horizon=horizon,
             estimation_regularization=estimation_regularization,
             parameter_bound=parameter_bound,
+            ours=ours,
         ),
         horizon=horizon,
         training_tasks=training_tasks,
@@ -104,6 +113,7 @@ def lastfm(
     unit_arms: bool = False,
     estimation_regularization: Estimation = "same",
     parameter_bound: Setting = None,
+    ours: bool = False,
     regularization: tuple[float, ...] = GRID,
     replications: int = 100,
     seed: int = 0,
@@ -117,6 +127,7 @@ def lastfm(
         noise_scale=1.0,
         estimation_regularization=estimation_regularization,
         parameter_bound=parameter_bound,
+        ours=ours,
         regularization=regularization,
         replications=replications,
         shard=50,
@@ -135,6 +146,7 @@ def movielens(
     n_clusterings: int = 10,
     estimation_regularization: Estimation = "same",
     parameter_bound: Setting = None,
+    ours: bool = False,
     regularization: tuple[float, ...] = GRID,
     replications: int = 120,
     seed: int = 0,
@@ -157,9 +169,11 @@ def movielens(
         noise_scale=math.sqrt(0.1),
         estimation_regularization=estimation_regularization,
         parameter_bound=parameter_bound,
+        ours=ours,
         regularization=regularization,
         replications=replications,
-        # A shard takes the clusters in turn from the first: four full turns of the 15 that pass.
+        # A shard takes the clusters in turn from the first: 60 are four full turns of the 15 that
+        # pass, and three of the 20 of one clustering.
         shard=60,
         seed=seed,
     )
@@ -174,6 +188,7 @@ def _ratings(
     noise_scale: float,
     estimation_regularization: Estimation,
     parameter_bound: Setting,
+    ours: bool,
     regularization: tuple[float, ...],
     replications: int,
     shard: int,
@@ -192,6 +207,7 @@ def _ratings(
             horizon=horizon,
             estimation_regularization=estimation_regularization,
             parameter_bound=parameter_bound,
+            ours=ours,
         ),
         horizon=horizon,
         tasks=20,

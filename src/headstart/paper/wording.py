@@ -1,66 +1,71 @@
-"""The report's words: verdicts, differences and measurements as text."""
+"""The report's words: verdicts and differences as text."""
 
-import numpy as np
+from collections.abc import Mapping, Sequence
 
-from headstart.intervals import Interval
 from headstart.paper.interpretations import ReportSection
-from headstart.paper.rules import Outcome
-from headstart.paper.verdicts import Verdict, VerdictKind
+from headstart.paper.rules import Outcome, OutcomeKind
+from headstart.paper.verdicts import SentenceKind, SentenceVerdict, Verdict
 from headstart.plotting.document import Cell, CellKind
+from headstart.plotting.reports.numbers import interval_text
 
 # What it means that a claim does not hold.
-_CONTRARY = {"fails": "the contrary holds", "undecided": "undecided"}
+_CONTRARY: dict[OutcomeKind, str] = {
+    "fails": "the contrary holds",
+    "undecided": "undecided",
+    "uninformative": "all learners are about equal",
+}
 
-_CELLS: dict[VerdictKind, CellKind] = {
+_CELLS: dict[SentenceKind, CellKind] = {
     "reproduced": "positive",
     "reproduced otherwise": "partial",
+    "in part": "partial",
     "not reproduced": "negative",
 }
 
 
 def verdict_text(section: ReportSection, verdict: Verdict) -> str:
-    """The verdict in words, with the first interpretation that it rests on."""
+    """The verdict in words, with the interpretations that it rests on."""
     if verdict.kind == "reproduced":
         return "reproduced"
+    if verdict.kind == "reproduced otherwise":
+        return f"reproduced under another interpretation: {named(section, verdict.holds_under)}"
+    text = f"not reproduced: {_CONTRARY[verdict.main.kind]}"
+    if verdict.main.kind != "fails" and verdict.fails_under:
+        text += f"; the contrary holds under {named(section, verdict.fails_under)}"
+    return text
+
+
+def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, ReportSection]) -> str:
+    """The verdict on a sentence in words."""
+    n, k = len(verdict.claims), verdict.n_reproduced
+    if verdict.kind == "reproduced":
+        return "reproduced"
+    if verdict.kind == "in part":
+        return f"reproduced in part: {k} of {n} claims"
     if verdict.kind == "not reproduced":
-        return f"not reproduced: {_CONTRARY[verdict.main.kind]}"
-    first, *more = verdict.holds_under
+        alone = all(one.kind == "reproduced otherwise" for one in verdict.claims)
+        return "not reproduced" + (": its claims never hold together" if alone and n > 1 else "")
+    where = [
+        f"{name}, {named(sections[name], keys)}"
+        for name, keys in verdict.joint.items()
+        if keys[0] != sections[name].main.key
+    ]
+    return f"reproduced under another interpretation: {'; '.join(where)}"
+
+
+def named(section: ReportSection, keys: Sequence[str]) -> str:
+    """The first of these interpretations, its letter and what it stands for, and how many more."""
+    first, *more = keys
     also = f" and {len(more)} more" if more else ""
-    label = section.interpretation(first).label
-    return f"reproduced under another interpretation: {label}{also}"
+    return f"{section.letters()[first]} ({section.interpretation(first).label}){also}"
 
 
-def verdict_cell(verdict: Verdict, text: str) -> Cell:
+def verdict_cell(kind: SentenceKind, text: str) -> Cell:
     """A cell that shows a verdict, styled by its kind."""
-    return Cell(text, _CELLS[verdict.kind])
+    return Cell(text, _CELLS[kind])
 
 
 def difference_text(outcome: Outcome) -> str:
     """A difference with its interval, and the margin where there is one."""
-    d = outcome.difference
-    places = _places((d.high - d.low) / 2)
-    mean, low, high = (_number(value, places) for value in (d.mean, d.low, d.high))
     margin = "" if outcome.margin is None else f", margin ±{outcome.margin:.3g}"
-    return f"{mean} [{low}, {high}]{margin}"
-
-
-def measured_text(found: Interval) -> str:
-    """A mean and its standard error, to two digits of the error."""
-    places = _places(found.error)
-    return f"{_number(found.mean, places)} ± {_number(found.error, places)}"
-
-
-def regularization_text(value: float) -> str:
-    """A λ to three digits."""
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
-
-
-def _places(error: float) -> int:
-    """The decimals that show two digits of an error."""
-    if error == 0 or not np.isfinite(error):
-        return 0
-    return min(6, max(0, 1 - int(np.floor(np.log10(error)))))
-
-
-def _number(value: float, places: int) -> str:
-    return f"{value:,.{places}f}".replace("-", "−")
+    return f"{interval_text(outcome.difference)}{margin}"

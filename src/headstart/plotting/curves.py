@@ -1,36 +1,90 @@
 """Curves of learners: means over replications with 95 % bands, against rounds, λ or N."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter
 
+from headstart.arrays import Floats
 from headstart.intervals import quantile
-from headstart.plotting.style import style
+from headstart.plotting.style import styles
+
+# Where the highest curve is this many times the median of the others, a vertical axis is
+# logarithmic: on a linear one they would share the lowest eighth of the panel.
+_RATIO = 8.0
 
 
 def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the running sum of values (learner, replication, task, round).
 
-    Tasks follow each other, and thin lines mark where each but the last ends.
+    Tasks follow each other; where there are several, small ticks mark their ends.
     """
-    horizon = values.sizes["round"]
-    ends = [task * horizon + 0.5 for task in range(1, values.sizes["task"])]
-    flat = values.stack(step=("task", "round")).drop_vars(["step", "task", "round"])
-    flat = flat.assign_coords(step=np.arange(1, flat.sizes["step"] + 1))
-    for end in ends:
-        axes.axvline(end, color="#E3C567", linewidth=0.5, zorder=0)
-    if ends:
-        axes.grid(visible=False, axis="x")
-    _plot_lines(axes, flat.cumsum("step"), "step")
-    axes.set_xlabel("round")
+    flat = _running(values)
+    _plot_lines(axes, flat, "step")
+    _round_axis(axes, values.sizes["task"], values.sizes["round"])
     axes.set_ylabel(label)
-    axes.set_xlim(1, flat.sizes["step"])
+    scale_to_values(axes, flat.isel(step=-1))
 
 
-def plot_against_regularization(axes: Axes, values: xr.DataArray, *, label: str) -> None:
-    """Plot values (learner, regularization, replication) against λ on a logarithmic axis."""
+def plot_cumulative_difference(
+    axes: Axes, values: xr.DataArray, reference: str, *, label: str
+) -> None:
+    """Plot running sums less the reference's, within replications: bands are of the differences.
+
+    `values` are (learner, replication, task, round). Below 0 a learner has less than the reference.
+    """
+    _plot_differences(axes, _running(values), reference, "step")
+    _round_axis(axes, values.sizes["task"], values.sizes["round"])
+    axes.set_ylabel(label)
+
+
+def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
+    """Plot the sums over rounds of values (learner, replication, task, round), task by task."""
+    _plot_lines(axes, values.sum("round"), "task")
+    axes.set_xlim(1, max(2, values.sizes["task"]))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("task")
+    axes.set_ylabel(label)
+
+
+def plot_per_task_difference(
+    axes: Axes, values: xr.DataArray, reference: str, *, label: str
+) -> None:
+    """Plot sums over rounds less the reference's, task by task."""
+    _plot_differences(axes, values.sum("round"), reference, "task")
+    axes.set_xlim(1, max(2, values.sizes["task"]))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xlabel("task")
+    axes.set_ylabel(label)
+
+
+def plot_against_regularization(
+    axes: Axes, values: xr.DataArray, *, label: str, log: bool = False
+) -> None:
+    """Plot values (learner, regularization, replication) against λ on a logarithmic axis.
+
+    With `log`, the vertical axis is logarithmic as well.
+    """
     axes.set_xscale("log")
-    _plot_lines(axes, values, "regularization", marker="o")
+    _plot_lines(axes, values, "regularization")
+    axes.minorticks_off()
+    axes.set_xlabel("regularization λ")
+    axes.set_ylabel(label)
+    if log:
+        axes.set_yscale("log")
+    else:
+        scale_to_values(axes, values)
+
+
+def plot_difference_against_regularization(
+    axes: Axes, values: xr.DataArray, reference: str, *, label: str
+) -> None:
+    """Plot values (learner, regularization, replication) less the reference's at the same λ."""
+    axes.set_xscale("log")
+    _plot_differences(axes, values, reference, "regularization")
     axes.minorticks_off()
     axes.set_xlabel("regularization λ")
     axes.set_ylabel(label)
@@ -38,14 +92,28 @@ def plot_against_regularization(axes: Axes, values: xr.DataArray, *, label: str)
 
 def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot values (learner, trained, replication) against the number of completed tasks."""
-    sizes = values["trained"].to_numpy()
-    axes.set_xscale("symlog", linthresh=1.0)
-    _plot_lines(axes, values, "trained", marker="o")
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.minorticks_off()
-    axes.set_xlim(-0.1, sizes.max() * 1.15)
-    axes.set_xlabel("completed tasks N")
+    _plot_lines(axes, values, "trained")
+    _trained_axis(axes, values["trained"].to_numpy().tolist())
     axes.set_ylabel(label)
+    scale_to_values(axes, values)
+
+
+def plot_difference_against_tasks(
+    axes: Axes, values: xr.DataArray, reference: str, *, label: str
+) -> None:
+    """Plot values (learner, trained, replication) less the reference's against N."""
+    _plot_differences(axes, values, reference, "trained")
+    _trained_axis(axes, values["trained"].to_numpy().tolist())
+    axes.set_ylabel(label)
+
+
+def scale_to_values(axes: Axes, values: xr.DataArray) -> None:
+    """Make the vertical axis logarithmic if one learner takes nearly all of it."""
+    means = values.mean("replication")
+    tops = np.sort(means.max([name for name in means.dims if name != "learner"]).to_numpy())
+    lowest = float(means.min())
+    if lowest > 0 and len(tops) > 1 and tops[-1] > _RATIO * np.median(tops[:-1]):
+        axes.set_yscale("log")
 
 
 def half_width(values: xr.DataArray) -> xr.DataArray:
@@ -54,14 +122,66 @@ def half_width(values: xr.DataArray) -> xr.DataArray:
     return values.std("replication", ddof=1) * float(quantile(n) / np.sqrt(n))
 
 
-def _plot_lines(axes: Axes, values: xr.DataArray, along: str, marker: str | None = None) -> None:
+def _running(values: xr.DataArray) -> xr.DataArray:
+    """The running sum over tasks and rounds, (learner, replication, step)."""
+    flat = values.stack(step=("task", "round")).drop_vars(["step", "task", "round"])
+    return flat.assign_coords(step=np.arange(1, flat.sizes["step"] + 1)).cumsum("step")
+
+
+def _plot_lines(axes: Axes, values: xr.DataArray, along: str) -> None:
     """A line with a band for every learner: values (learner, along, replication)."""
-    mean, width = values.mean("replication"), half_width(values)
     x = values[along].to_numpy()
-    for i, name in enumerate(values["learner"].to_numpy()):
-        middle, reach = (each.sel(learner=name).to_numpy() for each in (mean, width))
-        own = style(str(name), i)
-        axes.plot(x, middle, label=str(name), marker=marker, markersize=2.4, **own)
+    names = [str(name) for name in values["learner"].to_numpy()]
+    drawn = styles(names, len(x))
+    for name in names:
+        _plot_line(axes, x, values.sel(learner=name), name, drawn[name])
+
+
+def _plot_differences(axes: Axes, values: xr.DataArray, reference: str, along: str) -> None:
+    """Every learner less the reference, which is the line at 0."""
+    x = values[along].to_numpy()
+    names = [str(name) for name in values["learner"].to_numpy()]
+    drawn = styles(names, len(x))
+    for name in names:
+        if name == reference:
+            zero = {**drawn[reference], "marker": "", "linewidth": 1.0}
+            axes.plot(x, np.zeros(len(x)), label=reference, **zero)
+        else:
+            less = values.sel(learner=name) - values.sel(learner=reference)
+            _plot_line(axes, x, less, name, drawn[name])
+
+
+def _plot_line(
+    axes: Axes, x: Floats, values: xr.DataArray, name: str, own: Mapping[str, Any]
+) -> None:
+    middle, reach = values.mean("replication").to_numpy(), half_width(values).to_numpy()
+    axes.plot(x, middle, label=name, **own)
+    if values.sizes["replication"] > 1:
         axes.fill_between(
             x, middle - reach, middle + reach, color=own["color"], alpha=0.18, linewidth=0
         )
+
+
+def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
+    """Rounds 1 to n_tasks × horizon; where there are several tasks, ticks at the ends of tasks."""
+    total = n_tasks * horizon
+    axes.set_xlim(1 if total > 1 else 0, max(total, 2))
+    if n_tasks == 1:
+        axes.set_xlabel("round")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return
+    axes.set_xlabel(f"round ({n_tasks} tasks of {horizon}; small ticks: ends of tasks)")
+    axes.xaxis.set_minor_locator(FixedLocator([horizon * j for j in range(1, n_tasks + 1)]))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(axis="x", which="minor", length=3, color="#777777")
+
+
+def _trained_axis(axes: Axes, sizes: Sequence[int]) -> None:
+    if min(sizes) > 0:
+        axes.set_xscale("log")
+    else:
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xlim(-0.1, max(sizes) * 1.15)
+    axes.set_xticks(sizes, [str(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("completed tasks N")

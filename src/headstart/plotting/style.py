@@ -8,18 +8,36 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from headstart.atomic import atomic_write
 
-# Okabe and Ito's palette, distinct with every kind of colour vision; dashes are for print.
+# Formats that figures are written in.
+SUFFIXES = (".png", ".svg", ".pdf")
+
+# Okabe and Ito's palette, distinct with every kind of colour vision. Dashes and markers tell
+# learners apart in greyscale.
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "OPT": {"color": "#000000", "linestyle": (0, (1, 1.2))},
-    "Oracle": {"color": "#009E73", "linestyle": (0, (5, 1.5))},
-    "AVG-OFUL": {"color": "#0072B2", "linestyle": "-"},
-    "RR-OFUL": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1))},
-    "ITL": {"color": "#CC79A7", "linestyle": "-"},
+    "OPT": {"color": "#000000", "linestyle": (0, (1, 1.2)), "marker": ""},
+    "Oracle": {"color": "#009E73", "linestyle": (0, (5, 1.5)), "marker": "^"},
+    "AVG-OFUL": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
+    "RR-OFUL": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
+    "ITL": {"color": "#CC79A7", "linestyle": (0, (2, 1)), "marker": "v"},
+    "Hierarchical": {"color": "#E69F00", "linestyle": "-", "marker": "D"},
 }
-_OTHERS = ("#E69F00", "#56B4E9", "#8C6D31", "#7F7F7F")
+_ALIASES = {
+    "Hierarchical (ours)": "Hierarchical",
+    "ours": "Hierarchical",
+    "AVG": "AVG-OFUL",
+    "RR": "RR-OFUL",
+}
+
+# For all other learners, by position: eight colours, then the same with other dashes.
+COLOURS = (
+    "#56B4E9", "#8C6D31", "#5E3C99", "#7F7F7F", "#B2182B", "#1B7837", "#C49A00", "#2D4F8B",
+)  # fmt: skip
+_DASHES: tuple[Any, ...] = ("-", (0, (3, 1)), (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)))
+_MARKERS = ("P", "X", "d", "<", ">", "p", "h", "*")
 
 _SETTINGS: dict[Any, Any] = {
     "font.size": 8,
@@ -31,27 +49,71 @@ _SETTINGS: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "legend.frameon": False,
+    "legend.fontsize": 7,
     "lines.linewidth": 1.4,
+    "lines.markersize": 3.2,
     "figure.dpi": 200,
     # Letters as outlines: a figure is the same where the font is missing.
     "svg.fonttype": "path",
+    # The same picture gives the same bytes.
+    "svg.hashsalt": "headstart",
+    # TrueType, since journals refuse Type 3 fonts.
+    "pdf.fonttype": 42,
 }
 
 
 def style(name: str, position: int) -> Mapping[str, Any]:
     """A learner's colour and dashes: its own, or those of its position among the learners."""
-    return _LEARNERS.get(name) or {"color": _OTHERS[position % len(_OTHERS)], "linestyle": "-"}
+    return {key: value for key, value in _style(name, position).items() if key != "marker"}
+
+
+def styles(names: Sequence[str], points: int) -> dict[str, Mapping[str, Any]]:
+    """Colours, dashes and markers of learners that are plotted together, by name, none equal.
+
+    Lines have `points` points, of which about five get a marker, each learner's at other places.
+    """
+    others = [name for name in names if _ALIASES.get(name, name) not in _LEARNERS]
+    step = max(1, points // 5)
+    return {
+        name: {
+            **_style(name, others.index(name) if name in others else 0),
+            "markevery": (i * step // max(len(names), 1), step) if points > 20 else 1,
+        }
+        for i, name in enumerate(names)
+    }
+
+
+def _style(name: str, position: int) -> Mapping[str, Any]:
+    known = _LEARNERS.get(_ALIASES.get(name, name))
+    if known is not None:
+        return known
+    turn, at = divmod(position, len(COLOURS))
+    dashes = _DASHES[(turn + at) % len(_DASHES)]
+    return {"color": COLOURS[at], "linestyle": dashes, "marker": _MARKERS[at]}
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Matplotlib's settings for all figures."""
+    with mpl.rc_context(_SETTINGS):
+        yield
 
 
 @contextmanager
 def figure(
-    *paths: Path, columns: int = 1, width: float = 3.4, height: float = 2.6, share: bool = False
+    *paths: Path,
+    columns: int = 1,
+    width: float = 3.4,
+    height: float = 2.6,
+    share: bool = False,
+    legend: bool = False,
 ) -> Iterator[Sequence[Axes]]:
     """Axes to plot on, each legible at a paper's column width; saved at the end to every path.
 
-    Vertical axes begin at 0 unless they are logarithmic; with `share`, the panels have one.
+    Vertical axes begin at 0 unless they are logarithmic; with `share`, the panels have one. With
+    `legend`, all labels of the panels stand in one row or more below them.
     """
-    with mpl.rc_context(_SETTINGS):
+    with settings():
         made = Figure(figsize=(width * columns, height), layout="constrained")
         panels = list(made.subplots(1, columns, squeeze=False, sharey=share)[0])
         yield panels
@@ -60,6 +122,29 @@ def figure(
             low, high = axes.get_ylim()
             if axes.get_yscale() == "linear" and low < high and axes.dataLim.ymin >= 0:
                 axes.set_ylim(bottom=0)
-        for path in paths:
-            with atomic_write(path) as part:
-                made.savefig(part, format=path.suffix.lstrip(".") or "png")
+        if legend:
+            shared_legend(made, panels)
+        for i, path in enumerate(paths):
+            if i == 1:  # the first has laid it out
+                made.set_layout_engine("none")
+            save(made, path)
+
+
+def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
+    """One legend below the panels, with every label once."""
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, line)
+    columns = min(len(handles), 6 if len(panels) > 1 else 3)
+    return made.legend(
+        list(handles.values()), list(handles), loc="outside lower center", ncols=max(columns, 1)
+    )
+
+
+def save(made: Figure, path: Path) -> None:
+    """Write a figure atomically, without the date, so that the same picture is the same bytes."""
+    kind = path.suffix.lstrip(".") or "png"
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
+    with atomic_write(path) as part:
+        made.savefig(part, format=kind, metadata=dated)

@@ -11,7 +11,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _estimation
+from headstart.priors import _estimation, _sums
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,13 +35,19 @@ class Average:
         _estimation.check_dimension(self.regularization, self.estimation_regularization, dimension)
         return {"weighted": np.zeros((*lead, dimension)), "weight": np.zeros(lead)}
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's ridge estimate, weighted by its rounds."""
         parameter = RidgeEstimate(task, self._zero_prior(memory)).parameter
-        return {
-            "weighted": memory["weighted"] + task.count[..., None] * parameter,
-            "weight": memory["weight"] + task.count,
-        }
+        contribution = {"weighted": task.count[..., None] * parameter, "weight": task.count}
+        return _sums.add(memory, contribution, weight)
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Every task counts `factor` times as much."""
+        return _sums.scale(memory, factor)
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The sums over the tasks of both."""
+        return _sums.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The weighted mean; 0 before any data."""

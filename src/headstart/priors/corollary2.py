@@ -11,8 +11,12 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, RunningBias
+from headstart.priors import _sums
 from headstart.priors.average import Average
 from headstart.priors.pooled import Pooled
+
+# The sums of its own, beside the memory of `bias`.
+_OWN = ("estimates", "squares", "rounds", "tasks")
 
 
 def corollary2_regularization(*, horizon: ArrayLike, variance: ArrayLike) -> Floats:
@@ -48,18 +52,27 @@ class Corollary2:
         }
         return own | dict(self.bias.empty(dimension, lead))
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's ridge estimate and its square; a task without rewards has none."""
         ridge = self.estimation_regularization
         zero = Prior.trusted(np.zeros((*task.lead, task.dimension)), np.asarray(ridge))
         estimate = RidgeEstimate(task, zero).parameter
-        own = {
-            "estimates": memory["estimates"] + estimate,
-            "squares": memory["squares"] + (estimate**2).sum(-1),
-            "rounds": memory["rounds"] + task.count,
-            "tasks": memory["tasks"] + (task.count > 0),
+        contribution = {
+            "estimates": estimate,
+            "squares": (estimate**2).sum(-1),
+            "rounds": task.count,
+            "tasks": (task.count > 0).astype(np.float64),
         }
-        return own | dict(self.bias.absorb(self._bias_memory(memory), task))
+        own = _sums.add({name: memory[name] for name in _OWN}, contribution, weight)
+        return own | dict(self.bias.absorb(self._bias_memory(memory), task, weight))
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Every task counts `factor` times as much."""
+        return _sums.scale(memory, factor)
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The sums over the tasks of both."""
+        return _sums.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The bias of `bias`, with the λ of Corollary 2."""
@@ -78,5 +91,4 @@ class Corollary2:
         return self.bias.running_bias(self._bias_memory(memory))
 
     def _bias_memory(self, memory: Memory) -> Memory:
-        own = ("estimates", "squares", "rounds", "tasks")
-        return {name: array for name, array in memory.items() if name not in own}
+        return {name: array for name, array in memory.items() if name not in _OWN}

@@ -46,8 +46,18 @@ class Fixed:
             message = f"bias must fit {expected}, got shape {bias.shape}"
             raise ValueError(message) from error
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Nothing is learned."""
+        return memory
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Nothing is learned."""
+        return memory
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """Nothing is learned; both must have the same bias."""
+        if not np.array_equal(memory["bias"], other["bias"]):
+            raise ValueError("memories of Fixed must have the same bias to be merged")
         return memory
 
     def prior(self, memory: Memory) -> Prior:

@@ -1,6 +1,6 @@
 """Pooled: RR-OFUL's bias, one ridge regression over all tasks' data."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _estimation
+from headstart.priors import _estimation, _sums
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,9 +35,17 @@ class Pooled:
         _estimation.check_dimension(self.regularization, self.estimation_regularization, dimension)
         return _to_memory(TaskStatistics.zeros(dimension, lead))
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's statistics."""
-        return _to_memory(pooled_statistics(memory) + task)
+        return _sums.add(memory, _to_memory(task), weight)
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Every task counts `factor` times as much."""
+        return _sums.scale(memory, factor)
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The sums over the tasks of both."""
+        return _sums.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The pooled ridge estimate."""
@@ -78,4 +86,5 @@ def pooled_statistics(memory: Memory) -> TaskStatistics:
 
 
 def _to_memory(statistics: TaskStatistics) -> Memory:
-    return {field.name: getattr(statistics, field.name) for field in fields(statistics)}
+    names = ("gram", "moment", "count", "sum_of_squares")
+    return {name: getattr(statistics, name) for name in names}

@@ -9,6 +9,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.priors import _sums
 from headstart.priors.pooled import Pooled, pooled_statistics
 
 
@@ -29,9 +30,17 @@ class SingleModel:
         """The sum of the tasks' statistics."""
         return self._pooled().empty(dimension, lead)
 
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
+    def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's statistics."""
-        return self._pooled().absorb(memory, task)
+        return self._pooled().absorb(memory, task, weight)
+
+    def scale(self, memory: Memory, factor: float) -> Memory:
+        """Every task counts `factor` times as much."""
+        return _sums.scale(memory, factor)
+
+    def merge(self, memory: Memory, other: Memory) -> Memory:
+        """The sums over the tasks of both."""
+        return _sums.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The estimate from all rewards so far, with their precision."""

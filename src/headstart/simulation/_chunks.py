@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart.arrays import Floats
-from headstart.core.task import Task
+from headstart.core.task import Task, realised
 from headstart.simulation.agent import AnyAgent, InformedAgent, State, join, take
 from headstart.simulation.rounds import Rounds
 
@@ -34,18 +34,21 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TaskRecord:
-    """Choices, rewards and regrets (R, T) of one agent in one task: views into the results."""
+    """Choices, rewards, regrets and propensities (R, T) of one agent in one task, as views."""
 
     choice: NDArray[np.int32]
     reward: Floats
     regret: Floats
+    propensity: Floats
 
     def write(self, part: slice, task: Task, rounds: Rounds) -> None:
         """Record some replications."""
         choices = rounds.choices
         self.choice[part] = choices
         self.reward[part] = rounds.rewards
-        self.regret[part] = task.regrets(choices)
+        self.regret[part] = realised(task, choices).regrets(choices)
+        if rounds.propensities is not None:
+            self.propensity[part] = rounds.propensities
 
 
 def train(
@@ -80,6 +83,11 @@ def _play(
     task = drawn.task[part]
     rounds = Rounds(task, drawn.uniforms[part])
     if isinstance(agent, InformedAgent):
+        if task.adversary is not None:
+            raise ValueError(
+                f"{agent.name} needs the means of all rounds before the first, which an adversary "
+                "that reacts has not chosen by then"
+            )
         played = agent.play_informed(state, rounds, task.means)
     else:
         played = agent.play(state, rounds)

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,17 +24,26 @@ _TRAINING, _TEST = 0, 1
 
 
 class Record:
-    """Choices, rewards and regrets over (learner, trained, replication, task, round)."""
+    """Choices, rewards, regrets, propensities over (learner, trained, replication, task, round).
+
+    A propensity is 0 where the agent does not tell it.
+    """
 
     def __init__(self, *shape: int) -> None:
         self.choice = np.empty(shape, dtype=np.int32)
         self.reward = np.empty(shape)
         self.regret = np.empty(shape)
+        self.propensity = np.zeros(shape)
 
     def at(self, learner: int, trained: int, task: int) -> TaskRecord:
         """The entries of one agent in one task, (R, T)."""
         at = (learner, trained, slice(None), task)
-        return TaskRecord(choice=self.choice[at], reward=self.reward[at], regret=self.regret[at])
+        return TaskRecord(
+            choice=self.choice[at],
+            reward=self.reward[at],
+            regret=self.regret[at],
+            propensity=self.propensity[at],
+        )
 
 
 class Run:
@@ -106,15 +116,22 @@ class Run:
     def _dataset(self, record: Record) -> xr.Dataset:
         dims = ("learner", "trained", "replication", "task", "round")
         _, _, replications, n_tasks, horizon = record.choice.shape
+        variables: dict[str, Any] = {
+            "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
+            "reward": (dims, record.reward),
+            "regret": (dims, record.regret, {"long_name": "best mean less the mean played"}),
+        }
+        if record.propensity.any():
+            told = np.where(record.propensity > 0.0, record.propensity, np.nan)
+            variables["propensity"] = (dims, told, {"long_name": "probability of that choice"})
+        cohorts = getattr(self._environment, "cohorts", None)
+        shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return xr.Dataset(
-            {
-                "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
-                "reward": (dims, record.reward),
-                "regret": (dims, record.regret, {"long_name": "best mean less the mean played"}),
-            },
+            variables,
             coords={
                 "learner": [agent.name for agent in self._agents],
                 "replication": np.arange(replications),
+                **shared,
                 "task": np.arange(1, n_tasks + 1),
                 "round": np.arange(1, horizon + 1),
             },

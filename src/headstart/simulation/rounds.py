@@ -1,12 +1,15 @@
 """Rounds: one task as an agent sees it, round by round."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart import kernels
+from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
+from headstart.core.adversary import Reaction
 from headstart.core.statistics import TaskStatistics
-from headstart.core.task import Episode, Task, by_round
+from headstart.core.task import Episode, Task, by_round, utilities
 
 
 def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floats:
@@ -20,13 +23,16 @@ def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floa
 class Rounds:
     """One task in R replications, which play each round together; every choice ends a round.
 
-    An agent sees the arms of the round, its random numbers and the rewards of the arms it chose:
-    no means, no other rewards, no later arms. It must not modify the arrays that it sees.
+    An agent sees the task's side information, the arms of the round, its random numbers and the
+    rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
+    the arrays that it sees.
     """
 
     def __init__(self, task: Task, uniforms: Floats) -> None:
         self.lead = task.lead
         self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
+        # What is known of the task before its first round, (…, p), or None.
+        self.side = task.side
         self._arms = by_round(task.arms, 3)
         self._payoffs = by_round(task.rewards, 2)
         self._uniforms = np.moveaxis(uniforms[..., :-1], -2, 0)
@@ -35,7 +41,14 @@ class Rounds:
         self._rows = np.arange(self.replications)
         self._choices = np.empty(self._ties.shape, dtype=np.int64)
         self._rewards = np.empty(self._ties.shape)
+        self._propensities: Floats | None = None
         self._played = 0
+        self._reaction: Reaction | None = None
+        if task.adversary is not None:
+            # Every agent gets other rewards than the rest: those that its own choices lead to.
+            self._payoffs = self._payoffs.copy()
+            self._reaction = Reaction(task.adversary, self.dimension, self.replications)
+            self._payoffs[0] += utilities(self._arms[0], self._reaction.parameter)
         # Whether all rounds are played: a plain attribute, which is read several times per round.
         self.over = False
 
@@ -55,8 +68,12 @@ class Rounds:
         uniforms: Floats = self._uniforms[self._played]
         return uniforms
 
-    def choose(self, choices: ArrayLike) -> Floats:
-        """Choose arms by index, (R,); returns their rewards, (R,)."""
+    def choose(self, choices: ArrayLike, propensities: ArrayLike | None = None) -> Floats:
+        """Choose arms by index, (R,); returns their rewards, (R,).
+
+        `propensities` (R,) are the probabilities with which these arms were chosen, for agents that
+        know them: results then have them.
+        """
         if self.over:
             raise self._no_more()
         given = np.asarray(choices)
@@ -69,6 +86,8 @@ class Rounds:
             wrong = given[(given < 0) | (given >= self.n_arms)][0]
             raise ValueError(f"choices must be from 0 to {self.n_arms - 1}, got {wrong}")
         t = self._played
+        if propensities is not None:
+            self._record_propensities(propensities)
         rewards: Floats = self._payoffs[t][self._rows, given]
         self._choices[t], self._rewards[t] = given, rewards
         self._end_round()
@@ -115,6 +134,13 @@ class Rounds:
         """Their rewards, (…, t)."""
         return self._rewards[: self._played].T.reshape(*self.lead, self._played)
 
+    @property
+    def propensities(self) -> Floats | None:
+        """The propensities of the choices so far, (…, t), 0 where untold; None if all are."""
+        if self._propensities is None:
+            return None
+        return self._propensities[: self._played].T.reshape(*self.lead, self._played)
+
     def episode(self, statistics: TaskStatistics | None = None) -> Episode:
         """The record so far, with its statistics, which are computed unless given."""
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
@@ -123,11 +149,27 @@ class Rounds:
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
             shape = (*self.lead, self._played, self.dimension)
             statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
+        if self.side is not None:
+            statistics = replace(statistics, side=self.side)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
+
+    def _record_propensities(self, propensities: ArrayLike) -> None:
+        told = checks.floats("propensities", propensities)
+        checks.shape("propensities", told, (self.replications,), "(R,)")
+        if told.min() <= 0.0 or told.max() > 1.0:
+            wrong = told[(told <= 0.0) | (told > 1.0)][0]
+            raise ValueError(f"propensities must be above 0 and at most 1, got {wrong}")
+        if self._propensities is None:
+            self._propensities = np.zeros(self._ties.shape)
+        self._propensities[self._played] = told
 
     def _end_round(self) -> None:
         self._played += 1
         self.over = self._played == self.horizon
+        if self._reaction is not None and not self.over:
+            t = self._played
+            self._reaction.observe(self.features, self._rewards[t - 1])
+            self._payoffs[t] += utilities(self._arms[t], self._reaction.parameter)
 
     def _no_more(self) -> ValueError:
         return ValueError(f"a task has {self.horizon} rounds, all of which are played")

@@ -109,3 +109,25 @@ def test_loose_clusters_are_refused() -> None:
 def test_bad_settings_are_named(kind: type, settings: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kind(**settings)
+
+
+def test_clusters_that_share_half_their_users_are_one_cohort(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The first two share 3 of 6 users; the third shares one with the second and 4 with the last.
+    members = [np.arange(6), np.arange(3, 9), np.arange(8, 14), np.arange(9, 13)]
+    monkeypatch.setattr(Clusters, "members", lambda *_: members)
+    found = Clusters().cohorts(VECTORS, ALL, 6)
+    np.testing.assert_array_equal(found, [0, 0, 1, 1, 0, 0])
+
+
+def test_cohorts_are_transitive(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first and the last share no user, but both share half with the one between them.
+    members = [np.arange(4), np.arange(4, 8), np.arange(2, 6)]
+    monkeypatch.setattr(Clusters, "members", lambda *_: members)
+    np.testing.assert_array_equal(Clusters().cohorts(VECTORS, ALL, 3), [0, 0, 0])
+
+
+def test_clusters_of_one_clustering_are_one_cohort_each() -> None:
+    found = Clusters(n_clusters=3, least_users=3, n_clusterings=1).cohorts(VECTORS, ALL, 7)
+    np.testing.assert_array_equal(found, [0, 1, 2, 0, 1, 2, 0])

@@ -18,8 +18,9 @@ class Clusters:
     whole; single clusters do. So a cluster passes if the mean silhouette of its users is at least
     `least_silhouette` and at least `least_users` of them are eligible. In one clustering one or two
     pass, and its seed decides which: so `n_clusterings` of them are made, from `seed` onwards, and
-    all clusters that pass are used (equal ones once; overlaps remain). Replication r plays cluster
-    r mod (number that pass), its users shuffled anew.
+    all clusters that pass are used (equal ones once). Replication r plays cluster r mod (number
+    that pass), its users shuffled anew. Clusters of different clusterings overlap, so replications
+    are not independent; `cohorts` says which belong together.
     """
 
     n_clusters: int = 20
@@ -61,6 +62,23 @@ class Clusters:
                 if len(users) >= self.least_users:
                     passing.setdefault(users.tobytes(), users)
         return list(passing.values())
+
+    def cohorts(self, vectors: Floats, eligible: Integers, replications: int) -> Integers:
+        """The cohort of every replication, (R,): clusters that overlap are in one cohort.
+
+        Two clusters overlap if they share at least half of the users of the smaller; cohorts are
+        the connected components, numbered by their first cluster. Replications of one cohort play
+        mostly the same users, so the cohorts are what is independent.
+        """
+        members = self.members(vectors, eligible)
+        cohort = np.arange(len(members))
+        for i, one in enumerate(members):
+            for j, other in enumerate(members[:i]):
+                shared = len(np.intersect1d(one, other, assume_unique=True))
+                if 2 * shared >= min(len(one), len(other)):
+                    cohort[cohort == cohort[i]] = cohort[j]
+        numbers = np.unique(cohort, return_inverse=True)[1]
+        return np.asarray(numbers[np.arange(replications) % len(members)], dtype=np.int64)
 
     def clusterings(self, vectors: Floats) -> list[tuple[Integers, Floats]]:
         """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,)."""

@@ -169,6 +169,18 @@ class PreparedRatings:
         """S, the largest ‖w‖ of all users, which `NormBound` asks for."""
         return float(np.linalg.norm(self.environment.embedding.users, axis=1).max())
 
+    @property
+    def cohorts(self) -> Integers | None:
+        """The cohort of every replication, (R,), where replications share users; None elsewhere.
+
+        An interval takes the mean over the replications of a cohort as one value.
+        """
+        settings = self.environment
+        if not isinstance(settings.grouping, Clusters):
+            return None
+        users, eligible = settings.embedding.users, settings.decision_sets.eligible
+        return settings.grouping.cohorts(users, eligible, len(self.groups))
+
     def rewind(self) -> "PreparedRatings":
         """The same groups from their first user on."""
         return PreparedRatings(environment=self.environment, groups=self.groups)

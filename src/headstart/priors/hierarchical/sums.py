@@ -4,11 +4,11 @@ A few sums per λ are sufficient for all completed tasks, so λ runs over a grid
 does not grow with the number of tasks. Shapes: … leading axes, G values of λ.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 
@@ -50,8 +50,9 @@ class Sums:
         """The sums as named arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def with_task(self, task: TaskStatistics, regularizations: Floats) -> "Sums":
-        """The sums with one more task, for the λ's (…, G), through one eigendecomposition.
+    @classmethod
+    def of_task(cls, task: TaskStatistics, regularizations: Floats) -> "Sums":
+        """The sums over one task, for the λ's (…, G), through one eigendecomposition.
 
         V is never inverted: with V = U diag(v) Uᵀ, MV = U diag(v/(v + λ)) Uᵀ, whether the task has
         fewer rounds than features or not.
@@ -64,12 +65,26 @@ class Sums:
         inverse = 1.0 / (values + ridge)
         information = values * inverse
         estimate = rotated * inverse
-        return Sums(
-            information=self.information + (basis * information[..., None, :]) @ basis.mT,
-            ridges=self.ridges + (basis @ estimate[..., None])[..., 0],
-            log_determinant=self.log_determinant + np.log1p(values / ridge).sum(-1),
-            residual=self.residual
-            + (task.sum_of_squares[..., None] - (rotated * estimate).sum(-1)),
-            count=self.count + task.count,
-            sum_of_squares=self.sum_of_squares + task.sum_of_squares,
+        return cls(
+            information=(basis * information[..., None, :]) @ basis.mT,
+            ridges=(basis @ estimate[..., None])[..., 0],
+            log_determinant=np.log1p(values / ridge).sum(-1),
+            residual=task.sum_of_squares[..., None] - (rotated * estimate).sum(-1),
+            count=task.count,
+            sum_of_squares=task.sum_of_squares,
+        )
+
+    def shifted(self, steps: Integers) -> "Sums":
+        """The same sums on a grid that lies so many λ's lower, (…).
+
+        Where that grid reaches beyond this one, the outermost λ stands for those beyond.
+        """
+        size = self.residual.shape[-1]
+        index = np.clip(np.arange(size) - np.asarray(steps)[..., None], 0, size - 1)
+        return replace(
+            self,
+            information=np.take_along_axis(self.information, index[..., None, None], -3),
+            ridges=np.take_along_axis(self.ridges, index[..., None], -2),
+            log_determinant=np.take_along_axis(self.log_determinant, index, -1),
+            residual=np.take_along_axis(self.residual, index, -1),
         )

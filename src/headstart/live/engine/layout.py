@@ -2,8 +2,9 @@
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
 upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when
-the task was last used; and its first pending decision. So a task is one block of two squares,
-whatever other tasks share its prior.
+the task was last used; its first pending decision; and how the task counts in the memory. So a task
+is one block of two squares, whatever other tasks share its prior. A finished task is the same
+without A.
 """
 
 import math
@@ -17,10 +18,17 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
+from headstart.kernels.revision import is_surprising
 from headstart.kernels.state import N_SCALARS, REWARDS, TaskState
 
-# The last two numbers of a row.
-LAST_USED, FIRST_PENDING = -2, -1
+# The last numbers of a row: when it was last used; its first pending decision; whether the memory
+# counts it; since when; and how many tasks its prior was learned from.
+LAST_USED, FIRST_PENDING, COUNTED, COUNTED_AT, PRIOR_TASKS = range(-5, 0)
+N_LAST = 5
+
+# Whether the memory counts a task: not at all; as it is; as it was before its latest rewards; and
+# not at all, but it is on the list of tasks to count.
+NOT_COUNTED, AS_IT_IS, AS_IT_WAS, TO_COUNT = range(4)
 
 # In place of a pending decision: there is none.
 NONE = -1
@@ -30,11 +38,11 @@ _VECTORS = 4
 
 @compiled(inline="always")
 def dimension_of(length: int) -> int:
-    """The d of a row: 2d² + 4d + N_SCALARS + 2 = 2(d + 1)² + N_SCALARS numbers."""
-    return int(math.sqrt((length - N_SCALARS) / 2) + 0.5) - 1
+    """The d of a row of 2d² + 4d + N_SCALARS + N_LAST numbers."""
+    return int(math.sqrt((length - N_SCALARS - N_LAST + 2) / 2) + 0.5) - 1
 
 
-@compiled
+@compiled(inline="always")
 def task_state(row: Floats, dimension: int) -> TaskState:
     """The estimate of one task, as views of its row."""
     square = dimension * dimension
@@ -64,16 +72,33 @@ def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     return gram, row[moment : moment + dimension]
 
 
-def upgrade_rows(rows: Floats, version: int) -> Floats:
-    """Rows (n, length) of a file of format 1 or 2 as rows of today.
+def upgrade_rows(rows: Floats, version: int, n_tasks: int) -> Floats:
+    """Rows (n, length) of a file of format 1, 2 or 3 as rows of today.
 
     Format 1 had no prior revision. Format 2 ended a row with the time of last use and when the
-    prior is revised; now these are the other way round, and the first pending decision follows.
+    prior is revised; since format 3 these are the other way round, and the first pending decision
+    follows. Up to format 3 the memory of n_tasks counted no open task.
     """
     if version == 1:
         rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=columns.NEVER)
-    rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
-    rows[:, [-3, -2]] = rows[:, [-2, -3]]
+    if version < 3:
+        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
+        rows[:, [-3, -2]] = rows[:, [-2, -3]]
+    rows = np.pad(rows, ((0, 0), (0, 3)))
+    rewarded = rows[:, REWARDS - N_SCALARS - N_LAST] > 0.0
+    rows[:, COUNTED] = np.where(rewarded, TO_COUNT, NOT_COUNTED)
+    rows[:, PRIOR_TASKS] = n_tasks
+    return rows
+
+
+def check_rows(name: str, rows: Floats) -> Floats:
+    """Rows of open or finished tasks from a file: finite, but for what may be infinite.
+
+    Those are the degrees of freedom of a noise scale that the prior knows.
+    """
+    checked, known = rows.copy(), columns.NOISE_DEGREES_OF_FREEDOM - N_SCALARS - N_LAST
+    checked[np.isposinf(checked[:, known]), known] = 0.0
+    checks.floats(name, checked)
     return rows
 
 
@@ -83,7 +108,9 @@ class Layout:
     def __init__(self, dimension: int) -> None:
         d, square = dimension, dimension**2
         self.dimension = d
-        self.length = 2 * square + _VECTORS * d + N_SCALARS + 2
+        self.length = 2 * square + _VECTORS * d + N_SCALARS + N_LAST
+        self._rest = slice(square, self.length)
+        self.finished_length = self.length - square
         self._square = slice(square, 2 * square)
         self._inverse = slice(0, square)
         begin = range(2 * square, 2 * square + _VECTORS * d, d)
@@ -120,21 +147,35 @@ class Layout:
             row[self.scalars].reshape(1, N_SCALARS),
         )
 
+    def finished(self, row: Floats) -> Floats:
+        """The row of a task that is finished: without A."""
+        return row[self._rest].copy()
+
+    def reopened(self, finished: Floats) -> Floats:
+        """The row of a finished task that goes on, with A derived anew."""
+        row = np.empty(self.length)
+        row[self._rest] = finished
+        if not self.refactorise(row, restate=False):
+            inverse = np.linalg.pinv(self.gram(row) + self.regularization(row), hermitian=True)
+            row[self._inverse] = inverse.ravel()
+        row[self._rest] = finished  # so that nothing is lost where it is finished again at once
+        return row
+
     def gram(self, row: Floats) -> Floats:
         """V, (d, d)."""
-        lower = np.tril(row[self._square].reshape(self.dimension, self.dimension))
+        lower = np.tril(self._squares(row))
         return lower + np.tril(lower, -1).T
 
     def regularization(self, row: Floats) -> Floats:
         """Λ, (d, d)."""
-        upper = np.triu(row[self._square].reshape(self.dimension, self.dimension), 1)
+        upper = np.triu(self._squares(row), 1)
         full = upper + upper.T
         np.fill_diagonal(full, row[self._diagonal])
         return full
 
     def _pack(self, row: Floats, regularization: Floats) -> None:
         """Set Λ (d, d)."""
-        square = row[self._square].reshape(self.dimension, self.dimension)
+        square = self._squares(row)
         square[self._above] = regularization[self._above]
         row[self._diagonal] = np.diagonal(regularization)
 
@@ -148,6 +189,43 @@ class Layout:
             count=np.array(scalars[columns.COUNT]),
             sum_of_squares=np.array(scalars[columns.SUM_OF_SQUARES]),
         )
+
+    def finished_statistics(self, finished: Floats) -> TaskStatistics:
+        """The statistics of a finished task."""
+        row = np.empty(self.length)
+        row[self._rest] = finished
+        return self.statistics(row)
+
+    def rebased(self, row: Floats, prior: Prior, components: kernels.Components | None) -> Floats:
+        """The row of the same task with another prior, revised by the task's own rewards."""
+        new = self.first_row(prior)
+        below = ~self._above
+        self._squares(new)[below] = self._squares(row)[below]
+        new[self.moment] = row[self.moment]
+        mine, yours = row[self.scalars], new[self.scalars]
+        for column in (columns.COUNT, columns.SUM_OF_SQUARES, columns.REWARDS):
+            yours[column] = mine[column]
+        new[-N_LAST:] = row[-N_LAST:]
+        self.refactorise(new, restate=True)
+        differs = yours[columns.REVISION] == columns.ALWAYS
+        if components is not None and (differs or is_surprising(self.state(new).scalars, 0)):
+            self.revise(new, components, float(prior.noise_degrees_of_freedom))
+        return new
+
+    def packed(self, statistics: TaskStatistics, prior: Prior) -> Floats:
+        """The row of a task that has these statistics and this prior, without A."""
+        row = self.first_row(prior)
+        below = ~self._above
+        self._squares(row)[below] = statistics.gram[below]
+        row[self.moment] = statistics.moment
+        scalars = row[self.scalars]
+        scalars[columns.COUNT] = scalars[columns.REWARDS] = statistics.count
+        scalars[columns.SUM_OF_SQUARES] = statistics.sum_of_squares
+        self.refactorise(row, restate=True)
+        return row
+
+    def _squares(self, row: Floats) -> Floats:
+        return row[self._square].reshape(self.dimension, self.dimension)
 
     def estimate(self, row: Floats) -> RidgeEstimate:
         """The statistics and the prior of a task, as copies."""
@@ -174,11 +252,11 @@ class Layout:
         inverse = row[self._inverse].reshape(self.dimension, self.dimension)
         row[self.parameter] = inverse @ target
 
-    def refactorise(self, row: Floats, *, restate: bool) -> None:
+    def refactorise(self, row: Floats, *, restate: bool) -> bool:
         """Derive the estimate anew from the statistics, and with `restate` the noise scale too.
 
-        Where V + Λ has no digits left for some direction, the row stays as it is: the rank-one
-        updates are no worse, and the next reward tries again.
+        Where V + Λ has no digits left for some direction, the row stays as it is, and the result
+        is false: the rank-one updates are no worse, and the next reward tries again.
         """
         state, moment, bias = self.state(row), row[None, self.moment], row[None, self.bias]
         gram, regularization = self.gram(row)[None], self.regularization(row)[None]
@@ -187,9 +265,10 @@ class Layout:
                 state, -1.0, gram, moment, bias, regularization, self._nothing, 0
             )
         except np.linalg.LinAlgError:
-            return
+            return False
         if restate:
             kernels.restate_surprise(state, 0, gram[0], moment[0], bias[0], regularization[0])
+        return True
 
     def revise(
         self, row: Floats, components: kernels.Components, noise_degrees_of_freedom: float
@@ -203,7 +282,7 @@ class Layout:
         before = float(state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM])
         state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM] = noise_degrees_of_freedom
         try:
-            kernels.revise_due(state, gram, moment, components, bias, regularization)
+            kernels.revise(state, 0, gram[0], moment[0], components, 0, bias[0], regularization[0])
         except np.linalg.LinAlgError:
             state.scalars[0, columns.NOISE_DEGREES_OF_FREEDOM] = before
             return False
@@ -212,7 +291,7 @@ class Layout:
 
     def forget(self, row: Floats, discount: float) -> None:
         """Discount V, b, T and Σy², and leave the prior as it is."""
-        square = row[self._square].reshape(self.dimension, self.dimension)
+        square = self._squares(row)
         square[~self._above] *= discount
         row[self.moment] *= discount
         scalars = row[self.scalars]

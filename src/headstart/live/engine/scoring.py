@@ -1,17 +1,17 @@
-"""Scoring: the scores that a policy gives to the arms of open tasks, and their propensities."""
+"""Scoring: the scores that a policy gives to the arms of open tasks."""
 
 import math
 
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Floats, Integers
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
-from headstart.interfaces import IndexPolicy, Policy
+from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
-from headstart.live._layout import NONE, task_state
-from headstart.live._tasks import Tasks
+from headstart.live.engine.layout import NONE, task_state
+from headstart.live.engine.tasks import Tasks
 from headstart.live.inputs import LARGEST_GROWTH
 
 # Scratch memory is kept for this many shapes of decisions; an application has a few.
@@ -87,7 +87,7 @@ class Scoring:
         rows = tasks.rows
         return EstimateSummary(
             rows[slots, layout.scalars],
-            rows[slots, layout.bias],
+            lambda: rows[slots, layout.bias],
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
         )
 
@@ -107,9 +107,25 @@ class Scoring:
         return self._policy.n_uniforms(n_arms, self._tasks.dimension)
 
     def scores(self, slot: int, arms: Floats, uniforms: Floats) -> Floats:
-        """The scores (K,) of one task's arms (K, d), from uniforms (u,)."""
-        estimates = self.estimates(np.array([slot]), arms[None])
-        scores: Floats = self.policy_scores(estimates, uniforms[None])[0]
+        """The scores (m, K) of one task's arms (K, d), from uniforms (m, u): one row per draw."""
+        scores: Floats = self.scores_of_tasks(np.array([slot]), arms[None], uniforms[None])[0]
+        return scores
+
+    def scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
+        """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
+        estimates = self.estimates(slots, arms)
+        n, n_draws, _ = uniforms.shape
+        if n_draws == 1:
+            scores = self._policy.scores(estimates, uniforms[:, 0])[:, None]
+        elif isinstance(self._policy, SamplingPolicy):
+            scores = self._policy.sampled_scores(estimates, uniforms)
+        else:
+            each = (estimates[(i,)][None].repeat(n_draws) for i in range(n))
+            pairs = zip(each, uniforms, strict=True)
+            scores = np.stack([self._policy.scores(*pair) for pair in pairs])
+        scores = np.array(scores, dtype=np.float64, order="C")
+        if np.isnan(scores).any():
+            raise ValueError(f"the scores of {self._policy} must be numbers, got nan")
         return scores
 
     def estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
@@ -127,22 +143,3 @@ class Scoring:
             inverse=self._tasks.layout.inverses(self._tasks.rows, slots),
             summary=self._summaries(slots),
         )
-
-    def policy_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """The policy's scores (n, K), as a new array."""
-        scores = np.ascontiguousarray(self._policy.scores(estimates, uniforms), dtype=np.float64)
-        return scores.copy() if np.shares_memory(scores, estimates.predictions) else scores
-
-    def propensities(self, slot: int, arms: Floats, allowed: Booleans, uniforms: Floats) -> Floats:
-        """The probability of every arm (K,) to be chosen, over uniforms (m, u) of the policy.
-
-        Exact where the policy draws no numbers of its own: tied arms share it equally.
-        """
-        n = len(uniforms)
-        estimates = self.estimates(np.array([slot]), arms[None]).repeat(n)
-        scores = self.policy_scores(estimates, uniforms)
-        scores = np.array(np.broadcast_to(scores, (n, arms.shape[0])))
-        scores[:, ~allowed] = -np.inf
-        found = np.empty(arms.shape[0])
-        kernels.propensities(scores, found)
-        return found

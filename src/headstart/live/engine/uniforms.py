@@ -1,6 +1,7 @@
 """UniformStream: uniform numbers in the order of a generator, drawn ahead in blocks."""
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +36,22 @@ class UniformStream:
     def advance(self, n: int) -> None:
         """Use up n numbers."""
         self._used += n
+
+    def renew(self, rng: np.random.Generator) -> None:
+        """Go on with the numbers of another generator."""
+        self._rng, self._drawn, self._used = rng, np.empty(0), 0
+
+    def go_on_as(self, other: "UniformStream") -> None:
+        """Go on with the numbers of another stream."""
+        self._rng, self._drawn, self._used = other._rng, other._drawn, other._used
+
+    def mark(self) -> tuple[Any, Floats, int]:
+        """Where the stream is, for `rewind`."""
+        return self._rng.bit_generator.state, self._drawn, self._used
+
+    def rewind(self, mark: tuple[Any, Floats, int]) -> None:
+        """Go back to a mark: the numbers since then are next again."""
+        self._rng.bit_generator.state, self._drawn, self._used = mark
 
     def saved(self) -> tuple[str, Floats]:
         """The generator's state as JSON, and the numbers drawn but not yet used."""

@@ -1,0 +1,38 @@
+"""Learners under the names that the literature gives them, each one call.
+
+`MetaLinEXP3` and `MetaTS` are agents; the functions return agents with a method's usual settings.
+"""
+
+from headstart.learners.bayesian import (
+    ada_ts,
+    bayes_oracle,
+    hier_bayes_ucb,
+    hier_ts,
+    lin_ts,
+    meta_ts,
+    ours,
+)
+from headstart.learners.exponential_weights import lin_exp3, meta_lin_exp3
+from headstart.learners.meta_lin_exp3 import MetaLinEXP3
+from headstart.learners.meta_ts import MetaTS
+from headstart.learners.oful import avg_oful, corollary2_oful, itl, oracle, pooled_oful, rr_oful
+
+__all__ = [
+    "MetaLinEXP3",
+    "MetaTS",
+    "ada_ts",
+    "avg_oful",
+    "bayes_oracle",
+    "corollary2_oful",
+    "hier_bayes_ucb",
+    "hier_ts",
+    "itl",
+    "lin_exp3",
+    "lin_ts",
+    "meta_lin_exp3",
+    "meta_ts",
+    "oracle",
+    "ours",
+    "pooled_oful",
+    "rr_oful",
+]

@@ -1,0 +1,148 @@
+"""Learners with a normal model of tasks: Thompson sampling and Bayesian upper confidence bounds.
+
+Where variances are given, the model is reward = xᵀw + noise, w ~ N(h, τ²I), h ~ N(0, κ²I): s² =
+`noise_variance`, τ² = `task_variance`, κ² = `mean_variance`.
+"""
+
+import math
+
+from numpy.typing import ArrayLike
+
+from headstart import checks
+from headstart.interfaces import Policy
+from headstart.learners.meta_ts import MetaTS
+from headstart.policies import BayesUCB, Thompson
+from headstart.priors import Fixed, Hierarchical, KnownVariances
+from headstart.simulation.learner import Learner
+
+_OURS = BayesUCB()
+
+
+def lin_ts(
+    *,
+    noise_variance: float = 1.0,
+    prior_variance: float = 1.0,
+    scale: float = 1.0,
+    name: str = "LinTS",
+) -> Learner:
+    """LinTS (Agrawal and Goyal, 2013): Thompson sampling, every task from N(0, `prior_variance`·I).
+
+    `scale` multiplies the standard deviation of the draw: v of their paper, in units of the noise.
+
+    >>> lin_ts(noise_variance=2.0, prior_variance=4.0).prior.regularization
+    0.5
+    """
+    checks.positive("noise_variance", noise_variance)
+    checks.positive("prior_variance", prior_variance)
+    policy = Thompson(noise_scale=math.sqrt(noise_variance), scale=scale)
+    return Learner(name, policy, Fixed.zero(regularization=noise_variance / prior_variance))
+
+
+def bayes_oracle(
+    *,
+    mean_parameter: ArrayLike,
+    noise_variance: float = 1.0,
+    task_variance: float = 1.0,
+    z: float = 1.0,
+    name: str = "Bayes oracle",
+) -> Learner:
+    """Bayes-UCB (Kaufmann et al., 2012) from the true distribution of tasks, N(w̄, τ²I).
+
+    >>> bayes_oracle(mean_parameter=[1.0], task_variance=0.1).prior.regularization
+    10.0
+    """
+    checks.positive("noise_variance", noise_variance)
+    checks.positive("task_variance", task_variance)
+    policy = BayesUCB(z=z, noise_scale=math.sqrt(noise_variance))
+    prior = Fixed(bias=mean_parameter, regularization=noise_variance / task_variance)
+    return Learner(name, policy, prior)
+
+
+def meta_ts(
+    *,
+    noise_variance: float = 1.0,
+    task_variance: float = 1.0,
+    mean_variance: float = 1.0,
+    name: str = "Meta-TS",
+) -> MetaTS:
+    """Meta-TS (Kveton et al., 2021): the prior mean of a task is sampled from h's posterior.
+
+    >>> meta_ts(task_variance=0.1).task_variance
+    0.1
+    """
+    return MetaTS(
+        name=name,
+        noise_variance=noise_variance,
+        task_variance=task_variance,
+        mean_variance=mean_variance,
+    )
+
+
+def ada_ts(
+    *,
+    noise_variance: float = 1.0,
+    task_variance: float = 1.0,
+    mean_variance: float = 1.0,
+    name: str = "AdaTS",
+) -> Learner:
+    """AdaTS (Basu et al., 2021): a task's prior integrates over h, N(E h, τ²I + Cov h).
+
+    >>> ada_ts(mean_variance=10.0).prior.mean_variance
+    10.0
+    """
+    known = _known(noise_variance, task_variance, mean_variance)
+    return Learner(name, Thompson(), known)
+
+
+def hier_ts(
+    *,
+    noise_variance: float = 1.0,
+    task_variance: float = 1.0,
+    mean_variance: float = 1.0,
+    name: str = "HierTS",
+) -> Learner:
+    """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
+
+    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks,
+    from which one draw is taken here. Where tasks come one after the other, that is AdaTS too.
+
+    >>> hier_ts().prior == ada_ts().prior
+    True
+    """
+    known = _known(noise_variance, task_variance, mean_variance)
+    return Learner(name, Thompson(), known)
+
+
+def hier_bayes_ucb(
+    *,
+    noise_variance: float = 1.0,
+    task_variance: float = 1.0,
+    mean_variance: float = 1.0,
+    failure_probability: float = 0.05,
+    name: str = "HierBayesUCB",
+) -> Learner:
+    """HierBayesUCB (Guan and Xiong, 2024): xᵀE w + √(2 log(1/δ))·sd(xᵀw), w given all rewards.
+
+    δ is `failure_probability`; the paper's bounds take 1/(number of tasks · rounds per task).
+
+    >>> round(hier_bayes_ucb(failure_probability=0.01).policy.z, 3)
+    3.035
+    """
+    checks.probability("failure_probability", failure_probability)
+    policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
+    return Learner(name, policy, _known(noise_variance, task_variance, mean_variance))
+
+
+def ours(*, policy: Policy = _OURS, name: str = "Hierarchical") -> Learner:
+    """Ours, without settings: the mean task, its variance and the noise are all learned.
+
+    >>> type(ours().prior).__name__
+    'Hierarchical'
+    """
+    return Learner(name, policy, Hierarchical())
+
+
+def _known(noise_variance: float, task_variance: float, mean_variance: float) -> KnownVariances:
+    return KnownVariances(
+        noise_variance=noise_variance, task_variance=task_variance, mean_variance=mean_variance
+    )

@@ -1,0 +1,97 @@
+"""Learners that play OFUL: the paper's five, one policy with different sources of the bias."""
+
+from numpy.typing import ArrayLike
+
+from headstart.interfaces import Policy
+from headstart.policies import OFUL
+from headstart.priors import Average, Corollary2, Fixed, Pooled, SingleModel
+from headstart.priors._estimation import EstimationRegularization
+from headstart.simulation.learner import Learner
+
+_OFUL = OFUL()
+
+
+def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = "ITL") -> Learner:
+    """ITL, independent task learning: OFUL from zero in every task (Abbasi-Yadkori et al., 2011).
+
+    >>> itl(regularization=0.1).prior.regularization
+    0.1
+    """
+    return Learner(name, policy, Fixed.zero(regularization=regularization))
+
+
+def oracle(
+    *,
+    mean_parameter: ArrayLike,
+    regularization: ArrayLike = 1.0,
+    policy: Policy = _OFUL,
+    name: str = "Oracle",
+) -> Learner:
+    """The Oracle of Cella, Lazaric and Pontil (2020): BIAS-OFUL from the true mean task w̄.
+
+    >>> oracle(mean_parameter=[1.0, 1.0]).prior.bias
+    [1.0, 1.0]
+    """
+    return Learner(name, policy, Fixed(bias=mean_parameter, regularization=regularization))
+
+
+def avg_oful(
+    *,
+    regularization: ArrayLike = 1.0,
+    estimation_regularization: EstimationRegularization = 1.0,
+    policy: Policy = _OFUL,
+    name: str = "AVG-OFUL",
+) -> Learner:
+    """AVG-OFUL (Cella et al., 2020): the bias is the mean of the tasks' ridge estimates (Eq. 7).
+
+    >>> avg_oful(regularization=10.0).name
+    'AVG-OFUL'
+    """
+    prior = Average(
+        regularization=regularization, estimation_regularization=estimation_regularization
+    )
+    return Learner(name, policy, prior)
+
+
+def rr_oful(
+    *,
+    regularization: ArrayLike = 1.0,
+    estimation_regularization: EstimationRegularization = 1.0,
+    policy: Policy = _OFUL,
+    name: str = "RR-OFUL",
+) -> Learner:
+    """RR-OFUL (Cella et al., 2020): the bias is one ridge regression over all tasks (Eq. 8).
+
+    >>> rr_oful(estimation_regularization="same").prior.estimation_regularization
+    'same'
+    """
+    prior = Pooled(
+        regularization=regularization, estimation_regularization=estimation_regularization
+    )
+    return Learner(name, policy, prior)
+
+
+def corollary2_oful(
+    *,
+    estimation_regularization: float = 1.0,
+    policy: Policy = _OFUL,
+    name: str = "λ=1/(T·Var)",
+) -> Learner:
+    """AVG-OFUL with λ = 1/(T·Var_h), of Corollary 2 of Cella et al. (2020), from completed tasks.
+
+    >>> corollary2_oful().prior.estimation_regularization
+    1.0
+    """
+    prior = Corollary2(estimation_regularization=estimation_regularization)
+    return Learner(name, policy, prior)
+
+
+def pooled_oful(
+    *, regularization: float = 1.0, policy: Policy = _OFUL, name: str = "pooled"
+) -> Learner:
+    """One OFUL over the rewards of all tasks, which ignores that there are tasks.
+
+    >>> pooled_oful(regularization=2.0).prior.regularization
+    2.0
+    """
+    return Learner(name, policy, SingleModel(regularization=regularization))

@@ -1,0 +1,145 @@
+"""Settings: how a bandit ends, expires, forgets, explores and refreshes."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks
+
+Refresh = Literal["background", "inline"]
+
+# What `load` may change: nothing of it changes what was learned.
+CHANGEABLE = (
+    "horizon",
+    "idle_seconds",
+    "deadline_seconds",
+    "default_reward",
+    "max_pending",
+    "reward_range",
+    "half_life_tasks",
+    "half_life_seconds",
+    "exploration",
+    "propensity_draws",
+    "refresh",
+)
+
+
+class Options(TypedDict, total=False):
+    """The settings as arguments of `MetaBandit`."""
+
+    horizon: int | None
+    idle_seconds: float | None
+    discount: float
+    deadline_seconds: float | None
+    default_reward: float | None
+    max_pending: int
+    reward_range: Sequence[float] | None
+    half_life_tasks: float | None
+    half_life_seconds: float | None
+    exploration: float
+    propensity_draws: int
+    scales: ArrayLike | Literal["learn"] | None
+    refresh: Refresh | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of a `MetaBandit`, checked. Their meanings are those of its arguments."""
+
+    horizon: int | None = None
+    idle_seconds: float | None = None
+    discount: float = 1.0
+    deadline_seconds: float | None = None
+    default_reward: float | None = None
+    max_pending: int = 1_000_000
+    reward_range: tuple[float, float] | None = None
+    half_life_tasks: float | None = None
+    half_life_seconds: float | None = None
+    exploration: float = 0.0
+    propensity_draws: int = 100
+    scales: Literal["learn"] | tuple[float, ...] | None = "learn"
+    refresh: Refresh = "background"
+    clock: Callable[[], float] = time.time
+
+    @classmethod
+    def from_options(
+        cls, dimension: int, clock: Callable[[], float], **given: Unpack[Options]
+    ) -> "Settings":
+        """The settings of a bandit with d features."""
+        options: dict[str, Any] = dict(given)
+        for name in options:
+            checks.one_of("the setting", name, Options.__annotations__)
+        if "scales" in options:
+            options["scales"] = scales_of(options["scales"], dimension)
+        if options.get("reward_range") is not None:
+            options["reward_range"] = range_of(options["reward_range"])
+        return cls(clock=clock, **options)
+
+    def __post_init__(self) -> None:
+        if self.horizon is not None:
+            checks.count("horizon", self.horizon)
+        for name in ("idle_seconds", "deadline_seconds", "half_life_tasks", "half_life_seconds"):
+            if getattr(self, name) is not None:
+                checks.positive(name, getattr(self, name))
+        if self.half_life_tasks is not None and self.half_life_seconds is not None:
+            raise ValueError("give half_life_tasks or half_life_seconds, not both")
+        if checks.positive("discount", self.discount) > 1.0:
+            raise ValueError(f"discount must be at most 1, got {self.discount}")
+        checks.count("max_pending", self.max_pending)
+        checks.count("propensity_draws", self.propensity_draws, least=0)
+        if not 0.0 <= checks.real("exploration", self.exploration) <= 1.0:
+            raise ValueError(f"exploration must be between 0 and 1, got {self.exploration!r}")
+        checks.one_of("refresh", self.refresh, ("background", "inline"))
+        self._check_rewards()
+
+    def _check_rewards(self) -> None:
+        if self.reward_range is not None:
+            low, high = (checks.real("reward_range", value) for value in self.reward_range)
+            if not low < high:
+                raise ValueError(f"reward_range must be (low, high), got {self.reward_range!r}")
+        if self.default_reward is None:
+            return
+        if self.deadline_seconds is None:
+            raise ValueError("default_reward needs deadline_seconds: when is it paid?")
+        default = float(checks.floats("default_reward", self.default_reward))
+        if not self.in_range(default):
+            raise ValueError(
+                f"default_reward must be within reward_range {self.reward_range}, got {default}"
+            )
+
+    def in_range(self, value: float) -> bool:
+        """Whether a reward is within the range, if there is one."""
+        return self.reward_range is None or self.reward_range[0] <= value <= self.reward_range[1]
+
+    def plain(self) -> dict[str, Any]:
+        """All but the clock, as plain data."""
+        settings = asdict(self)
+        del settings["clock"]
+        return settings
+
+
+def scales_of(
+    scales: ArrayLike | Literal["learn"] | None, dimension: int
+) -> Literal["learn"] | tuple[float, ...] | None:
+    """The features' scales, checked."""
+    if scales is None or isinstance(scales, str):
+        if scales is not None:
+            checks.one_of("scales", scales, ("learn",))
+            return "learn"
+        return None
+    found = checks.floats("scales", scales)
+    checks.shape("scales", found, (dimension,), "(d,)")
+    if (found <= 0.0).any():
+        raise ValueError(f"scales must be above 0, got {np.min(found)}")
+    return tuple(found.tolist())
+
+
+def range_of(value: Sequence[float]) -> tuple[float, float]:
+    """The range of rewards, checked."""
+    if len(value) != 2:
+        raise ValueError(f"reward_range must be (low, high), got {value!r}")
+    return float(value[0]), float(value[1])

@@ -1,0 +1,86 @@
+"""The files of a document: Markdown, HTML and PDF, and its named tables as LaTeX and CSV."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from headstart.atomic import atomic_write
+from headstart.plotting.document import Block, Table
+from headstart.plotting.html import page
+from headstart.plotting.markdown import markdown
+
+# Formats that documents are written in.
+SUFFIXES = (".md", ".html", ".pdf")
+
+
+def write_document(blocks: Sequence[Block], *paths: Path, figures: str = ".") -> None:
+    """Write the document to every path: Markdown (.md), one HTML file (.html) or PDF (.pdf).
+
+    `figures` is the folder of the pictures, relative to the document's. Each file is written
+    atomically.
+    """
+    for path in paths:
+        if path.suffix not in SUFFIXES:
+            raise ValueError(f"a document must end in .md, .html or .pdf, got {path}")
+    for path in paths:
+        if path.suffix == ".pdf":
+            from headstart.plotting.pdf import write_pdf  # noqa: PLC0415 - only where asked for
+
+            write_pdf(blocks, path, path.parent / figures)
+            continue
+        markup = (
+            markdown(blocks, figures)
+            if path.suffix == ".md"
+            else page(blocks, path.parent / figures)
+        )
+        _write_text(path, markup)
+
+
+def write_tables(blocks: Sequence[Block], folder: Path) -> None:
+    """Write every named table of a document to NAME.tex and NAME.csv."""
+    for block in blocks:
+        if isinstance(block, Table) and block.name is not None:
+            _write_text(folder / f"{block.name}.tex", latex(block))
+            _write_text(folder / f"{block.name}.csv", comma_separated(block))
+
+
+def comma_separated(table: Table) -> str:
+    """The table as CSV: its records, or its texts where it has none."""
+    text = io.StringIO()
+    rows: list[Sequence[object]] = [list(table.header), *table.texts()]
+    if table.records:
+        rows = [list(table.records[0]), *(list(record.values()) for record in table.records)]
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def latex(table: Table) -> str:
+    """The table as a LaTeX tabular with the rules of booktabs."""
+    columns = "".join("l" if i in table.wide else "r" for i in range(len(table.header)))
+    lines = [_row(table.header), "\\midrule", *map(_row, table.texts())]
+    body = "\n".join(lines)
+    return (
+        "% \\usepackage{booktabs}\n"
+        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+# What LaTeX reads as a command, and signs that its default fonts lack.
+_SIGNS = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "λ": r"$\lambda$", "±": r"$\pm$", "−": r"$-$", "‖": r"$\|$", "√": r"$\surd$", "≥": r"$\geq$",
+    "≤": r"$\leq$", "∞": r"$\infty$", "ε": r"$\varepsilon$", "<": r"$<$", ">": r"$>$", "|": r"$|$",
+    "×": r"$\times$", "→": r"$\to$", "“": "``", "”": "''", "–": "--", "≈": r"$\approx$",
+    "·": r"$\cdot$", "\N{NO-BREAK SPACE}": "~",
+}  # fmt: skip
+
+
+def _row(texts: Sequence[str]) -> str:
+    return " & ".join("".join(_SIGNS.get(sign, sign) for sign in text) for text in texts) + r" \\"
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic_write(path) as part:
+        part.write_text(text, encoding="utf-8")

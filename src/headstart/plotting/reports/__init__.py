@@ -1,0 +1,1 @@
+"""Reports of studies: figures, tables and documents from results, whatever the study."""

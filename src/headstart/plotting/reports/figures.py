@@ -1,0 +1,159 @@
+"""Figures of a study: over rounds, over completed tasks and over λ, each beside its differences."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from headstart.plotting import curves
+from headstart.plotting.document import Picture
+from headstart.plotting.reports.numbers import regularization_text
+from headstart.plotting.reports.played import Played
+from headstart.plotting.style import SUFFIXES, figure
+
+# A title, and what plots the panel.
+Panel = tuple[str, Callable[[Axes], None]]
+
+
+def study_figures(played: Played, values: Sequence[float], folder: Path) -> Iterator[Picture]:
+    """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
+    sample = bands_text(played)
+    for value in (None, *values):
+        name = "best" if value is None else f"{value:g}"
+        at = "each learner at its best λ" if value is None else f"λ = {regularization_text(value)}"
+        panels = [cumulative(played, value), *_one(played, difference, value)]
+        caption = f"Cumulative regret, {at}; right, less that of {played.reference}. {sample}"
+        yield save(Picture(f"rounds-{name}", caption), folder, panels)
+        if len(played.study.training_tasks) > 1 and played.study.protocol == "train-then-test":
+            panels = [over_training(played, value), *_one(played, training_difference, value)]
+            caption = f"Regret of a test task against completed tasks, {at}. {sample}"
+            yield save(Picture(f"tasks-{name}", caption), folder, panels)
+        elif played.results.sizes["task"] > 1:
+            panels = [per_task(played, value), *_one(played, per_task_difference, value)]
+            caption = f"Regret task by task, {at}. {sample}"
+            yield save(Picture(f"tasks-{name}", caption), folder, panels)
+    if len(played.study.regularization) > 1:
+        panels = [sweep(played, "regret"), *_one(played, sweep_difference, None)]
+        caption = f"Regret against λ; right, all learners at the same λ. {sample}"
+        yield save(Picture("regularization", caption), folder, panels)
+
+
+def save(
+    picture: Picture,
+    folder: Path,
+    panels: Sequence[Panel],
+    *,
+    share: bool = False,
+    suffixes: Sequence[str] = SUFFIXES,
+) -> Picture:
+    """Write a figure, by default as PNG, SVG and PDF, its legend below the panels."""
+    paths = [folder / f"{picture.name}{suffix}" for suffix in suffixes]
+    with figure(*paths, columns=len(panels), height=2.8, share=share, legend=True) as axes:
+        for axis, (title, plot) in zip(axes, panels, strict=True):
+            plot(axis)
+            axis.set_title(title)
+        if share:
+            for axis in axes[1:]:
+                axis.set_ylabel("")
+    return picture
+
+
+def cumulative(
+    played: Played, value: float | None, variable: str = "regret", title: str | None = None
+) -> Panel:
+    """A cumulative variable at one λ, or at each learner's best."""
+    label = f"cumulative {variable} ({played.unit})"
+    return title or at_text(value), lambda axes: curves.plot_cumulative(
+        axes, played.chosen(value, variable), label=label
+    )
+
+
+def difference(
+    played: Played, value: float | None, title: str | None = None, without: Sequence[str] = ()
+) -> Panel:
+    """Cumulative regrets less the reference's, with bands of the paired differences.
+
+    `without` are learners to leave out, such as one that would take most of the height.
+    """
+    reference = str(played.reference)
+    shown = [name for name in played.learners if name not in without]
+    return title or f"less {reference}, paired", lambda axes: curves.plot_cumulative_difference(
+        axes,
+        played.chosen(value).sel(learner=shown),
+        reference,
+        label=f"difference in cumulative regret ({played.unit})",
+    )
+
+
+def over_training(played: Played, value: float | None, title: str | None = None) -> Panel:
+    """Regret of a test task against the number of training tasks."""
+    return title or at_text(value), lambda axes: curves.plot_against_tasks(
+        axes, played.by_training(value), label=f"regret of a test task ({played.unit})"
+    )
+
+
+def training_difference(played: Played, value: float | None) -> Panel:
+    """Regret of a test task less the reference's, against the number of training tasks."""
+    reference = str(played.reference)
+    return f"less {reference}, paired", lambda axes: curves.plot_difference_against_tasks(
+        axes,
+        played.by_training(value),
+        reference,
+        label=f"difference in regret ({played.unit})",
+    )
+
+
+def per_task(played: Played, value: float | None) -> Panel:
+    """Regret of each task of a sequence."""
+    return at_text(value), lambda axes: curves.plot_per_task(
+        axes, played.chosen(value), label=f"regret per task ({played.unit})"
+    )
+
+
+def per_task_difference(played: Played, value: float | None) -> Panel:
+    """Regret of each task of a sequence less the reference's."""
+    reference = str(played.reference)
+    return f"less {reference}, paired", lambda axes: curves.plot_per_task_difference(
+        axes,
+        played.chosen(value),
+        reference,
+        label=f"difference in regret per task ({played.unit})",
+    )
+
+
+def sweep(played: Played, title: str, *, log: bool = False) -> Panel:
+    """Regret against λ; with `log`, on a logarithmic vertical axis."""
+    return title, lambda axes: curves.plot_against_regularization(
+        axes, played.regrets, label=f"regret ({played.unit})", log=log
+    )
+
+
+def sweep_difference(played: Played, _: float | None = None, title: str | None = None) -> Panel:
+    """Regret less the reference's at the same λ, against λ."""
+    reference = str(played.reference)
+    return (
+        title or f"less {reference}, paired",
+        lambda axes: curves.plot_difference_against_regularization(
+            axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
+        ),
+    )
+
+
+def at_text(value: float | None) -> str:
+    """The λ of a panel."""
+    return "each at its best λ" if value is None else f"λ = {regularization_text(value)}"
+
+
+def bands_text(played: Played) -> str:
+    """What the bands are, and over how many independent replications."""
+    n, total = played.replications, played.study.replications
+    if n == 1:
+        return "One replication, no bands."
+    over = f"{n} replications" if n == total else f"{n} cohorts of {total} replications"
+    return f"Bands are 95 % over {over}."
+
+
+def _one(
+    played: Played, panel: Callable[[Played, float | None], Panel], value: float | None
+) -> list[Panel]:
+    return [] if played.reference is None else [panel(played, value)]

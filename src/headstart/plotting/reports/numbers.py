@@ -1,0 +1,46 @@
+"""Numbers of a report as text, to the digits that their errors allow."""
+
+import numpy as np
+
+from headstart.intervals import Interval
+
+
+def measured_text(found: Interval) -> str:
+    """A mean and its standard error, to two digits of the error: "5.63 ± 0.05"."""
+    if found.replications < 2:
+        return f"{found.mean:.4g} (1 replication)"
+    digits = places(found.error)
+    return f"{number_text(found.mean, digits)} ± {number_text(found.error, digits)}"
+
+
+def interval_text(found: Interval) -> str:
+    """A mean and its 95 % interval, to two digits of the interval's half width."""
+    if found.replications < 2:
+        return f"{found.mean:.4g} (1 replication)"
+    digits = places((found.high - found.low) / 2)
+    mean, low, high = (number_text(value, digits) for value in (found.mean, found.low, found.high))
+    return f"{mean} [{low}, {high}]"
+
+
+def p_value_text(value: float) -> str:
+    """A p-value to two digits, "< 0.0001" at the least."""
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def regularization_text(value: float) -> str:
+    """A λ to three digits; "none" where a learner has none."""
+    if np.isnan(value):
+        return "none"
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def places(error: float) -> int:
+    """The decimals that show two digits of an error."""
+    if error == 0 or not np.isfinite(error):
+        return 0
+    return min(6, max(0, 1 - int(np.floor(np.log10(error)))))
+
+
+def number_text(value: float, digits: int) -> str:
+    """A number with this many decimals, and a true minus sign."""
+    return f"{value:,.{digits}f}".replace("-", "−")

@@ -1,0 +1,23 @@
+"""Memories that are sums over tasks: a task added or taken out, scaled, and two of them added."""
+
+from collections.abc import Mapping
+
+from headstart.arrays import Floats
+from headstart.interfaces import Memory
+
+
+def add(memory: Memory, contribution: Mapping[str, Floats], weight: float) -> dict[str, Floats]:
+    """The memory with weight times what a task contributes."""
+    if weight == 1.0:
+        return {name: array + contribution[name] for name, array in memory.items()}
+    return {name: array + weight * contribution[name] for name, array in memory.items()}
+
+
+def scale(memory: Memory, factor: float) -> dict[str, Floats]:
+    """The memory in which every task counts `factor` times as much."""
+    return {name: factor * array for name, array in memory.items()}
+
+
+def merge(memory: Memory, other: Memory) -> dict[str, Floats]:
+    """The memory of the tasks of both."""
+    return {name: array + other[name] for name, array in memory.items()}
