@@ -60,10 +60,12 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     """ε_N against the number of completed tasks, and that of tasks known exactly."""
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
+    # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
+    # of the panel of regrets.
+    shown = {*learners.from_zero, *learners.learned}
     for i, name in enumerate(learners.names):
-        if name not in learners.oracles:
-            error = diagnosis.bias.of(name).mean(0)
-            axes.plot(completed, error, label=name, **plots.style(name, i))
+        error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
+        axes.plot(completed, error, label=name, **plots.style(name, i))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(

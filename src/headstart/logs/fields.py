@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from headstart.arrays import Booleans, Floats, Integers
+from headstart.kernels.compilation import compiled
 from headstart.logs import convert
 from headstart.logs.columns import Columns
 from headstart.logs.names import KeyColumn
@@ -17,6 +18,27 @@ if TYPE_CHECKING:
 
 # Beyond this, squares and products run out of range.
 LARGEST = 1e50
+
+
+@compiled
+def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
+    """The smallest and the largest of every feature; False where one is NaN or out of range."""
+    for a in range(features.shape[1]):
+        least[a] = features[0, a]
+        largest[a] = features[0, a]
+    fine = True
+    for i in range(features.shape[0]):
+        for a in range(features.shape[1]):
+            value = features[i, a]
+            fine &= (value >= -LARGEST) & (value <= LARGEST)
+            least[a] = value if value < least[a] else least[a]
+            largest[a] = value if value > largest[a] else largest[a]
+    return fine
+
+
+def plain(array: Floats) -> Floats:
+    """An array that a compiled function takes: one type for all, whatever Arrow's flags are."""
+    return np.require(array, requirements=["C", "W"])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,11 +84,17 @@ class Fields:
         )
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest of every feature and of the rewards, (d + 1,) each."""
+        """The smallest and the largest of every feature and of the rewards, (d + 1,) each.
+
+        NaN where a number is missing.
+        """
         with np.errstate(invalid="ignore"):
             if isinstance(self.features, np.ndarray):
-                least = [*self.features.min(0), self.reward.min()]
-                return np.array(least), np.array([*self.features.max(0), self.reward.max()])
+                found = np.empty((2, self.features.shape[1] + 1))
+                found[:, -1] = self.reward.min(), self.reward.max()
+                if not _ranges(plain(self.features), found[0], found[1]):
+                    found[:] = np.nan
+                return found[0], found[1]
             values = [*self.features, self.reward]
             return np.array([v.min() for v in values]), np.array([v.max() for v in values])
 

@@ -1,5 +1,6 @@
 """The names of tasks, and the ids of rows: strings or integers, the same in every file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -74,9 +75,11 @@ class KeyColumn:
         return found
 
 
-def encode(array: "pa.Array") -> tuple[list[object], Integers]:
-    """The different names of a column in the order of their first rows, and the codes of rows."""
-    encoded = array.dictionary_encode()
+def encode(arrays: Sequence["pa.Array"]) -> tuple[list[object], Integers]:
+    """The different names in columns, in the order of their first rows, and the codes of rows."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    encoded = pa.concat_arrays(arrays).dictionary_encode()
     return encoded.dictionary.to_pylist(), np.asarray(encoded.indices, dtype=np.int64)
 
 

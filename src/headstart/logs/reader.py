@@ -76,19 +76,28 @@ class Reader:
     def batches(self) -> Iterator[Batch]:
         """The rows that count."""
         for piece in self.pieces:
-            first = 0
             self.tally.pieces += 1
-            for whole in piece.batches():
-                for start in range(0, whole.num_rows, sources.BATCH_ROWS):
-                    batch = whole.slice(start, sources.BATCH_ROWS)
-                    fields = read_fields(
-                        batch, self.columns, self.dimension, piece, first, self._keys
-                    )
-                    first += len(fields)
-                    self.tally.rows += len(fields)
-                    fields = self._without_repeated(self._without_bad(fields, piece), piece)
-                    if len(fields):
-                        yield self._batch(fields, piece)
+            waiting: list[Fields] = []
+            for fields in self._fields(piece):
+                if sum(map(len, waiting)) + len(fields) > sources.BATCH_ROWS:
+                    yield self._batch(waiting, piece)
+                    waiting = []
+                waiting.append(fields)
+            if waiting:
+                yield self._batch(waiting, piece)
+
+    def _fields(self, piece: Piece) -> Iterator[Fields]:
+        """The rows of a piece that count, as they come; at most as many at once as in a batch."""
+        first = 0
+        for whole in piece.batches():
+            for start in range(0, whole.num_rows, sources.BATCH_ROWS):
+                batch = whole.slice(start, sources.BATCH_ROWS)
+                fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
+                first += len(fields)
+                self.tally.rows += len(fields)
+                fields = self._without_repeated(self._without_bad(fields, piece), piece)
+                if len(fields):
+                    yield fields
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
@@ -129,23 +138,26 @@ class Reader:
             self.tally.note_range(*fields.ranges())
         return fields
 
-    def _batch(self, fields: Fields, piece: Piece) -> Batch:
-        task_names, codes = names.encode(fields.task)
-        rows, ends, places = self._buffer.fill(fields, codes, len(task_names))
+    def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
+        """Rows that came in several parts, together."""
+        task_names, codes = names.encode([each.task for each in parts])
+        rows, ends, places = self._buffer.fill(parts, codes, len(task_names))
+        side = [np.stack(each.side, axis=1) for each in parts if each.side]
+        times = [each.time for each in parts if each.time is not None]
         batch = Batch(
             names=task_names,
             codes=codes,
             rows=rows,
             ends=ends,
             places=places,
-            side=np.stack(fields.side, axis=1) if fields.side else np.zeros((len(fields), 0)),
-            times=fields.time,
-            numbers=fields.rows,
+            side=np.concatenate(side) if side else np.zeros((len(codes), 0)),
+            times=np.concatenate(times) if times else None,
+            numbers=np.concatenate([each.rows for each in parts]),
             piece=piece,
         )
         if self._seen_rows is not None:
             identical = self._identical(batch)
-            examples = examples_of(identical, fields.rows, piece.label, fields.task)
+            examples = examples_of(identical, batch.numbers, piece.label)
             self.tally.identical.add(int(identical.sum()), examples)
         return batch
 

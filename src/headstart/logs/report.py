@@ -18,7 +18,8 @@ class Example(NamedTuple):
 
     def __str__(self) -> str:
         of = "" if self.file is None else f" of {self.file}"
-        return f"row {self.row:,}{of}: {self.value!r}"
+        value = "" if self.value is None else f": {self.value!r}"
+        return f"row {self.row:,}{of}{value}"
 
 
 @dataclass(frozen=True, kw_only=True)

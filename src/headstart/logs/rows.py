@@ -1,10 +1,12 @@
 """Rows and their sums: z = √w·(x, y, 1) per row, and Σzzᵀ per task, which holds V, b, T and q."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.logs.fields import Fields
+from headstart.logs.fields import Fields, plain
 
 # Rows that are turned from columns into rows at once: they stay in cache.
 _BLOCK = 4096
@@ -75,36 +77,37 @@ class RowBuffer:
         self._block = np.ones((self._size, _BLOCK + _APART))
 
     def fill(
-        self, fields: Fields, codes: Integers, n_codes: int
+        self, parts: Sequence[Fields], codes: Integers, n_codes: int
     ) -> tuple[Floats, Integers, Integers]:
         """Rows √w·(x, y, 1), (n, d + 2), in the order of their codes.
 
         Also where the rows of each code end, (n_codes + 1,), and the place of every row, (n,). The
         rows are valid until the next call.
         """
-        n = len(fields)
+        n = len(codes)
         if len(self._rows) < n:
             self._rows = np.empty((n, self._size))
         rows = self._rows[:n]
         ends = np.zeros(n_codes + 1, dtype=np.int64)
         places = np.empty(n, dtype=np.int64)
         _place(codes, ends, places)
-        if isinstance(fields.features, np.ndarray):
-            _scatter_rows(_plain(fields.features), _plain(fields.reward), places, rows)
-        else:
-            columns = [*fields.features, fields.reward]
-            for start in range(0, n, _BLOCK):
-                end = min(start + _BLOCK, n)
-                for a, column in enumerate(columns):
-                    self._block[a, : end - start] = column[start:end]
-                _scatter_columns(self._block, places[start:end], rows)
-        if fields.weight is not None:
+        first = 0
+        for fields in parts:
+            self._scatter(fields, places[first : first + len(fields)], rows)
+            first += len(fields)
+        if parts[0].weight is not None:
             roots = np.empty(n)
-            roots[places] = np.sqrt(fields.weight)
+            roots[places] = np.sqrt(np.concatenate([each.weight for each in parts]))
             rows *= roots[:, None]
         return rows, ends, places
 
-
-def _plain(array: Floats) -> Floats:
-    """An array that a compiled function takes: one type for all, whatever Arrow's flags are."""
-    return np.require(array, requirements=["C", "W"])
+    def _scatter(self, fields: Fields, places: Integers, rows: Floats) -> None:
+        if isinstance(fields.features, np.ndarray):
+            _scatter_rows(plain(fields.features), plain(fields.reward), places, rows)
+            return
+        columns = [*fields.features, fields.reward]
+        for start in range(0, len(fields), _BLOCK):
+            end = min(start + _BLOCK, len(fields))
+            for a, column in enumerate(columns):
+                self._block[a, : end - start] = column[start:end]
+            _scatter_columns(self._block, places[start:end], rows)
