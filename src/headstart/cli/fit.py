@@ -11,59 +11,73 @@ if TYPE_CHECKING:
     from headstart.logs import LogReport
 
 
+Logs = Annotated[
+    list[str], typer.Argument(help="Parquet or CSV files, folders or patterns of them.")
+]
+Out = Annotated[Path, typer.Option(help="The file of the saved bandit.")]
+Task = Annotated[str, typer.Option(help="The column that names the task.")]
+Features = Annotated[str, typer.Option(help='A column of lists, or several columns: "x1, x2, x3".')]
+Reward = Annotated[str, typer.Option(help="The column of rewards.")]
+Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
+RowId = Annotated[
+    str | None, typer.Option("--id", help="Ids of rows; of equal ones the first counts.")
+]
+Time = Annotated[str | None, typer.Option(help="The column of times: seconds or timestamps.")]
+Side = Annotated[str | None, typer.Option(help='Columns constant within a task: "age, member".')]
+TaskType = Annotated[
+    Literal["str", "int"] | None, typer.Option(help="Read the names of tasks as this type.")
+]
+OnBad = Annotated[
+    Literal["raise", "drop"], typer.Option(help="Refuse a log with bad rows, or drop them.")
+]
+Grouped = Annotated[
+    bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive: less memory.")
+]
+KeepOpen = Annotated[
+    bool, typer.Option("--keep-open", help="Tasks of the log go on when they come back.")
+]
+PolicyWords = Annotated[
+    list[str] | None, typer.Option(help="A policy, and its settings: z=growing. Repeatable.")
+]
+PriorWords = Annotated[
+    list[str] | None,
+    typer.Option(help="A prior estimator, and its settings: covariance=full. Repeatable."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of MetaBandit: horizon=20. Repeatable."),
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--settings", help="Settings in TOML; tables policy and prior have a class."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and report; learn and save nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+
+
 def fit(
-    logs: Annotated[
-        list[str], typer.Argument(help="Parquet or CSV files, folders or patterns of them.")
-    ],
-    out: Annotated[Path, typer.Option(help="The file of the saved bandit.")] = Path("bandit.npz"),
-    task: Annotated[str, typer.Option(help="The column that names the task.")] = "task",
-    features: Annotated[
-        str, typer.Option(help='A column of lists, or several columns: "x1, x2, x3".')
-    ] = "features",
-    reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    row_id: Annotated[
-        str | None,
-        typer.Option("--id", help="Ids of rows; of equal ones the first counts."),
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="The column of times: seconds or timestamps.")
-    ] = None,
-    side: Annotated[
-        str | None, typer.Option(help='Columns constant within a task: "age, member".')
-    ] = None,
-    task_type: Annotated[
-        Literal["str", "int"] | None, typer.Option(help="Read the names of tasks as this type.")
-    ] = None,
-    on_bad: Annotated[
-        Literal["raise", "drop"], typer.Option(help="Refuse a log with bad rows, or drop them.")
-    ] = "raise",
-    grouped_by_task: Annotated[
-        bool, typer.Option(help="The rows of each task are consecutive: constant memory.")
-    ] = False,
-    keep_open: Annotated[
-        bool, typer.Option(help="Tasks of the log go on when they come back.")
-    ] = False,
-    policy: Annotated[
-        list[str] | None, typer.Option(help="A policy, and its settings: z=growing. Repeatable.")
-    ] = None,
-    prior: Annotated[
-        list[str] | None,
-        typer.Option(help="A prior estimator, and its settings: covariance=full. Repeatable."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of MetaBandit: horizon=20. Repeatable."),
-    ] = None,
-    settings_file: Annotated[
-        Path | None,
-        typer.Option("--settings", help="Settings in TOML; tables policy and prior have a class."),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Read and report; learn and save nothing.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    logs: Logs,
+    *,
+    out: Out = Path("bandit.npz"),
+    task: Task = "task",
+    features: Features = "features",
+    reward: Reward = "reward",
+    weight: Weight = None,
+    row_id: RowId = None,
+    time: Time = None,
+    side: Side = None,
+    task_type: TaskType = None,
+    on_bad: OnBad = "raise",
+    grouped_by_task: Grouped = False,
+    keep_open: KeepOpen = False,
+    policy: PolicyWords = None,
+    prior: PriorWords = None,
+    settings: Settings = None,
+    settings_file: SettingsFile = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn a warm start from logged rewards, and save the bandit."""
     from headstart.cli.output import print_json
