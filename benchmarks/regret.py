@@ -23,8 +23,7 @@ from headstart.interfaces import Environment
 from headstart.plotting import style as plots
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
-from headstart.simulation import cores
-from headstart.simulation.learner import Learner
+from headstart.simulation import Agent, Learner, cores
 
 HERE = Path(__file__).parent
 # Everything was developed on seeds below 1,000, and the table of an earlier version, without prior
@@ -72,7 +71,7 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
     """Every learner of the row of this number."""
     row = next(islice(rows(), number, None))
     settings = {"unit": row.unit, "noise_scale": row.noise_scale, "horizon": row.horizon}
-    learners = [*who.tuned(**settings), *who.untuned(**settings)]  # type: ignore[arg-type]
+    learners: list[Agent] = [*who.tuned(**settings), *who.untuned(**settings)]  # type: ignore[arg-type]
     if row.truth is not None:
         learners += who.told(row.truth)
     if row.full:
@@ -97,7 +96,7 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
 
 
 def _evaluate(
-    row: Row, environment: Environment, learners: Sequence[Learner], replications: int, seed: int
+    row: Row, environment: Environment, learners: Sequence[Agent], replications: int, seed: int
 ) -> dict[int, dict[str, Floats]]:
     """Regret per test task, by N and learner."""
     results = evaluate(

@@ -120,6 +120,6 @@ def test_every_learner_can_play_there(environment: Environment) -> None:
     assert np.isfinite(results["reward"].to_numpy()).all()
     if task.adversary is None:
         optimal = results["regret"].sel(learner="OPT")
-        # Regret against one rule for all rounds may be below 0: OPT follows what changes.
+        # Regret against one comparator for all rounds may be below 0: OPT follows what changes.
         assert (optimal <= 0).all() if task.comparator is not None else (optimal == 0).all()
         assert (results["regret"] >= optimal).all()

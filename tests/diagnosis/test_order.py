@@ -8,6 +8,7 @@ import xarray as xr
 from tests.diagnosis.small import ENVIRONMENT, HORIZON, learners
 
 import headstart as hs
+from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.diagnosis import Diagnosis, answers, page, record
 from headstart.interfaces import Memory
@@ -114,9 +115,9 @@ class Counted(hs.priors.Hierarchical):
 
     calls: list[int] = []  # noqa: RUF012
 
-    def prior(self, memory: Memory) -> Prior:
+    def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         self.calls.append(1)
-        return super().prior(memory)
+        return super().prior(memory, side)
 
 
 def test_the_prior_of_a_task_is_computed_once_to_play_and_once_to_rebuild() -> None:

@@ -55,7 +55,7 @@ def test_stochastic_learners_have_linear_regret_and_lin_exp3_has_not(
     for name in one:
         if name != robust:
             assert four[name] > 3.0 * one[name], name
-            # Half a unit per round, where the best rule earns about 0.8, at every horizon.
+            # Half a unit per round, where the comparator earns about 0.8, at every horizon.
             for n, regrets in ((1, one), (2, two), (4, four)):
                 assert regrets[name] > 0.5 * n * HORIZON, name
             assert four[name] > 3.0 * four[robust], name

@@ -71,7 +71,7 @@ def test_one_round_by_hand() -> None:
     assert rounds.propensities is not None
     np.testing.assert_allclose(rounds.propensities, [[0.5]])
     np.testing.assert_allclose(played.loss, [[1.0 / 4.0 * -3.0 / (2 * 0.5)]])
-    np.testing.assert_allclose(played.moment.total, [[[5.0]]])
+    np.testing.assert_allclose(played.seen.total, [[[5.0]]])
     np.testing.assert_allclose(agent.learn(agent.begin(1, 1), played)["directions"], [[[-1.0]]])
 
 
@@ -80,11 +80,11 @@ def test_the_estimate_is_unbiased_where_the_second_moment_is_known() -> None:
     rng = np.random.default_rng(0)
     arms, theta = rng.standard_normal((6, 3)), rng.standard_normal(3)
     p = rng.dirichlet(np.ones(6))
-    moment = SecondMoment(total=(arms.T @ arms)[None], count=np.array([6.0]), bound=np.array([9.0]))
+    seen = SecondMoment(total=(arms.T @ arms)[None], count=np.array([6.0]), bound=np.array([9.0]))
     total = np.zeros(3)
     for a in range(6):
         weighted = (arms[a] * (arms[a] @ theta) / (6 * p[a]))[None]
-        total += p[a] * moment.solve(weighted, margin=np.zeros(1), smallest=1e-9)[0]
+        total += p[a] * seen.solve(weighted, ridge=np.zeros(1), smallest=1e-9)[0]
     np.testing.assert_allclose(total, theta, rtol=1e-10)
 
 
@@ -110,8 +110,8 @@ def test_choices_have_the_frequencies_that_are_told() -> None:
     arms = np.repeat(rng.standard_normal((1, 1, 3, 2)), n, axis=0)
     zeros = np.zeros((n, 1, 3))
     agent = MetaLinEXP3(start="uniform", exploration=0.1)
-    moment = SecondMoment.empty(2, n, np.ones(n))
-    state = agent.learn(agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), moment=moment))
+    seen = SecondMoment.empty(2, n, np.ones(n))
+    state = agent.learn(agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), seen=seen))
     rounds = Rounds(hs.Task(arms=arms, rewards=zeros, means=zeros), rng.random((n, 1, 2)))
     agent.play(state, rounds)
     told, chosen = rounds.propensities, rounds.choices[:, 0]

@@ -20,7 +20,9 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
         name: np.delete(tasks.rows[slot], FIRST_PENDING).tobytes()
         for name, slot in tasks.slots.items()
     }
-    others = {name: np.delete(tasks.finished.row(name), FIRST_PENDING).tobytes() for name in finished}
+    others = {
+        name: np.delete(tasks.finished.row(name), FIRST_PENDING).tobytes() for name in finished
+    }
     owners = {
         place: name for name in [*tasks.slots, *finished] for place in pending.of(tasks.row(name))
     }

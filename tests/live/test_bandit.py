@@ -13,6 +13,7 @@ import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.live.outcomes import Outcome
 
 DIMENSION = 4
 
@@ -207,31 +208,46 @@ def test_a_horizon_and_idle_time_finish_tasks() -> None:
     assert bandit.tasks() == ["a"]
     bandit.reward(decisions[1].id, 1.0)
     assert bandit.tasks() == []
-    with pytest.raises(ValueError, match="is not open"):
-        bandit.reward(decisions[2].id, 1.0)
-    bandit.decide("b", np.eye(2))
+    # A late reward is learned by the task, which goes on and is at its horizon at once.
+    assert bandit.reward(decisions[2].id, 1.0) is Outcome.PAID
+    assert bandit.tasks() == []
+    assert bandit._tasks.statistics("a").count == 3.0
+    late = bandit.decide("b", np.eye(2))
     now[0] = 6.0
     bandit.decide("c", np.eye(2))
     now[0] = 11.0
     bandit.decide("d", np.eye(2))
     assert bandit.tasks() == ["c", "d"]
-    assert bandit.n_finished == 1  # "b" had no reward and leaves no trace
+    assert bandit.n_finished == 2  # "b" had no reward, but may get one
+    now[0] = 30.0
+    bandit.cancel(late.id)
+    assert bandit.n_finished == 1  # nothing is known of "b", which leaves no trace
 
 
 def test_each_reward_counts_once() -> None:
     bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     first, second = (bandit.decide("user", arms_of(seed)) for seed in (1, 2))
-    bandit.reward(first.id, 1.0)
+    assert bandit.reward(first.id, 1.0) is Outcome.PAID
     before = fingerprint(bandit)
-    for wrong in (first.id, 2**40 + 1, 2**60, 10**30):
-        with pytest.raises(ValueError, match="is not open"):
-            bandit.reward(wrong, 1.0)
+    assert bandit.reward(first.id, 1.0) is Outcome.DUPLICATE
+    assert bandit.reward(first.id, 2.0) is Outcome.CONFLICT
+    prefix = first.id[:16]
+    for wrong in (
+        "",
+        "x",
+        prefix,
+        f"{prefix}{2**40 + 1:014x}",
+        f"{prefix}{'z' * 14}",
+        first.id[1:],
+    ):
+        assert bandit.reward(wrong, 1.0) is Outcome.UNKNOWN
     assert fingerprint(bandit) == before
     bandit.finish("user")
-    with pytest.raises(ValueError, match="is not open"):
-        bandit.reward(second.id, 1.0)
     with pytest.raises(ValueError, match="open task"):
         bandit.finish("user")
+    assert bandit.reward(second.id, 1.0) is Outcome.PAID
+    assert bandit.reward(second.id, 1.0) is Outcome.DUPLICATE
+    assert bandit.task("user").n_rewards == 2
 
 
 BAD_ARMS = [
@@ -253,6 +269,7 @@ BAD_ARMS = [
 def test_bad_arms_change_nothing(arms: Any, message: str, known: bool) -> None:
     bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     bandit.reward(bandit.decide("user", arms_of(1)).id, 1.0)
+    bandit.next_prior()  # opening a task brings the memory up to date, whatever becomes of the call
     before = fingerprint(bandit)
     with pytest.raises(ValueError, match=message):
         bandit.decide("user" if known else "new", arms)
@@ -266,8 +283,8 @@ BAD_CALLS: list[tuple[Any, str]] = [
     (lambda b, i: b.reward(i, 1e60), "smaller"),
     (lambda b, i: b.reward(i, 1.0, weight=0.0), "above 0"),
     (lambda b, i: b.reward(i, 1.0, weight=float("nan")), "above 0"),
-    (lambda b, i: b.reward("x", 1.0), "integer"),
-    (lambda b, i: b.reward(-1, 1.0), "at least 0"),
+    (lambda b, i: b.reward(3, 1.0), "a string, got 3"),
+    (lambda b, i: b.reward(None, 1.0), "a string, got None"),
     (lambda b, i: b.observe("user", [1.0], 1.0), "shape"),
     (lambda b, i: b.observe("new", np.full(DIMENSION, 1e30), 1.0), "outweigh"),
     (lambda b, i: b.decide(1.5, np.ones((1, DIMENSION))), "string or an integer"),
@@ -277,8 +294,11 @@ BAD_CALLS: list[tuple[Any, str]] = [
     (lambda b, i: b.decide_many(["a", "a"], np.ones((2, DIMENSION))), "different"),
     (lambda b, i: b.decide_many(["a", "b"], np.ones((3, 2, DIMENSION))), "shape"),
     (lambda b, i: b.decide_many(["a", "b"], np.full((2, 2, DIMENSION), 1e99)), "outweigh"),
-    (lambda b, i: b.reward_many([i, i], [1.0, 1.0]), "different"),
-    (lambda b, i: b.reward_many([i, 77], [1.0, 1.0]), "not open"),
+    (lambda b, i: b.reward_many([i, i], [1.0, np.nan]), "finite"),
+    (lambda b, i: b.reward_many([i, 77], [1.0, 1.0]), "a string, got 77"),
+    (lambda b, i: b.reward_many([i, i], [1.0, 1.0], weights=[1.0, 0.0]), "above 0"),
+    (lambda b, i: b.forget("never seen"), "task"),
+    (lambda b, i: b.cancel(7), "a string, got 7"),
     (lambda b, i: b.reward_many([i], [np.nan]), "finite"),
     (lambda b, i: b.reward_many([i], [1.0, 2.0]), "shape"),
     (lambda b, i: b.finish("never opened"), "open task"),
@@ -291,6 +311,7 @@ def test_bad_calls_change_nothing(call: Any, message: str) -> None:
     bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     bandit.reward(bandit.decide("user", arms_of(1)).id, 1.0)
     waiting = bandit.decide("user", arms_of(2))
+    bandit.next_prior()
     before = fingerprint(bandit)
     with pytest.raises(ValueError, match=message):
         call(bandit, waiting.id)
@@ -307,30 +328,46 @@ def test_many_at_once_equals_one_by_one(n: int, n_arms: int, seed: int) -> None:
     for _ in range(3):
         arms, values = rng.standard_normal((n, n_arms, 3)), rng.standard_normal(n)
         decided = at_once.decide_many(names, arms)
-        at_once.reward_many(decided.ids, values)
-        for i, name in enumerate(names):
-            decision = one_by_one.decide(name, arms[i])
+        assert at_once.reward_many(decided.ids, values) == [Outcome.PAID] * n
+        decisions = [one_by_one.decide(name, arms[i]) for i, name in enumerate(names)]
+        for i, decision in enumerate(decisions):
             assert decision.arm_index == decided.arm_indices[i]
             np.testing.assert_array_equal(decision.scores, decided.scores[i])
             assert decision.propensity == decided.propensities[i]
-            one_by_one.reward(decision.id, float(values[i]))
+            assert one_by_one.reward(decision.id, float(values[i])) is Outcome.PAID
     for name in names:
         ours, theirs = at_once.task(name).estimate, one_by_one.task(name).estimate
         np.testing.assert_array_equal(ours.statistics.gram, theirs.statistics.gram)
+    assert fingerprint(at_once, ids=False) == fingerprint(one_by_one, ids=False)
 
 
-def test_unknown_tasks_and_finished_ones_cost_nothing() -> None:
+def test_forgotten_tasks_and_those_without_rewards_cost_nothing() -> None:
     bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Pooled(within_task=False), seed=0)
     sizes = []
     for user in range(200):
         decision = bandit.decide(user, arms_of(user))
+        other = bandit.decide(f"other-{user}", arms_of(user))
         bandit.decide(user, arms_of(user))
         bandit.reward(decision.id, 1.0)
         bandit.finish(user)
+        bandit.forget(user)
+        bandit.finish(f"other-{user}")
+        bandit.cancel(other.id)
         tasks = bandit._tasks
         sizes.append((tasks.rows.nbytes, tasks.pending.kept.nbytes, len(tasks.slots)))
+        sizes[-1] += (tasks.finished.rows.nbytes, len(tasks.finished))
     assert len(set(sizes)) == 1
     assert len(bandit._tasks.pending) == 0
+
+
+def test_a_finished_task_takes_half_of_its_memory() -> None:
+    bandit = hs.MetaBandit(dimension=50, seed=0)
+    for user in range(100):
+        bandit.observe(user, arms_of(user, 1, 50)[0], 1.0)
+        bandit.finish(user)
+    tasks = bandit._tasks
+    assert tasks.rows.nbytes < 20 * tasks.layout.length * 8
+    assert tasks.finished.rows.nbytes < 1.2 * 100 * 0.6 * tasks.layout.length * 8
 
 
 def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
@@ -340,8 +377,10 @@ def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
         bandit.observe("user", features, float(value))
     bandit.finish("user")
     expected = TaskStatistics.from_data(x, y)
-    np.testing.assert_allclose(bandit._tasks.memory["gram"], expected.gram, rtol=1e-12)
-    np.testing.assert_allclose(bandit._tasks.memory["moment"], expected.moment, rtol=1e-12)
+    bandit.next_prior()
+    memory = bandit._tasks.population.state.memory
+    np.testing.assert_allclose(memory["gram"], expected.gram, rtol=1e-12)
+    np.testing.assert_allclose(memory["moment"], expected.moment, rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_arms", [1, 2, 3, 8])
@@ -364,7 +403,9 @@ def test_a_refused_batch_uses_up_no_ids() -> None:
     with pytest.raises(ValueError, match=r"arms\[1\]"):
         bandit.decide_many(["a", "b"], np.array([[[1.0]], [[1e9]]]))
     assert bandit.tasks() == []
-    assert [bandit.decide("c", np.ones((1, 1))).id for _ in range(3)] == [0, 1, 2]
+    ids = [bandit.decide("c", np.ones((1, 1))).id for _ in range(3)]
+    assert [int(each[16:], 16) for each in ids] == [1, 2, 3]
+    assert len({each[:16] for each in ids}) == 1
 
 
 def test_the_noise_scale_is_accurate_for_large_features_with_a_discount() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headstart.paper.demo import learner_totals
+from headstart.paper.demo import learner_totals, play_demo
 
 
 def test_totals_by_hand() -> None:
@@ -24,3 +24,10 @@ def test_totals_by_hand() -> None:
     assert first.regret.error == pytest.approx(2)
     assert second.reward.error == pytest.approx(1)
     assert second.regret.error == pytest.approx(1)
+
+
+def test_ours_is_played_beside_the_five() -> None:
+    results = play_demo(replications=2, seed=0)
+    for played in results.values():
+        names = played["learner"].to_numpy().tolist()
+        assert names == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "Hierarchical (ours)"]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 def bound(
+    *,
     dimension: Annotated[int, typer.Option(min=1, help="Features, d.")] = 20,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of a task, T.")] = 50,
     variance: Annotated[float, typer.Option(help="E‖w − w̄‖², Var_w̄.")] = 0.05,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def demo(
+    *,
     replications: Annotated[int, typer.Option(min=2, help="Independent repetitions.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     output: Annotated[

@@ -11,6 +11,7 @@ from headstart.cli.run import AsJson, Quiet
 
 
 def report(
+    *,
     folder: Annotated[Path, typer.Argument(help="The folder of a finished study.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder of the report.", show_default="FOLDER/report")

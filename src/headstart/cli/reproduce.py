@@ -29,13 +29,14 @@ class Experiment(StrEnum):
 
 
 def reproduce(
+    *,
     experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments.")],
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("out/report"),
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data.", show_default="$HEADSTART_DATA")
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(min=2, help="Of every study.", show_default="100")
+        int | None, typer.Option(min=2, help="Of every study.", show_default="the study's own")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     workers: Workers = None,

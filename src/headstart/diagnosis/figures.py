@@ -19,13 +19,11 @@ _SET_STYLES: dict[str, dict[str, Any]] = {
 
 def plot(diagnosis: Diagnosis, folder: Path) -> None:
     """Regret and error in one file, misalignment and coverage in another."""
-    with plots.figure(folder / "regret-and-error.png", columns=2, width=3.9) as (left, right):
+    size: dict[str, Any] = {"columns": 2, "height": 2.9, "legend": True}
+    with plots.figure(folder / "regret-and-error.png", **size) as (left, right):
         plot_regret(left, diagnosis)
         plot_error(right, diagnosis)
-    with plots.figure(folder / "alignment-and-coverage.png", columns=2, width=3.9) as (
-        left,
-        right,
-    ):
+    with plots.figure(folder / "alignment-and-coverage.png", **size) as (left, right):
         plot_alignment(left, diagnosis)
         plot_coverage(right, diagnosis)
 
@@ -53,18 +51,20 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_yscale("log")
     axes.set_xlim(1, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("cumulative regret")
-    axes.set_title("Regret (thick) and its bound (thin)")
+    axes.set_ylabel("cumulative regret (units of reward)")
+    axes.set_title("Regret (thick) and Lemma 2's bound (thin)")
 
 
 def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     """ε_N against the number of completed tasks, and that of tasks known exactly."""
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
+    # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
+    # of the panel of regrets.
+    shown = {*learners.from_zero, *learners.learned}
     for i, name in enumerate(learners.names):
-        if name not in learners.oracles:
-            error = diagnosis.bias.of(name).mean(0)
-            axes.plot(completed, error, label=name, **plots.style(name, i))
+        error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
+        axes.plot(completed, error, label=name, **plots.style(name, i))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(
@@ -75,10 +75,6 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # An Oracle has no error, but the legend is also that of the panel of regrets.
-    for name in learners.oracles:
-        axes.plot([], [], label=name, **plots.style(name, learners.names.index(name)))
-    _legend(axes)
 
 
 def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
@@ -86,7 +82,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
     for i, name in enumerate(diagnosis.learners.names):
         misalignment = diagnosis.alignment.misalignment(name).mean(0)
-        axes.plot(tasks, misalignment, **plots.style(name, i))
+        axes.plot(tasks, misalignment, label=name, **plots.style(name, i))
     axes.axhline(1.0 / len(tasks), color=_GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -112,12 +108,12 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     for i, name in enumerate(names):
         share = sets.share_outside(name, "as played")
         if share is not None:
-            axes.plot(rounds, share, label=f"{name}, as played", **plots.style(name, i), **steps)
+            axes.plot(rounds, share, label=name, **plots.style(name, i), **steps)
     for confidence_set, style in _SET_STYLES.items():
         of_learners = [sets.share_outside(name, confidence_set) for name in names]
         shares = [share for share in of_learners if share is not None]
         if shares:
-            label = f"{confidence_set}, worst"
+            label = f"{confidence_set}, worst learner"
             axes.plot(rounds, np.max(shares, axis=0), label=label, **style, **steps)
     delta = sets.failure_probability
     axes.axhline(delta, color="black", linestyle=(0, (1, 1.5)), linewidth=0.8)
@@ -131,10 +127,4 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlim(0, rounds[-1])
     axes.set_xlabel("round")
     axes.set_ylabel("share of tasks ever outside")
-    axes.set_title("Confidence sets")
-    _legend(axes)
-
-
-def _legend(axes: Axes) -> None:
-    """A legend beside the axes, where it hides nothing."""
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.set_title("Confidence sets, of learners as played")

@@ -133,8 +133,14 @@ class _TaskRecorder:
         return self
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        self.tasks.append(self.source.sample(horizon, replications, rng))
-        return self.tasks[-1]
+        task = self.source.sample(horizon, replications, rng)
+        if task.comparator is not None or task.adversary is not None:
+            raise ValueError(
+                "a diagnosis needs tasks with one parameter each, got tasks of "
+                f"{type(self.source).__name__}, whose parameter changes from round to round"
+            )
+        self.tasks.append(task)
+        return task
 
 
 def _truth(environment: Environment, tasks: Sequence[Task]) -> xr.Dataset:

@@ -39,11 +39,11 @@ class SecondMoment:
             self, total=self.total + arms.mT @ arms, count=self.count + float(arms.shape[1])
         )
 
-    def solve(self, vectors: Floats, *, margin: Floats, smallest: float) -> Floats:
+    def solve(self, vectors: Floats, *, ridge: Floats, smallest: float) -> Floats:
         """S̃⁻¹v of vectors (R, d): S̃ = S̄ + ξI, its eigenvalues at least `smallest`; ξ is (R,)."""
         mean = self.total / np.maximum(self.count, 1.0)[:, None, None]
         values, basis = np.linalg.eigh(mean)
-        values = np.maximum(values + margin[:, None], smallest)
+        values = np.maximum(values + ridge[:, None], smallest)
         turned = (basis.mT @ vectors[..., None])[..., 0] / values
         return np.asarray((basis @ turned[..., None])[..., 0])
 
@@ -53,7 +53,7 @@ class Played:
     """What is learned from a task: Σθ̂ (R, d), and the arms that were seen."""
 
     loss: Floats
-    moment: SecondMoment
+    seen: SecondMoment
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,31 +120,31 @@ class MetaLinEXP3:
                 f"arm_bound must be a number or one per replication, {replications}, "
                 f"got {len(bound)}"
             )
-        moment = SecondMoment.empty(dimension, replications, np.broadcast_to(bound, replications))
-        return _to_state(moment, np.zeros((replications, 0, dimension)))
+        seen = SecondMoment.empty(dimension, replications, np.broadcast_to(bound, replications))
+        return _to_state(seen, np.zeros((replications, 0, dimension)))
 
     def play(self, state: State, rounds: Rounds) -> Played:
         """Play a task by exponential weights from the start that completed tasks give."""
         n, k, d = rounds.horizon, rounds.n_arms, rounds.dimension
         rate, exploration = self._rates(n, k)
-        start, moment = self.learned_start(state), _moment(state)
+        start, seen = self.learned_start(state), _seen(state)
         confidence = np.log(2.0 * d * self.n_tasks * n / self.failure_probability)
         loss, rows = np.zeros((rounds.replications, d)), np.arange(rounds.replications)
         while not rounds.over:
             arms = rounds.arms
             if self.arm_bound is None:
-                moment = moment.with_norms(arms)
+                seen = seen.with_norms(arms)
             scores = arms @ (self.start_rate * start + rate * loss)[:, :, None]
             p = _propensities(-scores[..., 0], exploration)
             below = p.cumsum(-1) <= rounds.uniforms
             choices = np.minimum(below.sum(-1), k - 1)
             chosen = p[rows, choices]
             losses = -rounds.choose(choices, chosen)
-            margin = moment.bound**2 * _margin(moment.count, confidence)
+            ridge = seen.bound**2 * _ridge(seen.count, confidence)
             weighted = rounds.features * (losses / (k * chosen))[:, None]
-            loss += moment.solve(weighted, margin=margin, smallest=self.smallest_eigenvalue)
-            moment = moment.with_arms(arms)
-        return Played(loss=loss, moment=moment)
+            loss += seen.solve(weighted, ridge=ridge, smallest=self.smallest_eigenvalue)
+            seen = seen.with_arms(arms)
+        return Played(loss=loss, seen=seen)
 
     def learn(self, state: State, played: Played) -> State:
         """Keep the arms that were seen, and the direction of the task's Σθ̂."""
@@ -153,7 +153,7 @@ class MetaLinEXP3:
             size = np.linalg.norm(played.loss, axis=-1, keepdims=True)
             last = played.loss / np.where(size > 0.0, size, 1.0)
             directions = np.concatenate([directions, last[:, None, :]], axis=1)
-        return _to_state(played.moment, directions)
+        return _to_state(played.seen, directions)
 
     def learned_start(self, state: State) -> Floats:
         """The start h of the next task, (R, d)."""
@@ -186,23 +186,23 @@ def _propensities(logits: Floats, exploration: float) -> Floats:
     return np.asarray((1.0 - exploration) * q + exploration / logits.shape[-1])
 
 
-def _margin(count: Floats, confidence: float) -> Floats:
+def _ridge(count: Floats, confidence: float) -> Floats:
     """ξ/L² after N = count (R,) arms; 1 at N = 0."""
     n = np.maximum(count, 1.0)
     third = confidence / (3.0 * n)
     return np.where(count > 0.0, third + np.sqrt(2.0 * confidence / n + third**2), 1.0)
 
 
-def _moment(state: State) -> SecondMoment:
+def _seen(state: State) -> SecondMoment:
     return SecondMoment(
         total=state["second_moment"], count=state["arms_seen"], bound=state["arm_bound"]
     )
 
 
-def _to_state(moment: SecondMoment, directions: Floats) -> State:
+def _to_state(seen: SecondMoment, directions: Floats) -> State:
     return {
-        "second_moment": moment.total,
-        "arms_seen": moment.count,
-        "arm_bound": moment.bound,
+        "second_moment": seen.total,
+        "arms_seen": seen.count,
+        "arm_bound": seen.bound,
         "directions": directions,
     }

@@ -1,10 +1,9 @@
 """MetaBandit: a bandit for an application."""
 
-import io
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import IO, Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,31 +12,29 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
-from headstart.kernels import state as columns
-from headstart.live import inputs, merging, persistence
+from headstart.live import copies, inputs, merging, persistence
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
-from headstart.live.engine import deciding, deciding_many, from_logs, rewarding
+from headstart.live.engine import from_logs, rewarding
 from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
-from headstart.live.engine.choosing import Choosing
-from headstart.live.engine.expiry import expire, make_places
+from headstart.live.engine.decider import Decider
+from headstart.live.engine.expiry import run_out
 from headstart.live.engine.guard import Guard
 from headstart.live.engine.layout import NONE
-from headstart.live.engine.population import Change
-from headstart.live.engine.scoring import Scoring
+from headstart.live.engine.sides import knowing
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
+from headstart.live.engine.views import explain, view_of
+from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
 from headstart.live.outcomes import Outcome
-from headstart.live.settings import CHANGEABLE, Refresh, Settings, range_of, scales_of
+from headstart.live.settings import CHANGEABLE, Options, Settings
 from headstart.logs import Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
-
-_DOUBLE = np.dtype(np.float64)
 
 
 class MetaBandit:
@@ -85,21 +82,9 @@ class MetaBandit:
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
-        horizon: int | None = None,
-        idle_seconds: float | None = None,
-        discount: float = 1.0,
-        deadline_seconds: float | None = None,
-        default_reward: float | None = None,
-        max_pending: int = 1_000_000,
-        reward_range: Sequence[float] | None = None,
-        half_life_tasks: float | None = None,
-        half_life_seconds: float | None = None,
-        exploration: float = 0.0,
-        propensity_draws: int = 100,
         feature_names: Sequence[str] | None = None,
-        scales: ArrayLike | Literal["learn"] | None = "learn",
-        refresh: Refresh | None = None,
         clock: Callable[[], float] = time.time,
+        **settings: Unpack[Options],
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
         # A live task may have no last round: the quantile that grows excludes no arm for good.
@@ -107,37 +92,18 @@ class MetaBandit:
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         if not isinstance(self.prior, LivePriorEstimator):
             raise ValueError(
-                f"prior must have the methods absorb with a weight, scale and merge for live use, "
+                "prior must have the methods absorb with a weight, scale and merge for live use, "
                 f"got {self.prior!r}"
             )
-        by_seed: Refresh = "background" if seed is None else "inline"
-        self.settings = Settings(
-            horizon=horizon,
-            idle_seconds=idle_seconds,
-            discount=discount,
-            deadline_seconds=deadline_seconds,
-            default_reward=default_reward,
-            max_pending=max_pending,
-            reward_range=range_of(reward_range),
-            half_life_tasks=half_life_tasks,
-            half_life_seconds=half_life_seconds,
-            exploration=exploration,
-            propensity_draws=propensity_draws,
-            scales=scales_of(scales, self.dimension),
-            refresh=by_seed if refresh is None else refresh,
-            clock=clock,
-        )
-        self._tasks = Tasks(self.dimension, self.prior, self.settings)
-        self._scoring = Scoring(self.policy, self._tasks)
+        if settings.get("refresh") is None:
+            settings["refresh"] = "background" if seed is None else "inline"
+        self.settings = Settings.from_options(self.dimension, clock, **settings)
+        names = FeatureNames(self.dimension, feature_names)
+        self._tasks = Tasks(self.dimension, self.prior, self.settings, names)
         self._stream = UniformStream(np.random.default_rng(seed))
-        self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
-        self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
-        self._choosing = Choosing(
-            exploration=float(exploration), draws=propensity_draws, names=self._names
-        )
+        self._decider = Decider(self.policy, self._tasks, self._stream)
         self._guard = Guard(self._tasks, self._stream)
         self._lock = self._guard.lock
-        self._timed = idle_seconds is not None or deadline_seconds is not None
 
     def __repr__(self) -> str:
         return (
@@ -171,17 +137,7 @@ class MetaBandit:
     def task(self, name: Name) -> TaskView:
         """What is known of an open task."""
         with self._lock:
-            tasks = self._tasks
-            slot = tasks.slot(name)
-            tasks.move_bias(slot)
-            row = tasks.rows[slot]
-            return TaskView(
-                task=name,
-                estimate=tasks.layout.estimate(row),
-                n_rewards=int(tasks.scalar(slot, columns.REWARDS)),
-                n_pending=len(tasks.pending.of(row)),
-                noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
-            )
+            return view_of(self._tasks, name)
 
     @overload
     def decide(
@@ -221,46 +177,14 @@ class MetaBandit:
         that uses it; the first that is given for a task counts.
         """
         with self._lock:
-            # True and 1.0 would find the task 1.
-            plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
-            slot = self._tasks.slots.get(task) if plain else None
-            if (
-                slot is None
-                or mask is not None
-                or n is not None
-                or side is not None
-                or type(arms) is not np.ndarray
-                or arms.dtype is not _DOUBLE
-                or arms.ndim != 2
-                or arms.shape[1] != self.dimension
-                or arms.shape[0] == 0
-                or not arms.flags.carray
-                or self._timed
-                or not self._tasks.pending.free
-            ):
-                self._run_out(1 if n is None else checks.count("n", n))
-                given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-                with self._tasks.knowing(task, side):
-                    return deciding.decide(*given, mask=mask, n=n)
-            tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            scores = np.empty((1, arms.shape[0]))
-            choice, propensity, code = deciding.decide_one(
-                tasks.rows,
-                slot,
-                self._scoring.radius(slot),
-                arms,
-                stream.peek_one(),
-                self._choosing.exploration,
-                self._scoring.scratch(arms.shape[0]),
-                scores,
-                (pending.kept, pending.links),
-                pending.free[-1],
-            )
-            if choice < 0:
-                raise inputs.too_large("arms", arms)
-            pending.note_time(pending.free.pop())
-            stream.advance(1)
-            return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
+            if self._tasks.runs_out:
+                run_out(self._tasks)  # first: it may finish the task
+            if mask is None and n is None and side is None:
+                decision = self._decider.decide_in_one_call(task, arms)
+                if decision is not None:
+                    return decision
+            with knowing(self._tasks, task, side):
+                return self._decider.decide(task, arms, mask=mask, n=n)
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; says what became of it.
@@ -270,8 +194,8 @@ class MetaBandit:
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            if self._timed:
-                self._run_out()
+            if self._tasks.runs_out:
+                run_out(self._tasks)
             return rewarding.reward(self._tasks, decision, value, weight)
 
     def observe(
@@ -280,7 +204,7 @@ class MetaBandit:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            self._run_out()
+            run_out(self._tasks)
             return rewarding.observe(self._tasks, task, features, value, weight)
 
     def cancel(self, decision_id: str) -> bool:
@@ -299,13 +223,7 @@ class MetaBandit:
     def forget(self, task: Name) -> None:
         """Erase a task: its data, its pending decisions, and what the prior learned from it."""
         with self._lock:
-            tasks = self._tasks
-            contribution = tasks.forget(inputs.name_of(task))
-            if contribution is not None:
-                population = tasks.population
-                change = Change(task, contribution, None)
-                population.install(population.replaced(population.state, [change]))
-            tasks.changes.bring_up_to_date()
+            self._tasks.erase(inputs.name_of(task))
 
     def decide_many(
         self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
@@ -316,10 +234,8 @@ class MetaBandit:
         set for all. The mask is one for all, or a list of n.
         """
         with self._lock:
-            wanted = list(tasks)
-            self._run_out(len(wanted))
-            given = (self._tasks, self._scoring, self._stream, self._choosing, wanted, arms)
-            return deciding_many.decide_many(*given, mask=mask)
+            run_out(self._tasks)
+            return self._decider.decide_many(list(tasks), arms, mask=mask)
 
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
@@ -329,7 +245,7 @@ class MetaBandit:
         Only a malformed call raises, and then nothing is paid.
         """
         with self._lock:
-            self._run_out()
+            run_out(self._tasks)
             return rewarding.reward_many(self._tasks, decision_ids, values, weights)
 
     def propensities(
@@ -341,8 +257,7 @@ class MetaBandit:
         `propensity_draws` fresh draws.
         """
         with self._lock:
-            given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-            return deciding.propensities(*given, mask=mask)
+            return self._decider.propensities(task, arms, mask=mask)
 
     def fit(
         self,
@@ -395,7 +310,7 @@ class MetaBandit:
         found = reading if grouped_by_task else reading.statistics()
         with self._lock:
             from_logs.absorb(self._tasks, found, keep=keep_open)
-            self._names.note(columns.feature_names())
+            self._tasks.feature_names.note(columns.feature_names())
             self.log_report = reading.report
         return self
 
@@ -404,16 +319,19 @@ class MetaBandit:
 
         Both must have the same settings of the prior and different tasks. The other is unchanged.
         """
-        saved = other._saved()
+        content = copies.saved(other)
         with self._lock:
-            merging.merge(self._tasks, saved)
+            merging.merge(self._tasks, content)
         return self
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit to one .npz file, atomically, readable by its owner only."""
         with self._lock:
-            self._prepare_to_save()
-            persistence.save(Path(path), self._tasks, self._stream, self.policy)
+            self._tasks.changes.bring_up_to_date()
+            # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+            self._tasks.catalogue_scores.clear()
+            file = Path(path) if isinstance(path, str) else path
+            persistence.save(file, self._tasks, self._stream, self.policy)
 
     @classmethod
     def load(
@@ -437,49 +355,20 @@ class MetaBandit:
         """
         for name in changes:
             checks.one_of("the setting to change", name, CHANGEABLE)
-        saved = persistence.read(Path(path))
         given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
-        return cls._restored(saved, resume=resume, **given)
-
-    @classmethod
-    def _restored(cls, saved: persistence.Saved, *, resume: bool, **given: Any) -> "MetaBandit":
-        names = saved.header["feature_names"]
-        settings: dict[str, Any] = {**saved.header["settings"], "feature_names": names, **given}
-        settings["policy"] = settings["policy"] or saved.policy()
-        settings["prior"] = settings["prior"] or saved.prior()
-        bandit = cls(dimension=saved.header["dimension"], **settings)
-        persistence.restore(saved, bandit._tasks)
-        if resume:
-            bandit._stream.go_on_as(saved.stream())
-        return bandit
+        return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
 
     def __reduce__(self) -> tuple[object, ...]:
         given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
-        return _unpickled, (self._saved(), given)
+        return copies.unpickled, (type(self), copies.saved(self), given)
 
-    def _saved(self) -> persistence.Saved:
-        file = io.BytesIO()
+    def explain(self, decision: Decision | str) -> Explanation:
+        """Why the arm of a pending decision looks as it does, by all that is known now.
+
+        Its mean, width and 95 % interval, and the contribution of every feature: what the prior
+        says of it, and what the task's own rewards add. `print` shows a table.
+        """
+        given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        arm = decision.arm if isinstance(decision, Decision) else None
         with self._lock:
-            self._prepare_to_save()
-            persistence.write(file, self._tasks, self._stream, self.policy)
-        file.seek(0)
-        return persistence.read(file)
-
-    def _prepare_to_save(self) -> None:
-        self._tasks.changes.bring_up_to_date()
-        # A loaded bandit reads catalogues anew; so does this one, and both score alike.
-        self._tasks.catalogue_scores.clear()
-
-    def _run_out(self, n: int = 0) -> None:
-        """Finish idle tasks, settle decisions that have expired, and have places for n more."""
-        if self._tasks.pending.clock is not None:
-            expire(self._tasks)
-        if self.settings.idle_seconds is not None:
-            self._tasks.finish_idle()
-        if n:
-            make_places(self._tasks, n)
-
-
-def _unpickled(saved: persistence.Saved, given: dict[str, Any]) -> MetaBandit:
-    """A copy with ids and random numbers of its own."""
-    return MetaBandit._restored(saved, resume=False, **given)
+            return explain(self._tasks, given, arm)

@@ -44,6 +44,7 @@ def merge(tasks: Tasks, other: Saved) -> None:
     tasks.n_from_logs += header["n_from_logs"]
     tasks.settled.note_all(header["settled"].items())
     restore_tasks(other, tasks)
+    tasks.pending.sort()
     tasks.changes.generation += 1
 
 

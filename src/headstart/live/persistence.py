@@ -15,6 +15,8 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.interfaces import Memory
 from headstart.live.decision import Name
+from headstart.live.engine.adoption import adopt, adopt_decision
+from headstart.live.engine.layout import check_rows
 from headstart.live.engine.population import State
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
@@ -49,8 +51,11 @@ class Saved:
         return UniformStream.resumed(str(self.header["generator"]), self.floats("drawn"))
 
 
-def save(path: Path, tasks: Tasks, stream: UniformStream, policy: object) -> None:
+def save(path: Path | IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
     """Write the file atomically, readable by its owner only: it holds the names of tasks."""
+    if not isinstance(path, Path):
+        write(path, tasks, stream, policy)
+        return
     with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
         write(file, tasks, stream, policy)
 
@@ -146,17 +151,24 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     """Open and keep the tasks of a file, with their pending decisions."""
     header = saved.header
     names: list[Name] = [*header["tasks"], *header["finished"]]
-    rows, finished = saved.floats("rows"), saved.floats("finished")
+    rows, finished = (
+        check_rows(name, np.asarray(saved.arrays[name], np.float64))
+        for name in ("rows", "finished")
+    )
     shape = (len(header["tasks"]), tasks.layout.length)
     checks.shape("rows", rows, shape, "(tasks, numbers)")
     shape = (len(header["finished"]), tasks.layout.finished_length)
     checks.shape("finished", finished, shape, "(tasks, numbers)")
     tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
-    tasks.adopt(
+    adopt(
+        tasks,
         dict(zip(header["tasks"], rows, strict=True)),
         dict(zip(header["finished"], finished, strict=True)),
     )
     owners = saved.arrays["owners"].tolist()
     given = zip(header["pending"], owners, saved.floats("kept"), saved.floats("times"), strict=True)
+    # Without a deadline no times were noted; one that is given now counts from now.
+    timed = header["settings"].get("deadline_seconds") is not None
+    now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
     for decision, owner, kept, time in given:
-        tasks.adopt_decision(names[owner], decision, kept, float(time))
+        adopt_decision(tasks, names[owner], decision, kept, float(time) if timed else now)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,24 @@ CHANGEABLE = (
 )
 
 
+class Options(TypedDict, total=False):
+    """The settings as arguments of `MetaBandit`."""
+
+    horizon: int | None
+    idle_seconds: float | None
+    discount: float
+    deadline_seconds: float | None
+    default_reward: float | None
+    max_pending: int
+    reward_range: Sequence[float] | None
+    half_life_tasks: float | None
+    half_life_seconds: float | None
+    exploration: float
+    propensity_draws: int
+    scales: ArrayLike | Literal["learn"] | None
+    refresh: Refresh | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings of a `MetaBandit`, checked. Their meanings are those of its arguments."""
@@ -46,6 +64,20 @@ class Settings:
     scales: Literal["learn"] | tuple[float, ...] | None = "learn"
     refresh: Refresh = "background"
     clock: Callable[[], float] = time.time
+
+    @classmethod
+    def from_options(
+        cls, dimension: int, clock: Callable[[], float], **given: Unpack[Options]
+    ) -> "Settings":
+        """The settings of a bandit with d features."""
+        options: dict[str, Any] = dict(given)
+        for name in options:
+            checks.one_of("the setting", name, Options.__annotations__)
+        if "scales" in options:
+            options["scales"] = scales_of(options["scales"], dimension)
+        if options.get("reward_range") is not None:
+            options["reward_range"] = range_of(options["reward_range"])
+        return cls(clock=clock, **options)
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
@@ -106,10 +138,8 @@ def scales_of(
     return tuple(found.tolist())
 
 
-def range_of(value: Sequence[float] | None) -> tuple[float, float] | None:
+def range_of(value: Sequence[float]) -> tuple[float, float]:
     """The range of rewards, checked."""
-    if value is None:
-        return None
     if len(value) != 2:
         raise ValueError(f"reward_range must be (low, high), got {value!r}")
     return float(value[0]), float(value[1])

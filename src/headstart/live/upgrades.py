@@ -41,14 +41,14 @@ def _to_format_4(
 ) -> tuple[dict[str, Any], Arrays]:
     """Finished tasks, settled decisions and ids that are strings are new in format 4."""
     arrays = dict(arrays)
-    rows = upgrade_rows(np.asarray(arrays["rows"], dtype=np.float64), version)
+    n_tasks = int(header["n_finished"])
+    rows = upgrade_rows(np.asarray(arrays["rows"], dtype=np.float64), version, n_tasks)
     places, uses = arrays.pop("places").tolist(), arrays.pop("uses").tolist()
     arrays.pop("free")
     memory = {name: array for name, array in arrays.items() if name.startswith("memory.")}
     # The latest came first. Ids were integers; applications may pass them as strings.
     order = slice(None, None, -1)
     ids = [str(uses[place] << _PLACE_BITS | place) for place in places][order]
-    n_tasks = int(header["n_finished"])
     rounds = float(memory["memory.count"]) if "memory.count" in memory else 0.0
     squares = float(memory.get("memory.sum_of_squares", np.array(0.0)))
     new = {name: value for name, value in header.items() if name != "n_finished"} | {

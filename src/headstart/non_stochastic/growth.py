@@ -60,7 +60,7 @@ ROBUST = tuple(
 )
 
 
-def study(adversary: Adversary, horizon: int, *, replications: int = 20, seed: int = 0) -> Study:
+def study(adversary: Adversary, horizon: int, *, replications: int = 80, seed: int = 0) -> Study:
     """Two tasks of this horizon against the adversary, for every learner."""
     return Study(
         name=f"{adversary}-{horizon}",
@@ -69,7 +69,7 @@ def study(adversary: Adversary, horizon: int, *, replications: int = 20, seed: i
         horizon=horizon,
         tasks=TASKS,
         replications=replications,
-        shard=5,
+        shard=40,
         seed=seed,
     )
 

@@ -47,6 +47,16 @@ class Equals:
     learner: str
     value: float
 
+    @property
+    def difference(self) -> str:
+        """The learner's regret less the number."""
+        return f"{self.learner} − {self.value:g}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The learner; these studies have one λ."""
+        return (Side(self.learner, 1.0),)
+
     def judge(self, regrets: xr.DataArray) -> Outcome:
         """Holds inside the margin, fails outside of it, undecided across its edge."""
         values = np.asarray(regrets.sel(learner=self.learner).isel(regularization=0))
@@ -57,22 +67,37 @@ def section(cosine: float) -> ReportSection:
     """One row of the table: its claims under every interpretation of what the paper leaves open."""
     row = PUBLISHED[cosine]
     numbers = [
-        Claim(f"{name} has a regret of {value:g}", _SOURCE, Equals(name, value))
+        Claim(
+            f"{name} has a regret of {value:g}",
+            f"{name}: {value:g}",
+            Equals(name, value),
+            implied=_SOURCE,
+        )
         for name, value in row.items()
     ]
     better = Lower(Side(PCRW, 1.0), Side(LIN_EXP3, 1.0))
     text = "Meta-LinEXP3 with PCRW is better than LinEXP3"
     return ReportSection(
-        name=f"cosine {cosine:g}",
-        title=f"Pairwise cosine of at least {cosine:g}",
+        name=f"cosine {_number(cosine)}",
+        title=f"Pairwise cosine of at least {_number(cosine)}",
         choices=CHOICES,
         interpretations=[
             Interpretation("known", "L is a bound of ‖b‖ that is known", _study(cosine, "known")),
             Interpretation("seen", "L is the largest ‖b‖ seen so far", _study(cosine, "seen")),
             Interpretation("one", "L = 1", _study(cosine, "one")),
         ],
-        claims=[*numbers, Claim(text, _SOURCE, better)],
+        claims=[*numbers, Claim(text, "PCRW < LinEXP3", better, implied=_SOURCE)],
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:g}".replace("-", "−")
+
+
+def numbers(of: ReportSection) -> dict[str, float]:
+    """The published regrets of a row, by learner."""
+    rules = [claim.rule for claim in of.claims]
+    return {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
 
 
 CHOICES = (
@@ -104,6 +129,6 @@ def _study(cosine: float, bound: str) -> Study:
         learners=agents + (STOCHASTIC if bound == "known" else ()),
         horizon=30,
         tasks=20,
-        replications=100,
-        seed=0,
+        replications=400,
+        shard=100,
     )

@@ -65,6 +65,7 @@ def synthetic() -> ReportSection:
         interpretations,
         claims.SYNTHETIC,
         curves,
+        compared=claims.learners_of,
     )
 
 
@@ -89,6 +90,7 @@ def lastfm() -> ReportSection:
         "replication, and their neighbours may overlap. S is the largest norm of a user.",
         _with_best("lastfm", studies),
         claims.LASTFM,
+        compared=claims.learners_of,
     )
 
 
@@ -121,6 +123,7 @@ def movielens() -> ReportSection:
         "those clusters share no user, so its intervals are over 20.",
         _with_best("movielens", studies),
         claims.MOVIELENS,
+        compared=claims.learners_of,
     )
 
 

@@ -20,34 +20,24 @@ from headstart.live.masks import Mask, read_mask
 ArmsOfTasks = Arms | Catalogue | Sequence[Arms | Catalogue]
 MaskOfTasks = Mask | Sequence[Mask | None]
 
-# The columns of `Batch.spans`.
-FIRST, SIZE, SCORE = range(3)
 
-_ALL: Booleans = np.empty(0, dtype=np.bool_)
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Group:
+    """Tasks of a batch that have equally many arms, K."""
+
+    members: Integers  # (g,), their places in the batch, in order
+    arms: Floats  # (s, K, d), the different sets of arms
+    which: Integers  # (g,), the set of each task
+    allowed: Booleans  # (g, K); (0, K) where all arms may be chosen
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """The arms of n tasks. Task i has `size` of them from `first` on; its scores begin at `score`.
+    """The arms of n tasks, in groups by their number."""
 
-    Tasks with the same arms share their features, and not their scores.
-    """
-
-    features: Floats  # (N, d)
-    spans: Integers  # (n, 3): first, size, score
-    allowed: Booleans  # by score; (0,) where all arms may be chosen
-    size: int  # K, of the task with most arms
+    n: int
+    groups: Sequence[Group]
     sets: Sequence[DecisionSet] | None = None  # None for (n, K, d): indices are the ids
-
-    @property
-    def alike(self) -> bool:
-        """Whether all tasks have K arms."""
-        return self.n_scores == len(self.spans) * self.size
-
-    @property
-    def n_scores(self) -> int:
-        """How many scores the tasks have together."""
-        return int(self.spans[-1, SCORE] + self.spans[-1, SIZE]) if len(self.spans) else 0
 
     def ids(self, choices: Integers) -> tuple[Hashable, ...]:
         """What the chosen arms are called."""
@@ -56,25 +46,26 @@ class Batch:
         pairs = zip(self.sets, choices.tolist(), strict=True)
         return tuple(shown.id(choice) for shown, choice in pairs)
 
-    def padded(self, scores: Floats) -> Floats:
-        """Scores as (n, K), −∞ behind the last arm of a task."""
-        if self.alike:
-            return scores.reshape(len(self.spans), self.size)
-        padded = np.full((len(self.spans), self.size), -np.inf)
-        for i, (_, size, score) in enumerate(self.spans.tolist()):
-            padded[i, :size] = scores[score : score + size]
+    def padded(self, scores: Sequence[Floats]) -> Floats:
+        """The scores of all groups as (n, K), −∞ behind the last arm of a task."""
+        if len(scores) == 1:
+            return scores[0]
+        size = max((each.shape[1] for each in scores), default=0)
+        padded = np.full((self.n, size), -np.inf)
+        for group, each in zip(self.groups, scores, strict=True):
+            padded[group.members, : each.shape[1]] = each
         return padded
 
     def set(self, i: int) -> DecisionSet:
         """The arms of one task."""
         if self.sets is not None:
             return self.sets[i]
-        first, size, score = self.spans[i].tolist()
-        every = np.ones(size, dtype=np.bool_)
+        (group,) = self.groups
+        every: Booleans = np.ones(group.arms.shape[1], dtype=np.bool_)
         return DecisionSet(
-            features=self.features[first : first + size],
+            features=group.arms[i],
             ids=None,
-            allowed=self.allowed[score : score + size] if len(self.allowed) else every,
+            allowed=group.allowed[i] if len(group.allowed) else every,
             columns=None,
             catalogue=None,
         )
@@ -84,7 +75,7 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
     """The checked arms and masks of n tasks: (n, K, d), a decision set for all, or n of them."""
     array = _array(arms)
     if array is not None and array.ndim == 3:
-        return _of_array(array, _masks(mask, n), names)
+        return _of_array(array, n, mask, names)
     if array is None and isinstance(arms, list | tuple):
         if len(arms) != n:
             raise ValueError(f"arms must be one decision set or n = {n} of them, got {len(arms)}")
@@ -97,14 +88,16 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
         for i, own in enumerate(_masks(mask, n)):
             key = (id(each[i]), id(own))
             done[key] = each[i] = done[key] if key in done else each[i].masked(own)
-    return _of_sets(each, names.dimension)
+    return _of_sets(each)
 
 
 def _array(arms: object) -> Any:
     """Arms that are numbers all through as an array; None for others."""
     if isinstance(arms, np.ndarray):
         return arms
-    if _has_ids(arms) or (isinstance(arms, list | tuple) and any(map(_has_ids, arms))):
+    if _has_ids(arms):
+        return None
+    if isinstance(arms, list | tuple) and (not arms or any(map(_has_ids, arms))):
         return None
     try:
         return np.asarray(arms)
@@ -133,8 +126,8 @@ def _is_mask(value: object) -> bool:
     return value is None or isinstance(value, kinds) or hasattr(value, "to_numpy")
 
 
-def _of_array(array: Any, masks: list[Mask | None], names: FeatureNames) -> Batch:
-    n, size, d = len(masks), array.shape[1], names.dimension
+def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames) -> Batch:
+    size, d = array.shape[1], names.dimension
     if array.dtype != np.float64 or not array.flags.carray:
         array = checks.floats("arms", array)
     # Finite or not shows when they are read; checking here would cost as much as choosing.
@@ -142,37 +135,34 @@ def _of_array(array: Any, masks: list[Mask | None], names: FeatureNames) -> Batc
         raise ValueError(
             f"arms must have shape (n, K, d) = ({n}, 1 or more, {d}) or (K, d), got {array.shape}"
         )
-    spans = np.empty((n, 3), dtype=np.int64)
-    spans[:, FIRST] = spans[:, SCORE] = np.arange(n) * size
-    spans[:, SIZE] = size
-    allowed = _ALL
-    if any(mask is not None for mask in masks):
-        every = np.ones((n, size), dtype=np.bool_)
-        for i, mask in enumerate(masks):
-            if mask is not None:
-                every[i] = read_mask(mask, size, None)
-        allowed = every.reshape(-1)
-    return Batch(features=array.reshape(-1, d), spans=spans, allowed=allowed, size=size)
+    allowed: Booleans = np.empty((0, size), dtype=np.bool_)
+    if mask is not None:
+        every = np.ones(size, dtype=np.bool_)
+        masks = [every if own is None else read_mask(own, size, None) for own in _masks(mask, n)]
+        allowed = np.array(masks, dtype=np.bool_).reshape(n, size)
+    members = np.arange(n)
+    return Batch(n=n, groups=[Group(members=members, arms=array, which=members, allowed=allowed)])
 
 
-def _of_sets(sets: Sequence[DecisionSet], dimension: int) -> Batch:
-    """Batch of decision sets; features that several of them share are there once."""
-    firsts: dict[int, int] = {}
-    features, spans = [np.empty((0, dimension))], []
-    end = score = 0
-    for shown in sets:
-        size = len(shown.features)
-        if id(shown.features) not in firsts:
-            firsts[id(shown.features)] = end
-            features.append(shown.features)
-            end += size
-        spans.append((firsts[id(shown.features)], size, score))
-        score += size
-    everything = all(shown.allowed.all() for shown in sets)
-    return Batch(
-        features=features[-1] if len(features) == 2 else np.concatenate(features),
-        spans=np.array(spans, dtype=np.int64).reshape(-1, 3),
-        allowed=_ALL if everything else np.concatenate([shown.allowed for shown in sets]),
-        size=max((size for _, size, _ in spans), default=0),
-        sets=sets,
-    )
+def _of_sets(sets: Sequence[DecisionSet]) -> Batch:
+    """A batch of n decision sets; arms that several of them share are there once."""
+    by_size: dict[int, list[int]] = {}
+    for i, shown in enumerate(sets):
+        by_size.setdefault(len(shown.features), []).append(i)
+    groups = []
+    for size, members in by_size.items():
+        arms: dict[int, tuple[int, Floats]] = {}
+        own = [sets[i] for i in members]
+        which = [arms.setdefault(id(s.features), (len(arms), s.features))[0] for s in own]
+        different = [features for _, features in arms.values()]
+        free = all(shown.allowed.all() for shown in own)
+        allowed = [] if free else [shown.allowed for shown in own]
+        groups.append(
+            Group(
+                members=np.array(members, dtype=np.int64),
+                arms=different[0][None] if len(different) == 1 else np.stack(different),
+                which=np.array(which, dtype=np.int64),
+                allowed=np.array(allowed, dtype=np.bool_).reshape(len(allowed), size),
+            )
+        )
+    return Batch(n=len(sets), groups=groups, sets=sets)

@@ -117,8 +117,12 @@ class Changes:
         """Count every task as it is, at once."""
         self.undo()
         changes = self.collect(len(self._names))
-        population = self._tasks.population
-        population.install(population.replaced(population.state, changes))
+        settings, population = self._tasks.settings, self._tasks.population
+        state = population.replaced(population.state, changes)
+        if settings.half_life_seconds is not None:
+            state = population.discounted(state, float(settings.clock()))
+        if state is not population.state:
+            population.install(state)
         self.landed()
         self.generation += 1
         self._learn_scales()
@@ -171,24 +175,21 @@ class Changes:
         self._in_flight.clear()
         self.generation += 1
 
-    def forget(self, name: Name) -> Contribution | None:
-        """Forget that a task changed; returns what the memory counts for it."""
+    def erase(self, name: Name) -> None:
+        """Take out of the memory what it counts for a task, and forget that the task changed."""
         self.undo()
-        contribution = self._marked(name)
-        self._names.pop(name, None)
-        self._earlier.pop(name, None)
-        self._moves.pop(name, None)
-        return contribution
+        population, contribution = self._tasks.population, self._marked(name)
+        if contribution is not None:
+            change = Change(name, contribution, None)
+            population.install(population.replaced(population.state, [change]))
+        for names in (self._names, self._earlier, self._moves):
+            names.pop(name, None)
 
     def install(self, state: State, start: Start) -> None:
         """Install what was computed for the changes in flight."""
         self._tasks.population.install(state, start)
         self.landed()
         self._learn_scales()
-
-    def restore(self, position: float) -> None:
-        """Go on at a position of a file."""
-        self._position = position
 
     def _learn_scales(self) -> None:
         """Learn the features' scales, once, and count all tasks anew where they are far apart."""

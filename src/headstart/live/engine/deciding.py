@@ -21,7 +21,7 @@ from headstart.live.masks import Mask
 
 
 @compiled(inline="always")
-def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
+def reading_in(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     """Scratch memory as the reading of one task."""
     end = n_arms * dimension
     return Reading(
@@ -31,35 +31,23 @@ def _reading(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     )
 
 
-@compiled(fastmath=False)
-def score_one(
-    rows: Floats, slot: int, radius: float, arms: Floats, scratch: Floats, scores: Floats
-) -> bool:
-    """Set scores (1, K) to xᵀŵ + radius·‖x‖ of arms (K, d); false if an arm cannot be read."""
-    n_arms, dimension = arms.shape
-    reading = _reading(scratch, n_arms, dimension)
-    if not read_task(rows, slot, arms.reshape(1, n_arms, dimension), 0, reading, 0):
-        return False
-    kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, 0)
-    return True
-
-
-@compiled
+@compiled(inline="always")
 def keep(
     rows: Floats,
     slot: int,
     arms: Floats,
-    scratch: Floats,
+    i: int,
+    projections: Floats,
     choice: int,
     pending: tuple[Floats, Integers],
     place: int,
 ) -> int:
-    """Keep the chosen x with its u = Ax and the rewards so far (`Pending`); the decision's id."""
-    dimension = arms.shape[1]
+    """Keep the chosen x of arms[i], its u = Ax and the rewards so far (`Pending`); its id."""
+    dimension = arms.shape[2]
     kept, links = pending
     for a in range(dimension):
-        kept[place, a] = arms[choice, a]
-        kept[place, dimension + a] = scratch[choice * dimension + a]
+        kept[place, a] = arms[i, choice, a]
+        kept[place, dimension + a] = projections[0, choice, a]
     kept[place, 2 * dimension] = n_rewards(rows[slot], dimension)
     return hold(links, rows, slot, place)
 
@@ -81,10 +69,15 @@ def decide_one(
 
     Returns the choice, NONE if an arm cannot be read; its propensity; and the decision's id.
     """
-    if not score_one(rows, slot, radius, arms, scratch, scores):
+    n_arms, dimension = arms.shape
+    shown = arms.reshape(1, n_arms, dimension)
+    reading = reading_in(scratch, n_arms, dimension)
+    if not read_task(rows, slot, shown, 0, reading, 0):
         return NONE, 0.0, NONE
+    kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, 0)
     choice, propensity = choose(scores, 0, uniform, exploration)
-    return choice, propensity, keep(rows, slot, arms, scratch, choice, pending, place)
+    decision = keep(rows, slot, shown, 0, reading.projections, choice, pending, place)
+    return choice, propensity, decision
 
 
 def decide(

@@ -3,26 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from headstart import kernels
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.live import inputs
 from headstart.live.decision import Decisions, Name
-from headstart.live.engine.batches import (
-    FIRST,
-    SCORE,
-    SIZE,
-    ArmsOfTasks,
-    Batch,
-    MaskOfTasks,
-    read_batch,
-)
+from headstart.live.engine.batches import ArmsOfTasks, Batch, MaskOfTasks, read_batch
 from headstart.live.engine.choosing import Choosing, choose, choose_ranked
-from headstart.live.engine.deciding import chosen_draw, keep, n_numbers, score_one, scores_of
+from headstart.live.engine.deciding import chosen_draw, keep, n_numbers, reading_in, scores_of
 from headstart.live.engine.layout import NONE
 from headstart.live.engine.pending import undo_hold
-from headstart.live.engine.scoring import Scoring, UnreadableArmError
+from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
 
@@ -38,7 +30,7 @@ def _decide_tasks(
     rows: Floats,
     slots: Integers,
     radii: Floats,
-    batch: tuple[Floats, Integers, Booleans],
+    shown: tuple[Floats, Integers, Booleans],
     uniforms: Floats,
     exploration: float,
     scratch: Floats,
@@ -48,25 +40,28 @@ def _decide_tasks(
 ) -> int:
     """`decide_one` for n tasks; the first whose arms cannot be read, with none kept, or NONE.
 
+    Shown are sets of arms (s, K, d), which of them each task has, and masks (n, K) or (0, K).
     Results are scores, choices, ids and propensities. One task's projections at a time, so that
     they stay in cache.
     """
-    features, spans, allowed = batch
+    arms, which, allowed = shown
     scores, choices, ids, propensities = results
+    _, n_arms, dimension = arms.shape
+    reading = reading_in(scratch, n_arms, dimension)
     for i in range(slots.shape[0]):
-        first, size, score = spans[i, FIRST], spans[i, SIZE], spans[i, SCORE]
-        arms = features[first : first + size]
-        own = scores[score : score + size].reshape(1, size)
-        if not score_one(rows, slots[i], radii[i], arms, scratch, own):
+        if not read_task(rows, slots[i], arms, which[i], reading, 0):
             for j in range(i):
                 undo_hold(pending[1], rows, places[j])
             return i
+        kernels.index_one(reading.predictions, reading.widths, 0, radii[i], scores, i)
         if allowed.shape[0] > 0:
-            for k in range(size):
-                if not allowed[score + k]:
-                    own[0, k] = -np.inf
-        choices[i], propensities[i] = choose(own, 0, uniforms[i], exploration)
-        ids[i] = keep(rows, slots[i], arms, scratch, choices[i], pending, places[i])
+            for k in range(n_arms):
+                if not allowed[i, k]:
+                    scores[i, k] = -np.inf
+        choice, propensity = choose(scores, i, uniforms[i], exploration)
+        choices[i], propensities[i] = choice, propensity
+        projections = reading.projections
+        ids[i] = keep(rows, slots[i], arms, which[i], projections, choice, pending, places[i])
     return NONE
 
 
@@ -100,14 +95,16 @@ def decide_many(
     except BaseException:
         _close_all(tasks, opened)
         raise
-    scores, choices, ids, propensities = made
+    scores, choices, codes, propensities = made
+    ids = np.array(list(map(tasks.pending.id_of, codes.tolist())), dtype=np.str_)
     if batch.sets:
         choosing.names.note(batch.sets[0].columns)
     found = batch.ids(choices)
-    return Decisions(ids, wanted, found, choices, batch.padded(scores), propensities)
+    return Decisions(ids, wanted, found, choices, scores, propensities)
 
 
-_Made = tuple[Floats, Integers, NDArray[np.str_], Floats]
+# Scores (n, K), choices, codes of ids, and propensities, (n,) each.
+_Made = tuple[Floats, Integers, Integers, Floats]
 
 
 def _by_index(
@@ -118,35 +115,48 @@ def _by_index(
     slots: Integers,
     batch: Batch,
 ) -> _Made:
-    """Scores, choices, ids and propensities by an index, in one compiled call."""
-    n, pending = len(slots), tasks.pending
+    """The decisions by an index, in one compiled call for tasks with equally many arms."""
+    n, pending = batch.n, tasks.pending
     pending.reserve(n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
-    results = (
-        np.empty(batch.n_scores),
-        np.empty(n, dtype=np.int64),
-        np.empty(n, dtype=np.int64),
-        np.empty(n),
-    )
-    position = _decide_tasks(
-        tasks.rows,
-        slots,
-        scoring.radii(slots),
-        (batch.features, batch.spans, batch.allowed),
-        stream.peek(n),
-        choosing.exploration,
-        scoring.scratch(batch.size),
-        (pending.kept, pending.links),
-        places,
-        results,
-    )
-    if position != NONE:
-        raise UnreadableArmError(position)
+    radii, uniforms = scoring.radii(slots), stream.peek(n)
+    made: list[_Made] = []
+    for group in batch.groups:
+        part = slice(None) if len(batch.groups) == 1 else group.members
+        size, n_arms = len(group.members), group.arms.shape[1]
+        integers = np.empty((2, size), dtype=np.int64)
+        results = (np.empty((size, n_arms)), integers[0], integers[1], np.empty(size))
+        position = _decide_tasks(
+            tasks.rows,
+            slots[part],
+            radii[part],
+            (group.arms, group.which, group.allowed),
+            uniforms[part],
+            choosing.exploration,
+            scoring.scratch(n_arms),
+            (pending.kept, pending.links),
+            places[part],
+            results,
+        )
+        if position != NONE:
+            for done in batch.groups[: len(made)]:
+                for place in places[done.members].tolist():
+                    undo_hold(pending.links, tasks.rows, place)
+            raise UnreadableArmError(int(group.members[position]))
+        made.append(results)
     stream.advance(n)
     del pending.free[len(pending.free) - n :]
     pending.note_time(places)
-    scores, choices, codes, propensities = results
-    return scores, choices, np.array(list(map(pending.id_of, codes.tolist()))), propensities
+    return made[0] if len(made) == 1 else _together(batch, made)
+
+
+def _together(batch: Batch, made: list[_Made]) -> _Made:
+    """The decisions of all groups in the order of the batch."""
+    choices, ids = np.empty((2, batch.n), dtype=np.int64)
+    found = np.empty(batch.n)
+    for group, (_, *own) in zip(batch.groups, made, strict=True):
+        choices[group.members], ids[group.members], found[group.members] = own
+    return batch.padded([scores for scores, *_ in made]), choices, ids, found
 
 
 def _by_scores(
@@ -159,27 +169,25 @@ def _by_scores(
 ) -> _Made:
     """The same by the scores of any policy, or by those that are cached for a catalogue."""
     before = stream.mark()
-    scores, choices, found = [np.empty(0)], np.empty_like(slots), np.empty(len(slots))
-    scored = _one_by_one if _has_cached(tasks, batch) or not batch.alike else _in_blocks
+    each, choices, found = [], np.empty_like(slots), np.empty(batch.n)
+    in_blocks = len(batch.groups) == 1 and not _has_cached(tasks, batch)
+    scored = _in_blocks if in_blocks else _one_by_one
+    given = (tasks, scoring, stream, choosing, slots, batch)
     try:
-        for i, (rows, draw, uniform) in enumerate(
-            scored(tasks, scoring, stream, choosing, slots, batch)
-        ):
-            scores.append(rows[draw].copy())
-            into = slice(i, i + 1)
-            uniforms = np.array([uniform])
-            choose_ranked(rows, draw, uniforms, choosing.exploration, choices[into], found[into])
+        for i, (rows, draw, uniform) in enumerate(scored(*given)):
+            each.append(rows[draw].copy())
+            own, uniforms = slice(i, i + 1), np.array([uniform])
+            choose_ranked(rows, draw, uniforms, choosing.exploration, choices[own], found[own])
     except BaseException:
         stream.rewind(before)
         raise
-    if not choosing.draws and any(map(scoring.n_uniforms, batch.spans[:, SIZE].tolist())):
+    if not choosing.draws and any(scoring.n_uniforms(g.arms.shape[1]) for g in batch.groups):
         found[:] = np.nan
-    chosen = batch.features[batch.spans[:, FIRST] + choices]
-    held = [
-        tasks.pending.hold(tasks.rows, slot, x)
-        for slot, x in zip(slots.tolist(), chosen, strict=True)
-    ]
-    return np.concatenate(scores), choices, np.array(held), found
+    held, chosen = np.empty_like(slots), choices.tolist()
+    for i, slot in enumerate(slots.tolist()):
+        held[i] = tasks.pending.hold_code(tasks.rows, slot, batch.set(i).features[chosen[i]])
+    groups = [[each[i] for i in group.members.tolist()] for group in batch.groups]
+    return batch.padded([np.array(scores) for scores in groups]), choices, held, found
 
 
 # Scores (m, K) of one task after the other, which draw decides, and a uniform number to choose by.
@@ -214,23 +222,22 @@ def _in_blocks(
     slots: Integers,
     batch: Batch,
 ) -> _Scored:
-    n_arms = batch.size
+    (group,) = batch.groups
+    n_arms = group.arms.shape[1]
     own = scoring.n_uniforms(n_arms)
     m, each = choosing.n_draws(own), n_numbers(choosing, own, 1)
     length = max(1, _BLOCK // (m * (own + n_arms) + n_arms * tasks.dimension + 1))
-    arms_of = batch.spans[:, FIRST, None] + np.arange(n_arms)
-    for start in range(0, len(slots), length):
+    for start in range(0, batch.n, length):
         block = slice(start, start + length)
         n = len(slots[block])
         numbers = stream.peek(n * each).reshape(n, each)
         uniforms = numbers[:, : m * own].reshape(n, m, own)
         try:
-            found = scoring.scores_of_tasks(slots[block], batch.features[arms_of[block]], uniforms)
+            found = scoring.scores_of_tasks(slots[block], group.arms[group.which[block]], uniforms)
         except UnreadableArmError as error:
             raise UnreadableArmError(start + error.position) from None
-        if len(batch.allowed):
-            allowed = batch.allowed.reshape(len(slots), 1, n_arms)[block]
-            found = np.where(allowed, found, -np.inf)
+        if len(group.allowed):
+            found = np.where(group.allowed[block, None], found, -np.inf)
         for scores, row in zip(found, numbers, strict=True):
             yield scores, chosen_draw(row, own, m), float(row[-1])
         stream.advance(n * each)

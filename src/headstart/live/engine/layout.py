@@ -42,7 +42,7 @@ def dimension_of(length: int) -> int:
     return int(math.sqrt((length - N_SCALARS - N_LAST + 2) / 2) + 0.5) - 1
 
 
-@compiled
+@compiled(inline="always")
 def task_state(row: Floats, dimension: int) -> TaskState:
     """The estimate of one task, as views of its row."""
     square = dimension * dimension
@@ -72,19 +72,34 @@ def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     return gram, row[moment : moment + dimension]
 
 
-def upgrade_rows(rows: Floats, version: int) -> Floats:
+def upgrade_rows(rows: Floats, version: int, n_tasks: int) -> Floats:
     """Rows (n, length) of a file of format 1, 2 or 3 as rows of today.
 
     Format 1 had no prior revision. Format 2 ended a row with the time of last use and when the
     prior is revised; since format 3 these are the other way round, and the first pending decision
-    follows. Up to format 3 the memory counted no open task.
+    follows. Up to format 3 the memory of n_tasks counted no open task.
     """
     if version == 1:
         rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=columns.NEVER)
     if version < 3:
         rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
         rows[:, [-3, -2]] = rows[:, [-2, -3]]
-    return np.pad(rows, ((0, 0), (0, 3)))
+    rows = np.pad(rows, ((0, 0), (0, 3)))
+    rewarded = rows[:, REWARDS - N_SCALARS - N_LAST] > 0.0
+    rows[:, COUNTED] = np.where(rewarded, TO_COUNT, NOT_COUNTED)
+    rows[:, PRIOR_TASKS] = n_tasks
+    return rows
+
+
+def check_rows(name: str, rows: Floats) -> Floats:
+    """Rows of open or finished tasks from a file: finite, but for what may be infinite.
+
+    Those are the degrees of freedom of a noise scale that the prior knows.
+    """
+    checked, known = rows.copy(), columns.NOISE_DEGREES_OF_FREEDOM - N_SCALARS - N_LAST
+    checked[np.isposinf(checked[:, known]), known] = 0.0
+    checks.floats(name, checked)
+    return rows
 
 
 class Layout:

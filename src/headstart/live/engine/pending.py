@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -88,8 +89,10 @@ class Pending:
     An owner of −2 − i is the i-th of the finished tasks.
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, most: int) -> None:
         self.dimension = dimension
+        self._most = most
+        self.least_free = 0  # how many places have to stay free, for there to be at most so many
         self.kept = np.zeros((1, 2 * dimension + 1))
         self.links = np.full((1, _COLUMNS), NONE)
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
@@ -132,21 +135,26 @@ class Pending:
         """Have at least n free places."""
         if len(self.free) < n:
             old, more = len(self.links), max(n, len(self.links) // 8, 64)
-            self.kept = np.concatenate([self.kept, np.zeros((more, self.kept.shape[1]))])
-            fresh = np.full((more, _COLUMNS), NONE)
-            fresh[:, USED] = 0
-            self.links = np.concatenate([self.links, fresh])
-            self.times = np.concatenate([self.times, np.zeros(more)])
+            # In place where the system can; no view of them outlives a call.
+            for array in (self.kept, self.links, self.times):
+                array.resize((old + more, *array.shape[1:]), refcheck=False)
+            self.links[old:] = NONE
+            self.links[old:, USED] = 0
             self.free.extend(range(old + more - 1, old - 1, -1))
+            self.least_free = max(0, len(self.links) - 1 - self._most)
 
     def hold(self, rows: Floats, slot: int, features: Floats) -> str:
         """Keep the chosen features (d,) of a task, without u; returns the decision's id."""
+        return self.id_of(self.hold_code(rows, slot, features))
+
+    def hold_code(self, rows: Floats, slot: int, features: Floats) -> int:
+        """The same; returns the code of the id."""
         self.reserve(1)
         place = self.free.pop()
         self.kept[place, : self.dimension] = features
         self.kept[place, -1] = _NO_U
         self.note_time(place)
-        return self.id_of(int(hold(self.links, rows, slot, place)))
+        return int(hold(self.links, rows, slot, place))
 
     def note_time(self, places: int | Integers) -> None:
         """Note when decisions were made, where that matters."""
@@ -174,6 +182,13 @@ class Pending:
             places.append(place)
             place = int(self.links[place, NEWER])
         return places
+
+    def sort(self) -> None:
+        """Put the decisions of several bandits into the order of their times."""
+        places = sorted(self.oldest_first(), key=self.times.__getitem__)
+        ring = [_END, *places, _END]
+        for older, newer in pairwise(ring):
+            self.links[older, NEWER], self.links[newer, OLDER] = newer, older
 
     def drop(self, rows: Floats, place: int) -> None:
         """Forget one decision of an open task."""

@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -140,11 +140,13 @@ class Population:
 
     def discounted(self, state: State, position: float) -> State:
         """The memory at a later position, at which all tasks count less."""
-        if math.isinf(self._half_life) or position <= state.position:
+        if position <= state.position:
             return state
-        factor = 2.0 ** ((state.position - position) / self._half_life)
+        if math.isinf(self._half_life):
+            return replace(state, position=position)
         if state.n_tasks == 0:
             return State(state.memory, position)
+        factor = 2.0 ** ((state.position - position) / self._half_life)
         return State(
             self.estimator.scale(state.memory, factor),
             position,

@@ -87,7 +87,7 @@ class Scoring:
         rows = tasks.rows
         return EstimateSummary(
             rows[slots, layout.scalars],
-            rows[slots, layout.bias],
+            lambda: rows[slots, layout.bias],
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
         )
 

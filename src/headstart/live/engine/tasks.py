@@ -1,16 +1,12 @@
 """Tasks: how a task opens, learns, revises its prior, ends, and comes back."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator, n_side
+from headstart.interfaces import LivePriorEstimator
 from headstart.kernels import revision_due
 from headstart.kernels import state as columns
 from headstart.live import inputs
@@ -31,7 +27,7 @@ from headstart.live.engine.layout import (
     Layout,
 )
 from headstart.live.engine.pending import Pending
-from headstart.live.engine.population import Contribution, Population, Start
+from headstart.live.engine.population import Population, Start
 from headstart.live.engine.settled import Settled
 from headstart.live.feature_names import FeatureNames
 from headstart.live.settings import Settings
@@ -47,7 +43,13 @@ class Tasks:
     that what is reserved stays small beside what is used.
     """
 
-    def __init__(self, dimension: int, estimator: LivePriorEstimator, settings: Settings) -> None:
+    def __init__(
+        self,
+        dimension: int,
+        estimator: LivePriorEstimator,
+        settings: Settings,
+        feature_names: FeatureNames,
+    ) -> None:
         self.dimension = dimension
         self.settings = settings
         self.layout = Layout(dimension)
@@ -55,9 +57,9 @@ class Tasks:
         self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(self.layout)
-        self.feature_names = FeatureNames(dimension)
+        self.feature_names = feature_names
         self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
-        self.pending = Pending(dimension)
+        self.pending = Pending(dimension, settings.max_pending)
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
         self.settled = Settled()
@@ -71,6 +73,8 @@ class Tasks:
         self.estimate_is_kept = not self.bias_moves and settings.discount == 1.0
         # Whether one compiled call is all that a decision or a reward needs.
         self.one_call = self.estimate_is_kept and settings.idle_seconds is None
+        # Whether tasks end, or decisions expire, with time.
+        self.runs_out = settings.idle_seconds is not None or settings.deadline_seconds is not None
         self.horizon = settings.horizon or 0  # 0 for none, as kernels take it
         self._free: list[int] = []
 
@@ -215,37 +219,6 @@ class Tasks:
             if self.layout.revise(row, start.components, degrees_of_freedom):
                 self.catalogue_scores.drop(slot)
 
-    @contextmanager
-    def knowing(self, name: Name, side: ArrayLike | None) -> Iterator[None]:
-        """Note side information for a call; it is taken back if the call fails."""
-        name = inputs.name_of(name)
-        given = side is not None and self.give_side(name, side)
-        try:
-            yield
-        except BaseException:
-            if given:
-                del self.sides[name]
-            raise
-
-    def give_side(self, name: Name, side: ArrayLike) -> bool:
-        """Note what is known of a task beside its rewards, (p,); true if it was not known before.
-
-        The first that is given counts. An open task moves to the prior that it gives.
-        """
-        size = n_side(self.population.estimator)
-        if size == 0:
-            raise ValueError(
-                f"side information must not be given to a prior that cannot use it, "
-                f"got one for {self.population.estimator!r}"
-            )
-        known = checks.side("side", side, (), size)
-        if name in self.sides:
-            return False
-        self.sides[name] = known
-        if name in self.slots:
-            self.changes.move(name)
-        return True
-
     def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
         """Give an open task another prior, learned from so many other tasks."""
         slot = self.slots[name]
@@ -253,7 +226,7 @@ class Tasks:
             self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
             self.pending.drop_projections(self.rows[slot])
-        self.rows[slot, PRIOR_TASKS] = n_tasks
+            self.rows[slot, PRIOR_TASKS] = n_tasks
 
     def note_change(self, slot: int) -> None:
         """Note that a task is about to learn: what the memory counts for it will be outdated."""
@@ -289,41 +262,14 @@ class Tasks:
         if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
             self.finished.remove(name)
 
-    def forget(self, name: Name) -> Contribution | None:
-        """Forget a task, and return what the memory still counts for it."""
+    def erase(self, name: Name) -> None:
+        """Forget a task, what it has pending, and what the memory counts for it."""
         if name in self.finished:
             self.reopen(name)
         slot = self.slot(name)
-        contribution = self.changes.forget(name)
         for place in self.pending.of(self.rows[slot]):
             self.pending.drop(self.rows, place)
+        self.changes.erase(name)
         self.close(name)
         self.sides.pop(name, None)
-        return contribution
-
-    def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
-        """Take tasks with their rows, from a file or another bandit; the memory counts them."""
-        for name, row in open_rows.items():
-            slot = self.open(name, row)
-            self.rows[slot, FIRST_PENDING] = NONE
-            self._adopt_mark(name)
-        for name, row in finished.items():
-            number = self.finished.add(name, row)
-            self.finished.rows[number, FIRST_PENDING] = NONE
-            self._adopt_mark(name)
-
-    def _adopt_mark(self, name: Name) -> None:
-        """A task with rewards that the memory does not count yet is put on the list."""
-        row = self.row(name)
-        if row[COUNTED] != AS_IT_IS and float(self.statistics(name).count) > 0.0:
-            row[COUNTED] = TO_COUNT
-            self.changes.note(name)
-
-    def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
-        """Take a pending decision of a task, with the id that it has."""
-        if name in self.slots:
-            self.pending.restore(self.rows, self.slots[name], decision, kept, time)
-            return
-        number = self.finished.numbers[name]
-        self.pending.restore(self.finished.rows, number, decision, kept, time)
-        self.pending.own(self.finished.rows[number], -2 - number)
+        self.changes.bring_up_to_date()

@@ -7,6 +7,7 @@ axes, G values of λ, P values of ρ.
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.priors.hierarchical.grid import Weights
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.sums import Sums
 
@@ -63,20 +64,25 @@ class Posterior:
         basis = self._basis[..., None, :, :]
         return np.asarray((basis * self._variances[..., None, :]) @ basis.mT)
 
-    def next_task(self, weights: Floats) -> Normal:
-        """The moments of the next task, and the noise variance, under weights (…, G, P).
+    def traces(self) -> Floats:
+        """The trace of the information, (…, G)."""
+        return np.asarray(self._values.sum((-2, -1)))
 
-        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ + S̄ = τ² (I + (information + eI)⁻¹); the
+    def next_task(self, weights: Weights) -> Normal:
+        """The moments of the next task, and the noise variance.
+
+        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ = τ²I and S̄ = τ²(information + eI)⁻¹; the
         covariance of h between the values of λ and ρ is added.
         """
         rotated = self._rotated * self._variances
-        mean = (self._basis @ (weights[..., None] * rotated).sum(-2)[..., None])[..., 0].sum(-2)
-        scale = weights * self.noise_variance / self._regularizations[..., None]
-        diagonal = (scale[..., None] * (1.0 + self._variances)).sum(-2)
+        share = weights.mean[..., None]
+        mean = (self._basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
         # Centred before squaring, because h may be large and its variance small.
         gap = rotated - (self._basis.mT @ mean[..., None, :, None])[..., None, :, 0]
-        within = (weights[..., None] * gap).mT @ gap
-        within += diagonal[..., None] * np.eye(mean.shape[-1])
+        within = (share * gap).mT @ gap
+        identity = np.eye(mean.shape[-1])
+        within += (weights.scale[..., None] * self._variances).sum(-2)[..., None] * identity
         covariance = (self._basis @ within @ self._basis.mT).sum(-3)
-        noise = (weights * self.noise_variance).sum((-2, -1))
-        return Normal(mean, np.asarray((covariance + covariance.mT) / 2.0), np.asarray(noise))
+        covariance += weights.task_variance[..., None, None] * identity
+        covariance = (covariance + covariance.mT) / 2.0
+        return Normal(mean, np.asarray(covariance), weights.noise_variance)

@@ -1,0 +1,96 @@
+"""Decider: a policy that decides for the tasks of a bandit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.interfaces import Policy
+from headstart.live import inputs
+from headstart.live.catalogue import Catalogue
+from headstart.live.decision import Decision, Decisions, Name
+from headstart.live.engine import deciding, deciding_many
+from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.engine.choosing import Choosing
+from headstart.live.engine.expiry import make_places
+from headstart.live.engine.scoring import Scoring
+from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.uniforms import UniformStream
+from headstart.live.inputs import Arms
+from headstart.live.masks import Mask
+
+_DOUBLE = np.dtype(np.float64)
+
+
+class Decider:
+    """What a decision needs: the tasks, the policy's scores, random numbers, and how to choose."""
+
+    def __init__(self, policy: Policy, tasks: Tasks, stream: UniformStream) -> None:
+        self._tasks = tasks
+        self._stream = stream
+        self._scoring = Scoring(policy, tasks)
+        self._choosing = Choosing(
+            exploration=float(tasks.settings.exploration),
+            draws=tasks.settings.propensity_draws,
+            names=tasks.feature_names,
+        )
+        self._in_one_call = tasks.one_call and self._scoring.index is not None
+
+    def decide_in_one_call(self, task: Name, arms: Arms | Catalogue) -> Decision | None:
+        """The decision of an open task among arms (K, d), compiled; None if it takes more."""
+        # True and 1.0 would find the task 1.
+        plain = self._in_one_call and (type(task) is str or type(task) is int)
+        tasks, stream = self._tasks, self._stream
+        slot, pending = tasks.slots.get(task) if plain else None, tasks.pending
+        if (
+            slot is None
+            or type(arms) is not np.ndarray
+            or arms.dtype is not _DOUBLE
+            or arms.ndim != 2
+            or arms.shape[1] != tasks.dimension
+            or arms.shape[0] == 0
+            or not arms.flags.carray
+        ):
+            return None
+        if len(pending.free) <= pending.least_free:
+            make_places(tasks, 1)
+        scores = np.empty((1, arms.shape[0]))
+        choice, propensity, code = deciding.decide_one(
+            tasks.rows,
+            slot,
+            self._scoring.radius(slot),
+            arms,
+            stream.peek_one(),
+            self._choosing.exploration,
+            self._scoring.scratch(arms.shape[0]),
+            scores,
+            (pending.kept, pending.links),
+            pending.free[-1],
+        )
+        if choice < 0:
+            raise inputs.too_large("arms", arms)
+        pending.note_time(pending.free.pop())
+        stream.advance(1)
+        return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
+
+    def decide(
+        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None, n: int | None
+    ) -> Decision | list[Decision]:
+        """`MetaBandit.decide` for any arms, any policy and any task."""
+        make_places(self._tasks, 1 if n is None else checks.count("n", n))
+        given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+        return deciding.decide(*given, mask=mask, n=n)
+
+    def decide_many(
+        self, names: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
+    ) -> Decisions:
+        """`MetaBandit.decide_many`."""
+        make_places(self._tasks, len(names))
+        given = (self._tasks, self._scoring, self._stream, self._choosing, names, arms)
+        return deciding_many.decide_many(*given, mask=mask)
+
+    def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
+        """`MetaBandit.propensities`."""
+        given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
+        return deciding.propensities(*given, mask=mask)
