@@ -116,9 +116,13 @@ class Refresher:
                 side = self._tasks.sides.get(name)
             start = population.starting_from(population.without(contribution, state), side)
             with self._lock:
-                if changes.generation == generation and name in self._tasks.slots:
+                if name not in self._tasks.slots:
+                    continue
+                if changes.generation == generation:
                     n_others = state.n_tasks - (contribution is not None)
                     self._tasks.rebase(name, start, n_others)
+                else:
+                    changes.move(name)  # the memory was replaced meanwhile
 
 
 def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:
