@@ -22,6 +22,7 @@ from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
 from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Ending, Tasks
+from headstart.live.engine.threads import is_shared, one_blas_thread
 from headstart.live.engine.uniforms import UniformStream
 from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
@@ -50,7 +51,8 @@ class MetaBandit:
     propensity is nan. `feature_names` are what `explain` calls the features, and which columns of
     a DataFrame are taken; without them, the columns of the first DataFrame.
 
-    One lock makes every call atomic: threads may share a bandit.
+    One lock makes every call atomic: threads may share a bandit. Large products limit BLAS to
+    one thread, of the whole process, while they last.
     """
 
     def __init__(
@@ -160,7 +162,7 @@ class MetaBandit:
             if not pending.free:
                 pending.reserve(1)
             scores = np.empty((1, arms.shape[0]))
-            choice, propensity, decision = deciding.decide_one(
+            call = (
                 tasks.rows,
                 slot,
                 self._scoring.radius(slot),
@@ -172,6 +174,11 @@ class MetaBandit:
                 (pending.kept, pending.links),
                 pending.free[-1],
             )
+            if is_shared(arms.shape[0], self.dimension):
+                with one_blas_thread:
+                    choice, propensity, decision = deciding.decide_one(*call)
+            else:
+                choice, propensity, decision = deciding.decide_one(*call)
             if choice < 0:
                 raise inputs.too_large("arms", arms)
             pending.free.pop()
@@ -321,7 +328,7 @@ class MetaBandit:
         """
         given = decision.id if isinstance(decision, Decision) else decision
         arm = decision.arm if isinstance(decision, Decision) else None
-        with self._lock:
+        with self._lock, one_blas_thread:
             place, slot = self._tasks.find(inputs.id_of(given))
             x = self._tasks.pending.kept[place, : self.dimension].copy()
             return self.task(self._tasks.names[slot]).explain(x, arm=arm)
