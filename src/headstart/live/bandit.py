@@ -328,7 +328,6 @@ class MetaBandit:
         """
         given = decision.id if isinstance(decision, Decision) else decision
         arm = decision.arm if isinstance(decision, Decision) else None
-        with self._lock, one_blas_thread:
+        with self._lock:
             place, slot = self._tasks.find(inputs.id_of(given))
-            x = self._tasks.pending.kept[place, : self.dimension].copy()
-            return self.task(self._tasks.names[slot]).explain(x, arm=arm)
+            return deciding.explain(self._tasks, self._choosing, place, slot, arm)

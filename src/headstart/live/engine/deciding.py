@@ -1,11 +1,14 @@
 """Deciding for one task: one compiled call where that is enough, and Python for everything else."""
 
+import math
+from collections.abc import Hashable
+
 import numpy as np
 
 from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.kernels.state import Reading
+from headstart.kernels.state import NOISE_SCALE, Reading
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Name
@@ -16,6 +19,7 @@ from headstart.live.engine.pending import hold
 from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
 from headstart.live.engine.tasks import Tasks
 from headstart.live.engine.uniforms import UniformStream
+from headstart.live.explanation import Explanation
 from headstart.live.inputs import Arms, too_large
 from headstart.live.masks import Mask
 
@@ -186,3 +190,25 @@ def propensities(
             tasks.close(name)
     stream.advance(len(numbers))
     return first_propensities(scores, choosing.exploration)
+
+
+def explain(
+    tasks: Tasks, choosing: Choosing, place: int, slot: int, arm: Hashable | None
+) -> Explanation:
+    """What the kept estimate of a task says about the arm of its pending decision; O(d²)."""
+    tasks.move_bias(slot)
+    row = tasks.rows[slot]
+    x = tasks.pending.kept[place, : tasks.dimension].copy()
+    state = tasks.layout.state(row)
+    u = np.empty_like(x)
+    kernels.project(state, 0, x, u)
+    return Explanation.of(
+        x,
+        task=tasks.names[slot],
+        arm=arm,
+        names=choosing.names.all,
+        parameter=state.parameter[0],
+        bias=row[tasks.layout.bias],
+        width=math.sqrt(max(float(x @ u), 0.0)),
+        noise_scale=tasks.scalar(slot, NOISE_SCALE),
+    )
