@@ -16,6 +16,7 @@ from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.expiry import make_places
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import is_shared, one_blas_thread
 from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
@@ -56,7 +57,7 @@ class Decider:
         if len(pending.free) <= pending.least_free:
             make_places(tasks, 1)
         scores = np.empty((1, arms.shape[0]))
-        choice, propensity, code = deciding.decide_one(
+        call = (
             tasks.rows,
             slot,
             self._scoring.radius(slot),
@@ -68,6 +69,11 @@ class Decider:
             (pending.kept, pending.links),
             pending.free[-1],
         )
+        if is_shared(arms.shape[0], tasks.dimension):
+            with one_blas_thread:
+                choice, propensity, code = deciding.decide_one(*call)
+        else:
+            choice, propensity, code = deciding.decide_one(*call)
         if choice < 0:
             raise inputs.too_large("arms", arms)
         pending.note_time(pending.free.pop())

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 
 from headstart.live.engine.population import Change, Start, State
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import one_blas_thread
 
 _log = logging.getLogger("headstart.live")
 
@@ -59,7 +60,7 @@ class Refresher:
         began = time.perf_counter()
         self._requested.clear()
         try:
-            with self.computing:
+            with self.computing, one_blas_thread:
                 more = self._refresh()
                 self._move_tasks()
         except Exception:
