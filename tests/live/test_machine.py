@@ -22,6 +22,7 @@ from tests.live.naive import NaiveBandit, total
 from tests.live.state import fingerprint
 
 import headstart as hs
+from headstart.live.engine.expiry import run_out
 from headstart.live.outcomes import Outcome
 
 DIMENSION = 3
@@ -116,7 +117,7 @@ class LiveMachine(RuleBasedStateMachine):
         if expected is Outcome.PAID:
             assert self.bandit.reward(decision, value, weight) is expected
             return
-        self.bandit._run_out()
+        run_out(self.bandit._tasks)
         before = fingerprint(self.bandit)
         assert self.bandit.reward(decision, value, weight) is expected
         assert fingerprint(self.bandit) == before
@@ -185,7 +186,7 @@ class LiveMachine(RuleBasedStateMachine):
             self.refused("finite", self.bandit.reward_many, [decision], [bad * np.inf])
 
     def refused(self, message: str, call: Any, *arguments: Any) -> None:
-        self.bandit._run_out()
+        run_out(self.bandit._tasks)
         self.naive.run_out()
         self.bandit.next_prior()
         self.naive.refresh()
@@ -211,9 +212,9 @@ class LiveMachine(RuleBasedStateMachine):
 
     @rule()
     def pickle_and_unpickle(self) -> None:
-        rebuild, (saved, given) = cast("tuple[Any, Any]", self.bandit.__reduce__())
+        rebuild, (kind, saved, given) = cast("tuple[Any, Any]", self.bandit.__reduce__())
         # The machine's clock is no function that a pickle can name.
-        self.bandit = rebuild(pickle.loads(pickle.dumps(saved)), given)
+        self.bandit = rebuild(kind, pickle.loads(pickle.dumps(saved)), given)
         self.naive.refresh()
 
     @rule(target=decisions, seed=SEEDS, n=st.integers(1, 3))
