@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.interfaces import Policy
 from headstart.live import inputs
@@ -54,8 +53,8 @@ class Decider:
             or not arms.flags.carray
         ):
             return None
-        if len(pending.free) <= pending.least_free:
-            make_places(tasks, 1)
+        if not pending.free:
+            pending.reserve(1)
         scores = np.empty((1, arms.shape[0]))
         call = (
             tasks.rows,
@@ -77,6 +76,8 @@ class Decider:
         if choice < 0:
             raise inputs.too_large("arms", arms)
         pending.note_time(pending.free.pop())
+        if len(pending.free) < pending.least_free:
+            make_places(tasks, 0)  # now that the call cannot fail
         stream.advance(1)
         return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
 
@@ -84,17 +85,19 @@ class Decider:
         self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None, n: int | None
     ) -> Decision | list[Decision]:
         """`MetaBandit.decide` for any arms, any policy and any task."""
-        make_places(self._tasks, 1 if n is None else checks.count("n", n))
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-        return deciding.decide(*given, mask=mask, n=n)
+        made = deciding.decide(*given, mask=mask, n=n)
+        make_places(self._tasks, 0)
+        return made
 
     def decide_many(
         self, names: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
     ) -> Decisions:
         """`MetaBandit.decide_many`."""
-        make_places(self._tasks, len(names))
         given = (self._tasks, self._scoring, self._stream, self._choosing, names, arms)
-        return deciding_many.decide_many(*given, mask=mask)
+        made = deciding_many.decide_many(*given, mask=mask)
+        make_places(self._tasks, 0)
+        return made
 
     def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
         """`MetaBandit.propensities`."""
