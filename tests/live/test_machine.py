@@ -21,8 +21,8 @@ from tests.live.naive import NaiveBandit, total
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.live.engine.expiry import run_out
 from headstart.live.outcomes import Outcome
+from headstart.live.tasks.expiry import run_out
 
 DIMENSION = 3
 NAMES = st.sampled_from(["ann", "bob", "cid", "dora", "eve", "far-0", "far-1"])

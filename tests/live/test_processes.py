@@ -18,8 +18,8 @@ import pytest
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.live.engine import processes
 from headstart.live.outcomes import Outcome
+from headstart.live.processes import forks as processes
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 SECONDS = 60.0

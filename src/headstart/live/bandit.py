@@ -11,27 +11,28 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
-from headstart.live import copies, inputs, merging, persistence
+from headstart.interfaces import Policy, PriorEstimator
+from headstart.live import copies, inputs, persistence
 from headstart.live.catalogue import Catalogue
+from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.deciding.decider import Decider
+from headstart.live.deciding.masks import Mask
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
-from headstart.live.engine import from_logs, rewarding
-from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
-from headstart.live.engine.decider import Decider
-from headstart.live.engine.expiry import run_out
-from headstart.live.engine.guard import Guard
-from headstart.live.engine.layout import NONE
-from headstart.live.engine.sides import knowing
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.uniforms import UniformStream
-from headstart.live.engine.views import explain, view_of
 from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
-from headstart.live.masks import Mask
+from headstart.live.memory import from_logs
+from headstart.live.memory.merging import merge
 from headstart.live.outcomes import Outcome
+from headstart.live.processes.guard import Guard
 from headstart.live.settings import CHANGEABLE, Options, Settings
-from headstart.logs import Columns, LogReading, LogReport
+from headstart.live.tasks import rewarding
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.expiry import cancel, run_out
+from headstart.live.tasks.removal import erase
+from headstart.live.tasks.views import explain, view_of
+from headstart.logs import ColumnNames, Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
@@ -42,35 +43,17 @@ class MetaBandit:
 
     `decide` opens a task for a new name, `reward` pays a decision, once. Every task teaches the
     prior of the others, open or finished, and counts once; one that comes back goes on from what
-    it was. Threads may share a bandit, and so may the child processes of a fork: ids are
-    different everywhere.
+    it was. Threads may share a bandit, and the children of a fork go on with ids of their own.
 
-    Parameters
-    ----------
-    dimension : the number of features, d.
-    policy : how an arm is chosen; `BayesUCB(z="growing")` if None.
-    prior : the estimator that learns across tasks; `Hierarchical()` if None.
-    seed : for runs that can be repeated.
-    horizon, idle_seconds : a task is finished by its reward of that number, or once it has not
-        been used for so long. Finishing frees half of its memory, and nothing else.
-    discount : below 1, each reward makes the task's earlier ones count that much less.
-    deadline_seconds, default_reward : a decision without a reward after so long expires, and is
-        paid the default, if there is one.
-    max_pending : how many decisions may wait; beyond it the oldest expire.
-    reward_range : (low, high); rewards outside of it are not learned.
-    half_life_tasks, half_life_seconds : the prior forgets: a task counts half as much after so
-        many others, or after so long.
-    exploration : ε; every arm that may be chosen has a propensity of at least ε/K.
-    propensity_draws : m; a policy that samples scores so many times, one of the draws decides,
-        and the share of them that choose its arm is the propensity; nan with 0.
-    feature_names : what `explain` calls the features, and which columns of a DataFrame are taken;
-        without them, the columns of the first DataFrame.
-    scales : "learn" for features of very different sizes, the sizes (d,), or None.
-    refresh : when the prior is brought up to date: "background", in a thread, so that no call
-        waits for it; or "inline", when a task opens, so that a run can be repeated. None for
-        "inline" with a seed and "background" without.
-    clock : the time in seconds.
+    dimension: the number of features, d. policy: how an arm is chosen, `BayesUCB(z="growing")` if
+    None. prior: the estimator that learns across tasks, `Hierarchical()` if None. seed: for runs
+    that can be repeated. feature_names: what `explain` calls the features, and which columns of a
+    DataFrame are taken. clock: the time in seconds. settings: those of `Settings`, none needed.
 
+    >>> bandit = MetaBandit(dimension=2, seed=0)
+    >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
+    >>> bandit.reward(decision.id, 1.0)
+    <Outcome.PAID: 'paid'>
     """
 
     log_report: LogReport | None = None  # of the last `fit`
@@ -90,11 +73,6 @@ class MetaBandit:
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        if not isinstance(self.prior, LivePriorEstimator):
-            raise ValueError(
-                "prior must have the methods absorb with a weight, scale and merge for live use, "
-                f"got {self.prior!r}"
-            )
         if settings.get("refresh") is None:
             settings["refresh"] = "background" if seed is None else "inline"
         self.settings = Settings.from_options(self.dimension, clock, **settings)
@@ -120,9 +98,9 @@ class MetaBandit:
 
     def learned(self) -> Learned:
         """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
-        prior = self.next_prior()
-        state = self._tasks.population.state
-        return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
+        with self._lock:
+            prior, state = self.next_prior(), self._tasks.population.state
+            return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
 
     @property
     def n_finished(self) -> int:
@@ -177,14 +155,7 @@ class MetaBandit:
         that uses it; the first that is given for a task counts.
         """
         with self._lock:
-            if self._tasks.runs_out:
-                run_out(self._tasks)  # first: it may finish the task
-            if mask is None and n is None and side is None:
-                decision = self._decider.decide_in_one_call(task, arms)
-                if decision is not None:
-                    return decision
-            with knowing(self._tasks, task, side):
-                return self._decider.decide(task, arms, mask=mask, n=n)
+            return self._decider.decide(task, arms, mask=mask, n=n, side=side)
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; says what became of it.
@@ -210,10 +181,7 @@ class MetaBandit:
     def cancel(self, decision_id: str) -> bool:
         """Give up the reward of a decision; false if it is not pending."""
         with self._lock:
-            place = self._tasks.pending.find(inputs.id_of(decision_id))
-            if place != NONE:
-                self._tasks.drop(place)
-            return place != NONE
+            return cancel(self._tasks, inputs.id_of(decision_id))
 
     def finish(self, task: Name) -> None:
         """Close a task, which frees half of its memory; what is known of it is kept."""
@@ -223,7 +191,7 @@ class MetaBandit:
     def forget(self, task: Name) -> None:
         """Erase a task: its data, its pending decisions, and what the prior learned from it."""
         with self._lock:
-            self._tasks.erase(inputs.name_of(task))
+            erase(self._tasks, inputs.name_of(task))
 
     def decide_many(
         self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
@@ -234,16 +202,12 @@ class MetaBandit:
         set for all. The mask is one for all, or a list of n.
         """
         with self._lock:
-            run_out(self._tasks)
             return self._decider.decide_many(list(tasks), arms, mask=mask)
 
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
     ) -> list[Outcome]:
-        """Pay n decisions, in their order; says of each what became of it.
-
-        Only a malformed call raises, and then nothing is paid.
-        """
+        """Pay n decisions, in their order; says of each what became of it."""
         with self._lock:
             run_out(self._tasks)
             return rewarding.reward_many(self._tasks, decision_ids, values, weights)
@@ -263,73 +227,42 @@ class MetaBandit:
         self,
         logs: object,
         *,
-        task: str = "task",
-        features: str | Sequence[str] = "features",
-        reward: str = "reward",
-        weight: str | None = None,
-        id: str | None = None,  # noqa: A002 - the word of the column
-        time: str | None = None,
-        side: Sequence[str] = (),
-        task_type: Literal["str", "int"] | None = None,
         on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
         keep_open: bool = False,
         progress: Progress | None = None,
+        **columns: Unpack[ColumnNames],
     ) -> "MetaBandit":
         """Warm start: every task of the logs teaches the prior as if it had been played here.
 
         Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
-        Polars or Arrow table, a lazy frame, or Dask. Columns name the task, its features (several
-        columns, or one of lists) and the reward; of rows with the same `id` the first counts; a
-        `time` is needed for a half-life in seconds, and `side` columns for a prior that uses them.
+        Polars or Arrow table, a lazy frame, or Dask. Columns are those of `Columns`: task, features
+        (several columns, or one of lists), reward, and if wanted weight, id, time, side, task_type.
         Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
         numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
         that name is a new one. If anything is wrong with the logs, nothing is learned; with
         on_bad="drop" bad rows are left out, and `log_report` says which.
         """
-        columns = Columns(
-            task=task,
-            features=features,
-            reward=reward,
-            weight=weight,
-            id=id,
-            time=time,
-            side=side,
-            task_type=task_type,
-        )
-        from_logs.check(self._tasks, columns)
-        reading = LogReading(
-            logs,
-            columns,
-            self.dimension,
-            on_bad=on_bad,
-            grouped_by_task=grouped_by_task,
-            progress=progress,
-        )
-        # Without the lock, if possible: reading takes long.
-        found = reading if grouped_by_task else reading.statistics()
-        with self._lock:
-            from_logs.absorb(self._tasks, found, keep=keep_open)
-            self._tasks.feature_names.note(columns.feature_names())
-            self.log_report = reading.report
+        named = Columns(**columns)
+        given: dict[str, Any] = {"on_bad": on_bad, "grouped_by_task": grouped_by_task}
+        reading = LogReading(logs, named, self.dimension, progress=progress, **given)
+        from_logs.fit(self._tasks, self._lock, reading, keep=keep_open)
+        self.log_report = reading.report
         return self
 
     def merge(self, other: "MetaBandit") -> "MetaBandit":
         """Take over what another bandit knows: its memory, its tasks, its pending decisions.
 
-        Both must have the same settings of the prior and different tasks. The other is unchanged.
+        Both must have the same prior and different tasks. The other is unchanged.
         """
         content = copies.saved(other)
         with self._lock:
-            merging.merge(self._tasks, content)
+            merge(self._tasks, content)
         return self
 
     def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit to one .npz file, atomically, readable by its owner only."""
         with self._lock:
-            self._tasks.changes.bring_up_to_date()
-            # A loaded bandit reads catalogues anew; so does this one, and both score alike.
-            self._tasks.catalogue_scores.clear()
             file = Path(path) if isinstance(path, str) else path
             persistence.save(file, self._tasks, self._stream, self.policy)
 
@@ -347,11 +280,9 @@ class MetaBandit:
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that two copies of a file do not explore alike; with
-        `resume` they go on where they were. New decisions get ids that no copy of the file gives.
-        Changes may be made to horizon, idle_seconds, deadline_seconds, default_reward, max_pending,
-        reward_range, the half-life, exploration, propensity_draws and refresh. A policy or prior
-        that is not part of headstart has to be given.
+        Its random numbers are fresh, so that copies do not explore alike; with `resume` they go on
+        where they were. New decisions get ids that no other copy gives. Changes may be made to all
+        settings but discount and scales. A policy or prior of your own has to be given again.
         """
         for name in changes:
             checks.one_of("the setting to change", name, CHANGEABLE)
@@ -363,10 +294,9 @@ class MetaBandit:
         return copies.unpickled, (type(self), copies.saved(self), given)
 
     def explain(self, decision: Decision | str) -> Explanation:
-        """Why the arm of a pending decision looks as it does, by all that is known now.
+        """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
 
-        Its mean, width and 95 % interval, and the contribution of every feature: what the prior
-        says of it, and what the task's own rewards add. `print` shows a table.
+        And the contribution of every feature: what the prior says, and what the rewards add.
         """
         given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None

@@ -48,7 +48,28 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a `MetaBandit`, checked. Their meanings are those of its arguments."""
+    """The settings of a `MetaBandit`, which takes them as keyword arguments.
+
+    Ending: a task is finished by its reward of number `horizon`, or once it has not been used for
+    `idle_seconds`. Finishing frees half of its memory, and nothing else.
+
+    Rewards: a decision without a reward after `deadline_seconds` expires, and is paid
+    `default_reward` if there is one; of more than `max_pending` the oldest expire. Rewards outside
+    of `reward_range`, (low, high), are not learned.
+
+    Forgetting: with `discount` below 1, each reward makes the task's earlier ones count that much
+    less. In the prior, a task counts half as much after `half_life_tasks` others, or after
+    `half_life_seconds`.
+
+    Exploration: every arm that may be chosen has a propensity of at least `exploration`/K. A policy
+    that samples scores `propensity_draws` times, one of the draws decides, and the share of them
+    that choose its arm is the propensity; with 0 it is nan.
+
+    `scales`: "learn" for features of very different sizes, the sizes (d,), or None. `refresh`: when
+    the prior is brought up to date: "background", in a thread, so that no call waits for it, or
+    "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
+    "inline" with a seed and "background" without.
+    """
 
     horizon: int | None = None
     idle_seconds: float | None = None

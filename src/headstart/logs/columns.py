@@ -2,9 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from headstart import checks
+
+
+class ColumnNames(TypedDict, total=False):
+    """The fields of `Columns` as keyword arguments."""
+
+    task: str
+    features: str | Sequence[str]
+    reward: str
+    weight: str | None
+    id: str | None
+    time: str | None
+    side: Sequence[str]
+    task_type: Literal["str", "int"] | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -42,7 +42,7 @@ class LogReading:
         self._identical = find_identical
         in_partitions = hasattr(logs, "to_delayed") and columns.id is None
         self._in_partitions = in_partitions and not grouped_by_task and not find_identical
-        self._grouped = grouped_by_task
+        self.grouped_by_task = grouped_by_task
         self._reader = None if self._in_partitions else self._new_reader()
         self._tally: Tally = Tally(dimension) if self._reader is None else self._reader.tally
         self._total = np.zeros((dimension + 2, dimension + 2))
@@ -58,7 +58,7 @@ class LogReading:
         )
 
     def __iter__(self) -> Iterator[LoggedTask]:
-        if not self._grouped:
+        if not self.grouped_by_task:
             yield from self.statistics()
             return
         for task in self._one_by_one():

@@ -3,13 +3,16 @@
 import itertools
 import logging
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 
 import numpy as np
 
 from headstart.interfaces import n_side
 from headstart.live.decision import Name
-from headstart.live.engine import scales as scaling
-from headstart.live.engine.layout import (
+from headstart.live.memory import scales as scaling
+from headstart.live.memory.population import Change, Contribution, Population, State
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import (
     AS_IT_IS,
     COUNTED,
     COUNTED_AT,
@@ -17,9 +20,7 @@ from headstart.live.engine.layout import (
     NONE,
     PRIOR_TASKS,
 )
-from headstart.live.engine.population import Change, Contribution, Population, State
-from headstart.live.engine.tasks import Tasks
-from headstart.logs import Columns, LoggedTask
+from headstart.logs import Columns, LoggedTask, LogReading
 
 _log = logging.getLogger("headstart.live")
 
@@ -39,6 +40,18 @@ def check(tasks: Tasks, columns: Columns) -> None:
         raise ValueError(
             f"side must be the {size} columns that the prior takes, got {list(columns.side)}"
         )
+
+
+def fit(
+    tasks: Tasks, lock: AbstractContextManager[object], reading: LogReading, *, keep: bool
+) -> None:
+    """`MetaBandit.fit`: read a log and count its tasks."""
+    check(tasks, reading.columns)
+    # Without the lock, if possible: reading takes long.
+    found = reading if reading.grouped_by_task else reading.statistics()
+    with lock:
+        absorb(tasks, found, keep=keep)
+        tasks.feature_names.note(reading.columns.feature_names())
 
 
 def absorb(tasks: Tasks, found: Iterable[LoggedTask], *, keep: bool) -> None:

@@ -11,10 +11,10 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.live.arms import is_frame
 from headstart.live.catalogue import Catalogue
-from headstart.live.engine.decision_sets import DecisionSet, decision_set
+from headstart.live.deciding.decision_sets import DecisionSet, decision_set
+from headstart.live.deciding.masks import Mask, read_mask
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
-from headstart.live.masks import Mask, read_mask
 
 # Arms for all tasks, or for each of them; masks likewise.
 ArmsOfTasks = Arms | Catalogue | Sequence[Arms | Catalogue]

@@ -9,8 +9,9 @@ import numpy as np
 
 from headstart.core.statistics import TaskStatistics
 from headstart.live.decision import Name
-from headstart.live.engine import scales as scaling
-from headstart.live.engine.layout import (
+from headstart.live.memory import scales as scaling
+from headstart.live.memory.population import Change, Contribution, Start, State
+from headstart.live.tasks.layout import (
     AS_IT_IS,
     AS_IT_WAS,
     COUNTED,
@@ -18,10 +19,9 @@ from headstart.live.engine.layout import (
     NOT_COUNTED,
     TO_COUNT,
 )
-from headstart.live.engine.population import Change, Contribution, Start, State
 
 if TYPE_CHECKING:
-    from headstart.live.engine.tasks import Tasks
+    from headstart.live.tasks.all_tasks import Tasks
 
 _log = logging.getLogger("headstart.live")
 
@@ -123,7 +123,7 @@ class Changes:
             state = population.discounted(state, float(settings.clock()))
         if state is not population.state:
             population.install(state)
-        self.landed()
+        self._in_flight.clear()  # it is part of the memory now
         self.generation += 1
         self._learn_scales()
 
@@ -157,10 +157,6 @@ class Changes:
         self._position = max(self._position, self._tasks.population.state.position) + new
         return self._position
 
-    def landed(self) -> None:
-        """What was in flight is part of the memory now."""
-        self._in_flight.clear()
-
     def undo(self) -> None:
         """Take back what is in flight: the memory never got it."""
         for name, change in self._in_flight.items():
@@ -188,7 +184,7 @@ class Changes:
     def install(self, state: State, start: Start) -> None:
         """Install what was computed for the changes in flight."""
         self._tasks.population.install(state, start)
-        self.landed()
+        self._in_flight.clear()  # it is part of the memory now
         self._learn_scales()
 
     def _learn_scales(self) -> None:

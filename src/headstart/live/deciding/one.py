@@ -8,16 +8,16 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
+from headstart.live.deciding.choosing import Choosing, choose, choose_ranked, first_propensities
+from headstart.live.deciding.decision_sets import DecisionSet, decision_set
+from headstart.live.deciding.masks import Mask
+from headstart.live.deciding.scoring import Scoring, UnreadableArmError, read_task
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decision, Name
-from headstart.live.engine.choosing import Choosing, choose, choose_ranked, first_propensities
-from headstart.live.engine.decision_sets import DecisionSet, decision_set
-from headstart.live.engine.layout import NONE, n_rewards
-from headstart.live.engine.pending import hold
-from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms, too_large
-from headstart.live.masks import Mask
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import NONE, n_rewards
+from headstart.live.tasks.pending import hold
 
 
 @compiled(inline="always")
@@ -116,7 +116,8 @@ def decide(
         found[:] = np.nan
     decisions = []
     for index, propensity in zip(choices.tolist(), found.tolist(), strict=True):
-        decision = tasks.pending.hold(tasks.rows, slot, shown.features[index])
+        code = tasks.pending.hold(tasks.rows, slot, shown.features[index])
+        decision = tasks.pending.id_of(code)
         decisions.append(Decision(decision, name, shown.id(index), index, best, propensity))
     stream.advance(len(numbers))
     choosing.names.note(shown.columns)

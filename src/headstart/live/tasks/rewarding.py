@@ -12,7 +12,11 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import REWARDS, SUM_OF_SQUARES, SURPRISE
 from headstart.live import inputs
 from headstart.live.decision import Name
-from headstart.live.engine.layout import (
+from headstart.live.inputs import LARGEST_GROWTH
+from headstart.live.outcomes import Outcome
+from headstart.live.tasks.all_tasks import FINISH, Tasks
+from headstart.live.tasks.following import follow_up
+from headstart.live.tasks.layout import (
     AS_IT_IS,
     COUNTED,
     NONE,
@@ -20,10 +24,7 @@ from headstart.live.engine.layout import (
     packed_statistics,
     task_state,
 )
-from headstart.live.engine.pending import OWNER, find, release
-from headstart.live.engine.tasks import FINISH, Tasks
-from headstart.live.inputs import LARGEST_GROWTH
-from headstart.live.outcomes import Outcome
+from headstart.live.tasks.pending import OWNER, find, owner, release
 
 # What learning a reward returns in place of what has to follow it: the sums would not stay finite;
 # no such decision; the task is not open; and the memory has to note first that the task changes.
@@ -185,7 +186,7 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
             return tasks.settled.outcome(decision, value)
     pending.freed(place)
     if status:
-        tasks.follow_up(slot, status)
+        follow_up(tasks, slot, status)
     return Outcome.PAID
 
 
@@ -193,10 +194,10 @@ def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome
     place = tasks.pending.find(decision)
     if place == NONE:
         return tasks.settled.outcome(decision, value)
-    returned = tasks.pending.owner(place) < NONE
+    returned = owner(tasks.pending, place) < NONE
     if returned:
         tasks.place(decision)
-    slot = tasks.pending.owner(place)
+    slot = owner(tasks.pending, place)
     status = _learn(tasks, slot, tasks.pending.kept, place, value, weight)
     if status == REFUSED:
         if returned:
@@ -204,7 +205,7 @@ def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome
         return Outcome.OUT_OF_RANGE
     tasks.pending.drop(tasks.rows, place)
     tasks.note_use(tasks.names[slot], slot)
-    tasks.follow_up(slot, status)
+    follow_up(tasks, slot, status)
     return Outcome.PAID
 
 
@@ -221,7 +222,7 @@ def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight:
         if opened:
             tasks.undo_opening(task)
         raise inputs.too_large("features", x[None])
-    tasks.follow_up(slot, status)
+    follow_up(tasks, slot, status)
     return Outcome.PAID
 
 
@@ -275,7 +276,7 @@ def reward_many(
         elif status == REFUSED:
             return _one_by_one(tasks, ids, rewards, counts, done)
         elif status:
-            tasks.follow_up(int(slots[done - 1]), status)
+            follow_up(tasks, int(slots[done - 1]), status)
     tasks.settled.note_all(zip(ids, rewards.tolist(), strict=True))
     return [Outcome.PAID] * len(ids)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.live.engine.layout import FIRST_PENDING, NONE
+from headstart.live.tasks.layout import FIRST_PENDING, NONE
 
 # An id has two parts, as hexadecimal digits: its origin, drawn at random by every bandit that
 # is made, loaded, copied or forked, and a code, which is a place and how often it was used before.
@@ -110,7 +110,8 @@ class Pending:
     def renew(self) -> None:
         """Draw another origin: no id that is given from now on was ever given before."""
         for place in self.oldest_first():
-            self._note_foreign(self.decision(place), place)
+            decision = self.decision(place)
+            self.foreign[decision], self._foreign_ids[place] = place, decision
         self.prefix = secrets.token_hex(_ORIGIN_DIGITS // 2)
 
     def parse(self, decision: str) -> int:
@@ -143,12 +144,8 @@ class Pending:
             self.free.extend(range(old + more - 1, old - 1, -1))
             self.least_free = max(0, len(self.links) - 1 - self._most)
 
-    def hold(self, rows: Floats, slot: int, features: Floats) -> str:
-        """Keep the chosen features (d,) of a task, without u; returns the decision's id."""
-        return self.id_of(self.hold_code(rows, slot, features))
-
-    def hold_code(self, rows: Floats, slot: int, features: Floats) -> int:
-        """The same; returns the code of the id."""
+    def hold(self, rows: Floats, slot: int, features: Floats) -> int:
+        """Keep the chosen features (d,) of a task, without u; returns the code of the id."""
         self.reserve(1)
         place = self.free.pop()
         self.kept[place, : self.dimension] = features
@@ -183,13 +180,6 @@ class Pending:
             place = int(self.links[place, NEWER])
         return places
 
-    def sort(self) -> None:
-        """Put the decisions of several bandits into the order of their times."""
-        places = sorted(self.oldest_first(), key=self.times.__getitem__)
-        ring = [_END, *places, _END]
-        for older, newer in pairwise(ring):
-            self.links[older, NEWER], self.links[newer, OLDER] = newer, older
-
     def drop(self, rows: Floats, place: int) -> None:
         """Forget one decision of an open task."""
         release(self.links, rows, place)
@@ -201,17 +191,9 @@ class Pending:
         if self.foreign and place in self._foreign_ids:
             del self.foreign[self._foreign_ids.pop(place)]
 
-    def drop_projections(self, row: Floats) -> None:
-        """Forget u = Ax of a task's decisions: A is another."""
-        self.kept[self.of(row), -1] = _NO_U
-
     def own(self, row: Floats, owner: int) -> None:
         """Give a task's decisions another owner: its slot, or its number among finished tasks."""
         self.links[self.of(row), OWNER] = owner
-
-    def owner(self, place: int) -> int:
-        """The slot of the task whose decision is there, or below NONE a finished task."""
-        return int(self.links[place, OWNER])
 
     def decision(self, place: int) -> str:
         """The id of the decision that is there."""
@@ -224,11 +206,25 @@ class Pending:
         self.kept[place] = kept
         self.times[place] = time
         hold(self.links, rows, slot, place)
-        self._note_foreign(decision, place)
-
-    def _note_foreign(self, decision: str, place: int) -> None:
-        self.foreign[decision] = place
-        self._foreign_ids[place] = decision
+        self.foreign[decision], self._foreign_ids[place] = place, decision
 
     def _code(self, place: int) -> int:
         return int(self.links[place, USED]) << _PLACE_BITS | place
+
+
+def sort(pending: Pending) -> None:
+    """Put the decisions of several bandits into the order of their times."""
+    places = sorted(pending.oldest_first(), key=pending.times.__getitem__)
+    links = pending.links
+    for older, newer in pairwise([_END, *places, _END]):
+        links[older, NEWER], links[newer, OLDER] = newer, older
+
+
+def owner(pending: Pending, place: int) -> int:
+    """The slot of the task whose decision is there, or below NONE a finished task."""
+    return int(pending.links[place, OWNER])
+
+
+def drop_projections(pending: Pending, row: Floats) -> None:
+    """Forget u = Ax of a task's decisions: A is another now."""
+    pending.kept[pending.of(row), -1] = _NO_U

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from headstart.live.engine.layout import AS_IT_IS, COUNTED, COUNTED_AT
-from headstart.live.engine.tasks import Tasks
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import AS_IT_IS, COUNTED, COUNTED_AT
 
 _KINDS = ("half_life_tasks", "half_life_seconds")
 

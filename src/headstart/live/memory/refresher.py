@@ -6,9 +6,9 @@ import time
 import weakref
 from contextlib import AbstractContextManager
 
-from headstart.live.engine.population import Change, Start, State
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.threads import one_blas_thread
+from headstart.live.memory.population import Change, Start, State
+from headstart.live.processes.threads import one_blas_thread
+from headstart.live.tasks.all_tasks import Tasks
 
 _log = logging.getLogger("headstart.live")
 

@@ -10,7 +10,7 @@ from headstart.arrays import Floats
 from headstart.interfaces import n_side
 from headstart.live import inputs
 from headstart.live.decision import Name
-from headstart.live.engine.tasks import Tasks
+from headstart.live.tasks.all_tasks import Tasks
 
 
 @contextmanager

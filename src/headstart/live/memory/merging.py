@@ -6,10 +6,11 @@ import numpy as np
 
 from headstart import specs
 from headstart.arrays import Floats
-from headstart.live.engine import half_lives
-from headstart.live.engine.layout import COUNTED_AT
-from headstart.live.engine.tasks import Tasks
+from headstart.live.memory import half_lives
 from headstart.live.persistence import Saved, restore_tasks, state_of
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import COUNTED_AT
+from headstart.live.tasks.pending import sort
 
 
 def merge(tasks: Tasks, other: Saved) -> None:
@@ -55,7 +56,7 @@ def merge(tasks: Tasks, other: Saved) -> None:
     tasks.n_from_logs += header["n_from_logs"]
     tasks.settled.note_all(header["settled"].items())
     restore_tasks(other, tasks)
-    tasks.pending.sort()
+    sort(tasks.pending)
     tasks.changes.generation += 1
 
 

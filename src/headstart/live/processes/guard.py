@@ -4,10 +4,10 @@ import threading
 
 import numpy as np
 
-from headstart.live.engine import processes
-from headstart.live.engine.refresher import Refresher
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.uniforms import UniformStream
+from headstart.live.deciding.uniforms import UniformStream
+from headstart.live.memory.refresher import Refresher
+from headstart.live.processes import forks as processes
+from headstart.live.tasks.all_tasks import Tasks
 
 
 class Guard:

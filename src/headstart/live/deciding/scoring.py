@@ -10,10 +10,10 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
-from headstart.live.engine.layout import NONE, task_state
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.threads import one_blas_thread
 from headstart.live.inputs import LARGEST_GROWTH
+from headstart.live.processes.threads import one_blas_thread
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import NONE, inverses, task_state
 
 # Scratch memory is kept for this many shapes of decisions; an application has a few.
 _SHAPES = 16
@@ -146,6 +146,6 @@ class Scoring:
             projections=reading.projections,
             predictions=reading.predictions,
             widths=reading.widths,
-            inverse=self._tasks.layout.inverses(self._tasks.rows, slots),
+            inverse=inverses(self._tasks.rows, slots, self._tasks.dimension),
             summary=self._summaries(slots),
         )

@@ -4,7 +4,7 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.live.decision import Name
-from headstart.live.engine.layout import Layout
+from headstart.live.tasks.layout import Layout
 
 
 class FinishedTasks:

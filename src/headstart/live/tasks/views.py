@@ -8,9 +8,10 @@ import numpy as np
 from headstart import kernels
 from headstart.kernels import state as columns
 from headstart.live.decision import Name, TaskView
-from headstart.live.engine.layout import NONE
-from headstart.live.engine.tasks import Tasks
 from headstart.live.explanation import Explanation
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import NONE
+from headstart.live.tasks.pending import owner
 
 
 def view_of(tasks: Tasks, name: Name) -> TaskView:
@@ -33,7 +34,7 @@ def explain(tasks: Tasks, decision: str, arm: Hashable | None) -> Explanation:
     place = tasks.place(decision)
     if place == NONE:
         raise ValueError(f"decision must be pending to be explained, got {decision!r}")
-    slot = tasks.pending.owner(place)
+    slot = owner(tasks.pending, place)
     tasks.move_bias(slot)
     row = tasks.rows[slot]
     x = tasks.pending.kept[place, : tasks.dimension].copy()

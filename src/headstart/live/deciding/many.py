@@ -9,16 +9,16 @@ from headstart import kernels
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.live import inputs
+from headstart.live.deciding.batches import ArmsOfTasks, Batch, MaskOfTasks, read_batch
+from headstart.live.deciding.choosing import Choosing, choose, choose_ranked
+from headstart.live.deciding.one import chosen_draw, keep, n_numbers, reading_in, scores_of
+from headstart.live.deciding.scoring import Scoring, UnreadableArmError, read_task
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decisions, Name
-from headstart.live.engine.batches import ArmsOfTasks, Batch, MaskOfTasks, read_batch
-from headstart.live.engine.choosing import Choosing, choose, choose_ranked
-from headstart.live.engine.deciding import chosen_draw, keep, n_numbers, reading_in, scores_of
-from headstart.live.engine.layout import NONE
-from headstart.live.engine.pending import undo_hold
-from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.threads import is_shared, one_blas_thread
-from headstart.live.engine.uniforms import UniformStream
+from headstart.live.processes.threads import is_shared, one_blas_thread
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import NONE
+from headstart.live.tasks.pending import undo_hold
 
 # The types of names that a dictionary finds as they are: True and 1.0 would find the task 1.
 _PLAIN = {str, int}
@@ -189,7 +189,7 @@ def _by_scores(
         found[:] = np.nan
     held, chosen = np.empty_like(slots), choices.tolist()
     for i, slot in enumerate(slots.tolist()):
-        held[i] = tasks.pending.hold_code(tasks.rows, slot, batch.set(i).features[chosen[i]])
+        held[i] = tasks.pending.hold(tasks.rows, slot, batch.set(i).features[chosen[i]])
     groups = [[each[i] for i in group.members.tolist()] for group in batch.groups]
     return batch.padded([np.array(scores) for scores in groups]), choices, held, found
 

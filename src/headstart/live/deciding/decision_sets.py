@@ -9,9 +9,9 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.live.arms import read_arms
 from headstart.live.catalogue import Catalogue
+from headstart.live.deciding.masks import Mask, read_mask
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
-from headstart.live.masks import Mask, read_mask
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,22 +3,24 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
 from headstart.interfaces import Policy
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
+from headstart.live.deciding import many, one
+from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.deciding.choosing import Choosing
+from headstart.live.deciding.masks import Mask
+from headstart.live.deciding.scoring import Scoring
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decision, Decisions, Name
-from headstart.live.engine import deciding, deciding_many
-from headstart.live.engine.batches import ArmsOfTasks, MaskOfTasks
-from headstart.live.engine.choosing import Choosing
-from headstart.live.engine.expiry import make_places
-from headstart.live.engine.scoring import Scoring
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.threads import is_shared, one_blas_thread
-from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms
-from headstart.live.masks import Mask
+from headstart.live.memory.sides import knowing
+from headstart.live.processes.threads import is_shared, one_blas_thread
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.expiry import drop_excess, run_out
 
 _DOUBLE = np.dtype(np.float64)
 
@@ -37,7 +39,7 @@ class Decider:
         )
         self._in_one_call = tasks.one_call and self._scoring.index is not None
 
-    def decide_in_one_call(self, task: Name, arms: Arms | Catalogue) -> Decision | None:
+    def _decide_in_one_call(self, task: Name, arms: Arms | Catalogue) -> Decision | None:
         """The decision of an open task among arms (K, d), compiled; None if it takes more."""
         # True and 1.0 would find the task 1.
         plain = self._in_one_call and (type(task) is str or type(task) is int)
@@ -70,36 +72,50 @@ class Decider:
         )
         if is_shared(arms.shape[0], tasks.dimension):
             with one_blas_thread:
-                choice, propensity, code = deciding.decide_one(*call)
+                choice, propensity, code = one.decide_one(*call)
         else:
-            choice, propensity, code = deciding.decide_one(*call)
+            choice, propensity, code = one.decide_one(*call)
         if choice < 0:
             raise inputs.too_large("arms", arms)
         pending.note_time(pending.free.pop())
         if len(pending.free) < pending.least_free:
-            make_places(tasks, 0)  # now that the call cannot fail
+            drop_excess(tasks)  # now that the call cannot fail
         stream.advance(1)
         return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
 
     def decide(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None, n: int | None
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None,
+        n: int | None,
+        side: ArrayLike | None,
     ) -> Decision | list[Decision]:
-        """`MetaBandit.decide` for any arms, any policy and any task."""
+        """`MetaBandit.decide`: in one compiled call where that is enough."""
+        if self._tasks.runs_out:
+            run_out(self._tasks)  # first: it may finish the task
+        if mask is None and n is None and side is None:
+            decision = self._decide_in_one_call(task, arms)
+            if decision is not None:
+                return decision
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-        made = deciding.decide(*given, mask=mask, n=n)
-        make_places(self._tasks, 0)
+        with knowing(self._tasks, task, side):
+            made = one.decide(*given, mask=mask, n=n)
+        drop_excess(self._tasks)
         return made
 
     def decide_many(
         self, names: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
     ) -> Decisions:
         """`MetaBandit.decide_many`."""
+        run_out(self._tasks)
         given = (self._tasks, self._scoring, self._stream, self._choosing, names, arms)
-        made = deciding_many.decide_many(*given, mask=mask)
-        make_places(self._tasks, 0)
+        made = many.decide_many(*given, mask=mask)
+        drop_excess(self._tasks)
         return made
 
     def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
         """`MetaBandit.propensities`."""
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-        return deciding.propensities(*given, mask=mask)
+        return one.propensities(*given, mask=mask)

@@ -8,7 +8,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
-from headstart.live.engine.threads import one_blas_thread
+from headstart.live.processes.threads import one_blas_thread
 
 # Squared widths lose digits as they shrink; reading all items anew after this many rewards per
 # feature costs a fiftieth of updating them.

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from headstart.arrays import Floats
 from headstart.live.decision import Name
-from headstart.live.engine.layout import COUNTED, FIRST_PENDING, NONE, TO_COUNT
-from headstart.live.engine.tasks import Tasks
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import COUNTED, FIRST_PENDING, NONE, TO_COUNT
 
 
 def adopt(tasks: Tasks, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:

@@ -6,15 +6,17 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator
-from headstart.kernels import revision_due
+from headstart.interfaces import LivePriorEstimator, PriorEstimator
 from headstart.kernels import state as columns
 from headstart.live import inputs
+from headstart.live.deciding.catalogue_scores import CatalogueScores
 from headstart.live.decision import Name
-from headstart.live.engine.catalogue_scores import CatalogueScores
-from headstart.live.engine.changes import Changes
-from headstart.live.engine.finished import FinishedTasks
-from headstart.live.engine.layout import (
+from headstart.live.feature_names import FeatureNames
+from headstart.live.memory.changes import Changes
+from headstart.live.memory.population import Population, Start
+from headstart.live.settings import Settings
+from headstart.live.tasks.finished import FinishedTasks
+from headstart.live.tasks.layout import (
     AS_IT_IS,
     AS_IT_WAS,
     COUNTED,
@@ -26,11 +28,8 @@ from headstart.live.engine.layout import (
     TO_COUNT,
     Layout,
 )
-from headstart.live.engine.pending import Pending
-from headstart.live.engine.population import Population, Start
-from headstart.live.engine.settled import Settled
-from headstart.live.feature_names import FeatureNames
-from headstart.live.settings import Settings
+from headstart.live.tasks.pending import Pending, drop_projections, owner
+from headstart.live.tasks.settled import Settled
 
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
 FINISH = 4
@@ -49,7 +48,7 @@ class Tasks:
     def __init__(
         self,
         dimension: int,
-        estimator: LivePriorEstimator,
+        estimator: PriorEstimator,
         settings: Settings,
         feature_names: FeatureNames,
     ) -> None:
@@ -67,6 +66,11 @@ class Tasks:
             self.pending.clock = settings.clock
         self.settled = Settled()
         self.catalogue_scores = CatalogueScores(dimension)
+        if not isinstance(estimator, LivePriorEstimator):
+            raise ValueError(
+                "prior must have the methods absorb with a weight, scale and merge for live use, "
+                f"got {estimator!r}"
+            )
         self.population = Population(self.layout, estimator, settings)
         self.changes = Changes(self)
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
@@ -160,8 +164,8 @@ class Tasks:
     def place(self, decision: str) -> int:
         """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
         place = self.pending.find(decision)
-        if place != NONE and self.pending.owner(place) < NONE:
-            self.reopen(self.finished.names[-2 - self.pending.owner(place)])
+        if place != NONE and owner(self.pending, place) < NONE:
+            self.reopen(self.finished.names[-2 - owner(self.pending, place)])
         return place
 
     def scalar(self, slot: int, which: int) -> float:
@@ -174,17 +178,6 @@ class Tasks:
             self.slots[name] = self.slots.pop(name)  # to the end: the order is that of last use
             self.rows[slot, LAST_USED] = self.settings.clock()
 
-    def finish_idle(self) -> None:
-        """Finish the tasks that were not used during the idle time."""
-        if self.settings.idle_seconds is None:
-            return
-        latest = self.settings.clock() - self.settings.idle_seconds
-        while self.slots:
-            name, slot = next(iter(self.slots.items()))
-            if self.rows[slot, LAST_USED] > latest:
-                return
-            self.finish(name)
-
     def move_bias(self, slot: int) -> None:
         """Set the bias that follows from the memory and the task's own rewards, if it moves."""
         if self.bias_moves:
@@ -193,44 +186,13 @@ class Tasks:
             bias = self.population.bias_with(contribution, self.statistics(name))
             self.layout.move(self.rows[slot], bias)
 
-    def follow_up(self, slot: int, status: int) -> None:
-        """Do what has to follow a reward: refactorise, revise the prior, finish the task."""
-        row = self.rows[slot]
-        if self.settings.discount < 1.0:
-            self.layout.refactorise(row, restate=True)
-            if revision_due(self.layout.state(row).scalars, 0):
-                status |= columns.REVISE
-            else:
-                status &= ~columns.REVISE
-        elif status & columns.REFACTORISE and not status & columns.REVISE:
-            self.layout.refactorise(row, restate=False)
-        if status & columns.REVISE:
-            self._revise(slot)
-        if status & FINISH:
-            self.finish(self.names[slot])
-
-    def _revise(self, slot: int) -> None:
-        """Revise a task's prior, with all that other tasks have taught since it began."""
-        name = self.names[slot]
-        if self.rows[slot, COUNTED] in (AS_IT_IS, AS_IT_WAS):
-            # The memory holds the task's own rewards, which must not count as prior knowledge too.
-            self.changes.move(name)
-            return
-        start, row = self.population.start, self.rows[slot]
-        if start.components is None:
-            self.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
-        elif start.is_finite:
-            degrees_of_freedom = float(start.prior.noise_degrees_of_freedom)
-            if self.layout.revise(row, start.components, degrees_of_freedom):
-                self.catalogue_scores.drop(slot)
-
     def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
         """Give an open task another prior, learned from so many other tasks."""
         slot = self.slots[name]
         if start.is_finite:
             self.rows[slot] = self.layout.rebased(self.rows[slot], start.prior, start.components)
             self.catalogue_scores.drop(slot)
-            self.pending.drop_projections(self.rows[slot])
+            drop_projections(self.pending, self.rows[slot])
             self.rows[slot, PRIOR_TASKS] = n_tasks
 
     def note_change(self, slot: int) -> None:
@@ -252,29 +214,3 @@ class Tasks:
             number = self.finished.add(name, self.layout.finished(row))
             self.pending.own(row, -2 - number)
         self.close(name)
-
-    def drop(self, place: int) -> None:
-        """Give up a pending decision, whether its task is open or finished."""
-        owner = self.pending.owner(place)
-        if owner > NONE:
-            self.pending.drop(self.rows, place)
-            return
-        name = self.finished.names[-2 - owner]
-        self.pending.own(self.finished.row(name), -2 - owner)
-        self.pending.drop(self.finished.rows, place)
-        row = self.finished.row(name)
-        self.pending.own(row, owner)
-        if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
-            self.finished.remove(name)
-
-    def erase(self, name: Name) -> None:
-        """Forget a task, what it has pending, and what the memory counts for it."""
-        if name in self.finished:
-            self.reopen(name)
-        slot = self.slot(name)
-        for place in self.pending.of(self.rows[slot]):
-            self.pending.drop(self.rows, place)
-        self.changes.erase(name)
-        self.close(name)
-        self.sides.pop(name, None)
-        self.changes.bring_up_to_date()

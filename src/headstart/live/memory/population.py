@@ -13,9 +13,9 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import LivePriorEstimator, Memory, starting_prior
 from headstart.kernels import Components
 from headstart.live.decision import Name
-from headstart.live.engine import scales as scaling
-from headstart.live.engine.layout import Layout
+from headstart.live.memory import scales as scaling
 from headstart.live.settings import Settings
+from headstart.live.tasks.layout import Layout
 
 _log = logging.getLogger("headstart.live")
 

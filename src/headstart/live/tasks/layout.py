@@ -240,11 +240,6 @@ class Layout:
         )
         return RidgeEstimate(self.statistics(row), prior)
 
-    def inverses(self, rows: Floats, slots: Integers) -> Floats:
-        """(V + Λ)⁻¹ of many tasks, (n, d, d)."""
-        found = np.ascontiguousarray(rows[slots, self._inverse])
-        return found.reshape(-1, self.dimension, self.dimension)
-
     def move(self, row: Floats, bias: Floats) -> None:
         """Move the estimate to another bias: ŵ = A(b + Λh)."""
         row[self.bias] = bias
@@ -297,3 +292,9 @@ class Layout:
         scalars = row[self.scalars]
         scalars[columns.COUNT] *= discount
         scalars[columns.SUM_OF_SQUARES] *= discount
+
+
+def inverses(rows: Floats, slots: Integers, dimension: int) -> Floats:
+    """(V + Λ)⁻¹ of many tasks, (n, d, d)."""
+    found = np.ascontiguousarray(rows[slots, : dimension * dimension])
+    return found.reshape(-1, dimension, dimension)
