@@ -150,18 +150,14 @@ class MetaBandit:
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
-        `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
-        with its own id. `side` (p,) is what is known of the task beside its rewards, for a prior
-        that uses it; the first that is given for a task counts.
+        `mask` (K,) says which arms may be chosen; n asks for the best n, each a decision. `side`
+        (p,) is known of the task beforehand, for a prior that uses it; the first given counts.
         """
         with self._lock:
             return self._decider.decide(task, arms, mask=mask, n=n, side=side)
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
-        """Pay a decision, once, any time before its deadline; says what became of it.
-
-        A weight counts the reward that many times. A finished task is opened again.
-        """
+        """Pay a decision, once, any time before its deadline; a weight counts it so many times."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
