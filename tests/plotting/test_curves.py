@@ -36,7 +36,7 @@ def test_cumulative_is_the_running_sum_over_tasks_and_rounds(
         np.testing.assert_allclose(lines["mine"], [0, 1])
         assert axes.get_ylabel() == "cumulative reward"
         # Small ticks at the ends of two tasks, none where there is one.
-        ends = axes.xaxis.get_minorticklocs().tolist()
+        ends = list(axes.xaxis.get_minor_locator()())
         assert ends == ([1, 2] if dims == ("task", "round") else [])
     assert "</svg>" in (tmp_path / "it.svg").read_text()
 

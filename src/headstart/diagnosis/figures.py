@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
@@ -72,6 +73,7 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
         )
     axes.set_yscale("log")
     axes.set_xlim(0, n_tasks - 1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
@@ -94,6 +96,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     )
     axes.set_ylim(bottom=0)
     axes.set_xlim(1, max(2, len(tasks)))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("task j")
     axes.set_ylabel("σ_max($V_j$ Ṽ⁺)")
     axes.set_title("Misalignment by task")

@@ -51,7 +51,7 @@ def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = N
         label = None if names is None else names[a]
         axes.plot(history[:, a], label=label, linewidth=1, **_look(a))
     axes.set_xlabel("finished tasks")
-    axes.set_ylabel("coefficient of the prior's bias (reward per feature)")
+    axes.set_ylabel("prior's bias (reward / feature)")
     axes.set_xlim(0, max(len(history) - 1, 1))
     _fit_settled(axes, history)
     if names is not None:
