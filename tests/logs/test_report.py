@@ -78,7 +78,9 @@ def test_text_that_is_no_number_is_bad(tmp_path: Path) -> None:
     frame.loc[8, "x0"] = " 1.5 "
     frame.loc[9, "x0"] = ""
     frame.to_csv(tmp_path / "log.csv", index=False)
-    with pytest.raises(ValueError, match=r"'x0' is not a number.* in row 7 of .*log\.csv"):
+    with pytest.raises(
+        ValueError, match=r"'x0' must be a number .* got 'many' in row 7 of .*log\.csv"
+    ):
         read(tmp_path)
     frame.loc[8, "x0"] = 1.5
     assert_sums(read(tmp_path, on_bad="drop"), frame.drop(index=[7, 9]))

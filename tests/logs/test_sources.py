@@ -57,6 +57,7 @@ KINDS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
     "nested": lambda f, p: (_months(f, p / "log"), str(p))[1],
     "list of tables": lambda f, _: [f[:20], pl.from_pandas(f[20:40]), f[40:]],
     "file and table": lambda f, p: [str(_parquet(f[:20], p / "a.parquet")), f[20:]],
+    "polars categories": lambda f, _: pl.from_pandas(f).cast({"user": pl.Categorical}),
     "categories": lambda f, _: f.astype({"user": "category", "reward": "category"}),
     "object columns": lambda f, _: f.astype({"user": object, "reward": object}),
     "float32 and integers": lambda f, _: f.astype({"x0": "float32", "x1": "int8"}),

@@ -36,6 +36,10 @@ class Array:
     def to_pylist(self) -> list[Any]: ...
     def __array__(self, dtype: Any = ..., copy: Any = ...) -> Any: ...
 
+class DictionaryArray:
+    @classmethod
+    def from_arrays(cls, indices: Array, dictionary: Array) -> Array: ...
+
 class RecordBatch:
     num_rows: int
     schema: Schema

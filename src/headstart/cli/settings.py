@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from headstart import MetaBandit, specs
+from headstart.live.settings import Options
 
 # Of the parts that are specs, the package of their classes.
 _PARTS = {"policy": "policies", "prior": "priors"}
 # What a command cannot set: the dimension is found, and a clock is code.
-_NOT_SET = ("self", "dimension", "clock", *_PARTS)
+_NOT_SET = ("dimension", "clock", *_PARTS)
 
 
 def bandit_settings(
@@ -29,7 +30,7 @@ def bandit_settings(
     for text in given:
         name, value = _assignment(text, "--set")
         table[name] = value
-    known = [name for name in inspect.signature(MetaBandit).parameters if name not in _NOT_SET]
+    known = _known()
     for name, value in table.items():
         if name not in known:
             raise ValueError(
@@ -37,6 +38,13 @@ def bandit_settings(
                 f"{', '.join([*_PARTS, *known])}"
             )
     return {**settings, **table}
+
+
+def _known() -> list[str]:
+    """The settings of MetaBandit that plain data can give."""
+    own = inspect.signature(MetaBandit).parameters.values()
+    named = [each.name for each in own if each.kind is not each.VAR_KEYWORD]
+    return [name for name in (*named, *Options.__annotations__) if name not in _NOT_SET]
 
 
 def names_of(text: str) -> list[str]:

@@ -97,7 +97,12 @@ def decoded(array: "pa.Array") -> "pa.Array":
     """The values of a column of categories."""
     import pyarrow as pa  # noqa: PLC0415
 
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    if not pa.types.is_dictionary(array.type):
+        return array
+    if pa.types.is_string_view(array.type.value_type):  # Polars; Arrow cannot decode these
+        texts = array.dictionary.cast(pa.large_string())
+        array = pa.DictionaryArray.from_arrays(array.indices, texts)
+    return array.dictionary_decode()
 
 
 def is_string(kind: Any) -> bool:

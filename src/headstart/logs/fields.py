@@ -46,7 +46,7 @@ class Fields:
     """The columns of n rows: features (n, d) or d arrays (n,), rewards, weights, times (n,).
 
     Missing numbers are NaN. `refused` has the columns with values that are not what they must be,
-    where any are: a reason and a mask (n,).
+    where any are: a reason, a mask (n,), and the column as it was read.
     """
 
     task: "pa.Array"
@@ -57,7 +57,7 @@ class Fields:
     side: Sequence[Floats] = ()
     time: Floats | None = None
     id: "pa.Array | None" = None
-    refused: Sequence[tuple[str, str, Booleans]] = ()
+    refused: Sequence[tuple[str, str, Booleans, "pa.Array"]] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -118,11 +118,12 @@ class Fields:
             keys.append((columns.id, self.id))
         for name, key in keys:
             yield name, "is missing", key.is_null().to_numpy(zero_copy_only=False), key
-        refused = {name: (what, mask) for name, what, mask in self.refused}
+        refused = {each[0]: each[1:] for each in self.refused}
         for name, values in self._numbers(columns):
             flat = values if values.ndim == 1 else np.abs(values).max(1)
-            what, other = refused.get(name, ("", np.zeros(len(self), dtype=bool)))
-            yield name, what, other, values
+            none: Any = ("", np.zeros(len(self), dtype=bool), values)
+            what, other, given = refused.get(name, none)
+            yield name, what, other, given
             yield name, "is missing", np.isnan(flat) & ~other, values
             yield name, "is not finite", np.isinf(flat), values
             yield name, f"is beyond {LARGEST:.0e}", np.abs(flat) > LARGEST, values
@@ -162,13 +163,13 @@ def read_fields(
     """The columns of a batch whose first row has this number in its piece."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
-    refused: list[tuple[str, str, Booleans]] = []
+    refused: list[tuple[str, str, Booleans, pa.Array]] = []
     place = piece.place()
 
     def numbers(name: str, read: Any = convert.numbers) -> Floats:
         found, wrong = read(batch.column(name), name, place, piece.is_text)
         if wrong is not None:
-            refused.append((name, "is not a number", wrong))
+            refused.append((name, "is not a number", wrong, batch.column(name)))
         return np.asarray(found, dtype=np.float64)
 
     names = columns.feature_columns()
@@ -177,7 +178,9 @@ def read_fields(
     if lists:
         features, wrong = convert.vectors(batch.column(names[0]), names[0], dimension, place)
         if wrong is not None:
-            refused.append((names[0], f"has not {dimension} features", wrong))
+            refused.append(
+                (names[0], f"has not {dimension} features", wrong, batch.column(names[0]))
+            )
     elif len(names) != dimension:
         raise ValueError(f"features must be {dimension} columns, got {len(names)}: {list(names)}")
     else:

@@ -174,8 +174,10 @@ class Reader:
 def _error(name: str, what: str, value: object) -> str:
     must = {
         "is missing": "must have a value in every row",
+        "is not a number": "must be a number in every row",
+        "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, f"{what}: it must be a finite number" if "features" not in what else what)
+    }.get(what, what)
     return f"column {name!r} {must}, got {value!r}"
 
 

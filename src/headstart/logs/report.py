@@ -97,7 +97,10 @@ class LogReport:
         if self.duplicates is not None:
             lines.append(_line(self.duplicates, "left out"))
         if self.identical is not None:
-            lines.append(_line(self.identical, "counted"))
+            lines.append(
+                f"{self.identical.count:,} rows equal an earlier one, and count"
+                f"{_first(self.identical)}"
+            )
         far = self.far_apart()
         if far:
             shown = ", ".join(far[:8]) + (", …" if len(far) > 8 else "")
@@ -120,6 +123,9 @@ class LogReport:
         return {**asdict(self), "n_bad": self.n_bad, "n_used": self.n_used}
 
 
-def _line(found: RowCount, what: str) -> str:
-    first = f" ({'; '.join(map(str, found.examples))})" if found.examples else ""
-    return f"{found.count:,} rows {what}: {found.what}{first}"
+def _line(found: RowCount, fate: str) -> str:
+    return f"{found.count:,} rows {fate}: {found.what}{_first(found)}"
+
+
+def _first(found: RowCount) -> str:
+    return f" ({'; '.join(map(str, found.examples))})" if found.examples else ""
