@@ -1,3 +1,9 @@
 from contextlib import AbstractContextManager
+from typing import Any
 
 def threadpool_limits(limits: int, user_api: str = ...) -> AbstractContextManager[object]: ...
+def threadpool_info() -> list[dict[str, Any]]: ...
+
+class ThreadpoolController:
+    lib_controllers: list[Any]
+    def select(self, *, user_api: str) -> ThreadpoolController: ...

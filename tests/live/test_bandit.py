@@ -354,8 +354,8 @@ def test_forgotten_tasks_and_those_without_rewards_cost_nothing() -> None:
         bandit.finish(f"other-{user}")
         bandit.cancel(other.id)
         tasks = bandit._tasks
-        sizes.append((tasks.rows.nbytes, tasks.pending.kept.nbytes, len(tasks.slots)))
-        sizes[-1] += (tasks.finished.rows.nbytes, len(tasks.finished))
+        arrays = (tasks.rows, tasks.pending.kept, tasks.finished.rows)
+        sizes.append((*(each.nbytes for each in arrays), len(tasks.slots), len(tasks.finished)))
     assert len(set(sizes)) == 1
     assert len(bandit._tasks.pending) == 0
 

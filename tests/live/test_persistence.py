@@ -103,7 +103,12 @@ def test_settings_come_back(tmp_path: Path) -> None:
 
 def test_load_changes_what_may_be_changed(tmp_path: Path) -> None:
     used().save(tmp_path / "bandit.npz")
-    changes = {"horizon": 9, "max_pending": 3, "reward_range": (0.0, 1.0), "refresh": "background"}
+    changes: dict[str, Any] = {
+        "horizon": 9,
+        "max_pending": 3,
+        "reward_range": (0.0, 1.0),
+        "refresh": "background",
+    }
     settings = hs.MetaBandit.load(tmp_path / "bandit.npz", **changes).settings
     assert {name: getattr(settings, name) for name in changes} == changes
     with pytest.raises(ValueError, match="discount"):
@@ -173,7 +178,7 @@ def test_open_tasks_of_format_2_decide_as_they_did(name: str) -> None:
         task = ("user-7", "user-8", "new-1", "new-2")[i % 4]
         options = rng.standard_normal((5, 4))
         value = float(rng.standard_normal())
-        # User 7 was finished after decision 25: it began anew, and moved the bias of those that move.
+        # User 7 was finished after decision 25: it began anew, and moved the bias of the others.
         if task in ("user-7", "user-8") and (i <= 25 or (name == "default" and task == "user-8")):
             decision = bandit.decide(task, options)
             assert decision.arm == arms[i]

@@ -96,6 +96,6 @@ def test_a_small_report(tmp_path: Path) -> None:
     assert "(104.4)" in text
     assert "| Hierarchical |" in text
     assert "Reacting adversary" in text
-    assert (tmp_path / "figures" / "growth.png").stat().st_size > 10_000
+    assert (tmp_path / "figures" / "non-stochastic-growth.png").stat().st_size > 10_000
     assert (tmp_path / "non-stochastic.html").is_file()
     assert calls[-1][0] == calls[-1][1]

@@ -40,7 +40,7 @@ def diagnose(
     from headstart.studies.folder import check_folder
     from headstart.studies.netcdf import write_dataset
 
-    notes = Console(stderr=True, quiet=quiet)
+    notes = Console(stderr=True, quiet=quiet, markup=False)
     try:
         check_folder(output)
         with progress_bar(notes, "tasks") as progress:
@@ -61,7 +61,7 @@ def diagnose(
     if as_json:
         typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
     elif not quiet:
-        console = Console()
+        console = Console(markup=False)
         warm_start, choice = answers.warm_start(diagnosis), answers.choice(diagnosis)
         console.print(sentences.headline(warm_start), sentences.detail(warm_start))
         if choice is not None:

@@ -126,18 +126,15 @@ class TaskView(NamedTuple):
         x = checks.floats("features", features)
         dimension = self.estimate.prior.dimension
         checks.shape("features", x, (dimension,), "(d,)")
-        contributions, from_prior = x * self.estimate.parameter, x * self.estimate.prior.bias
-        return Explanation(
+        return Explanation.of(
+            x,
             task=self.task,
             arm=arm,
             names=self.feature_names or default_names(dimension),
-            features=x.copy(),
-            mean=float(self.estimate.predict(x[None])[0]),
+            parameter=self.estimate.parameter,
+            bias=self.estimate.prior.bias,
             width=float(self.estimate.widths(x[None])[0]),
-            interval=self.interval(x),
-            contributions=contributions,
-            from_prior=from_prior,
-            from_rewards=contributions - from_prior,
+            noise_scale=self.noise_scale,
         )
 
 

@@ -1,11 +1,13 @@
 """Explanation: what an estimate says about one arm, feature by feature."""
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
+from headstart.intervals import quantile
 
 # A table shows this many features, those of the largest contributions; the others as one row.
 _SHOWN = 20
@@ -29,6 +31,36 @@ class Explanation:
     contributions: Floats  # (d,), xᵢŵᵢ
     from_prior: Floats  # (d,), xᵢhᵢ
     from_rewards: Floats  # (d,), xᵢ(ŵᵢ − hᵢ)
+
+    @classmethod
+    def of(
+        cls,
+        features: Floats,
+        *,
+        task: str | int,
+        arm: Hashable | None,
+        names: tuple[str, ...],
+        parameter: Floats,
+        bias: Floats,
+        width: float,
+        noise_scale: float,
+    ) -> "Explanation":
+        """What ŵ and h, (d,) each, say about features (d,) of this width."""
+        contributions, from_prior = features * parameter, features * bias
+        mean = float(features @ parameter)
+        half = quantile(math.inf) * noise_scale * width
+        return cls(
+            task=task,
+            arm=arm,
+            names=names,
+            features=features.copy(),
+            mean=mean,
+            width=width,
+            interval=(mean - half, mean + half),
+            contributions=contributions,
+            from_prior=from_prior,
+            from_rewards=contributions - from_prior,
+        )
 
     def __str__(self) -> str:
         """A table of the features in the order of their contributions, the largest first."""

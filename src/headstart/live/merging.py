@@ -1,12 +1,15 @@
 """Merging: what another bandit knows, taken over."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from headstart import specs
 from headstart.arrays import Floats
-from headstart.live.engine.population import State
+from headstart.live.engine import half_lives
+from headstart.live.engine.layout import COUNTED_AT
 from headstart.live.engine.tasks import Tasks
-from headstart.live.persistence import Saved, memory_of, restore_tasks
+from headstart.live.persistence import Saved, restore_tasks, state_of
 
 
 def merge(tasks: Tasks, other: Saved) -> None:
@@ -28,8 +31,16 @@ def merge(tasks: Tasks, other: Saved) -> None:
             f"bandits must have different tasks to be merged, got {len(both)} that both have, "
             f"such as {both[0]!r}"
         )
+    if not half_lives.same(header["settings"], tasks):
+        raise ValueError("bandits must have the same half-life to be merged")
     tasks.changes.bring_up_to_date()
-    state = State(memory_of(other, tasks), **header["state"])
+    state = state_of(other, tasks)
+    if tasks.settings.half_life_tasks is not None:
+        # The latest tasks of both are equally new.
+        shift = population.state.position - state.position
+        state = replace(state, position=population.state.position)
+        for rows in (other.rows("rows"), other.rows("finished")):  # views
+            rows[:, COUNTED_AT] += shift
     scales = None if header["scales"] is None else np.array(header["scales"])
     if state.n_tasks and population.state.n_tasks:
         same = np.array_equal(_or_ones(scales, tasks), _or_ones(population.scales, tasks))

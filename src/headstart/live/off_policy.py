@@ -65,7 +65,7 @@ class LoggedDecisions:
             raise ValueError(f"tasks must be {n} names, got {len(self.tasks)}")
         if self.propensities_of_all is not None:
             everything = _checked_propensities(
-                self.propensities_of_all, propensities, choices, arms
+                self.propensities_of_all, propensities, choices, n_arms
             )
             object.__setattr__(self, "propensities_of_all", everything)
         for name, value in (

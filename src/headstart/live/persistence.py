@@ -15,6 +15,7 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.interfaces import Memory
 from headstart.live.decision import Name
+from headstart.live.engine import half_lives
 from headstart.live.engine.adoption import adopt, adopt_decision
 from headstart.live.engine.layout import check_rows
 from headstart.live.engine.population import State
@@ -45,6 +46,10 @@ class Saved:
     def floats(self, name: str) -> Floats:
         """An array of finite floats."""
         return checks.floats(name, np.asarray(self.arrays[name], dtype=np.float64))
+
+    def rows(self, name: str) -> Floats:
+        """The rows of tasks."""
+        return check_rows(name, np.asarray(self.arrays[name], dtype=np.float64))
 
     def stream(self) -> UniformStream:
         """The stream of uniform numbers, where it was."""
@@ -130,10 +135,19 @@ def restore(saved: Saved, tasks: Tasks) -> None:
     population = tasks.population
     population.scales = None if scales is None else np.array(scales)
     population.scales_known = bool(header["scales_known"])
-    population.install(State(memory_of(saved, tasks), **header["state"]))
+    population.install(state_of(saved, tasks))
     tasks.n_from_logs = header["n_from_logs"]
     tasks.settled.values.update(header["settled"])
     restore_tasks(saved, tasks)
+    if not half_lives.same(header["settings"], tasks):
+        half_lives.change(tasks, header["settings"])
+
+
+def state_of(saved: Saved, tasks: Tasks) -> State:
+    """The memory of a file, with what it weighs."""
+    numbers = saved.header["state"]
+    checks.floats("the state", [numbers[name] for name in _STATE])
+    return State(memory_of(saved, tasks), **numbers)
 
 
 def memory_of(saved: Saved, tasks: Tasks) -> Memory:
@@ -151,10 +165,7 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     """Open and keep the tasks of a file, with their pending decisions."""
     header = saved.header
     names: list[Name] = [*header["tasks"], *header["finished"]]
-    rows, finished = (
-        check_rows(name, np.asarray(saved.arrays[name], np.float64))
-        for name in ("rows", "finished")
-    )
+    rows, finished = saved.rows("rows"), saved.rows("finished")
     shape = (len(header["tasks"]), tasks.layout.length)
     checks.shape("rows", rows, shape, "(tasks, numbers)")
     shape = (len(header["finished"]), tasks.layout.finished_length)

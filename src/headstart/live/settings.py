@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -117,9 +117,10 @@ class Settings:
 
     def plain(self) -> dict[str, Any]:
         """All but the clock, as plain data."""
-        settings = asdict(self)
-        del settings["clock"]
-        return settings
+        # Not asdict, which would copy the object whose method the clock is.
+        return {
+            each.name: getattr(self, each.name) for each in fields(self) if each.name != "clock"
+        }
 
 
 def scales_of(

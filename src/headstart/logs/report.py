@@ -1,7 +1,6 @@
 """LogReport: what a log holds, and what is wrong with it."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -9,7 +8,8 @@ import numpy as np
 _FAR = 10.0
 
 
-class Example(NamedTuple):
+@dataclass(frozen=True)
+class Example:
     """One row: its file (or table), its number there, counted from 0, and the value found."""
 
     file: str | None
@@ -89,7 +89,8 @@ class LogReport:
         odd = (ratio > _FAR) | (ratio < 1 / _FAR)
         return tuple(each.name for each, far in zip(self.features, odd, strict=True) if far)
 
-    def __str__(self) -> str:
+    def summary(self) -> str:
+        """What was read and left out, without the scales: some lines."""
         where = "" if self.pieces == 1 else f" in {self.pieces:,} files, tables or partitions"
         lines = [f"{self.rows:,} rows of {self.tasks:,} tasks{where}; {self.n_used:,} count"]
         lines += [_line(each, "left out") for each in self.bad]
@@ -97,23 +98,26 @@ class LogReport:
             lines.append(_line(self.duplicates, "left out"))
         if self.identical is not None:
             lines.append(_line(self.identical, "counted"))
+        far = self.far_apart()
+        if far:
+            shown = ", ".join(far[:8]) + (", …" if len(far) > 8 else "")
+            lines.append(f"Features far from the size of the others: {shown}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """The summary, and a table of the scales."""
         width = max(len(each.name) for each in (*self.features, self.reward))
-        lines.append(
-            f"{'':{width}}  {'min':>10} {'max':>10} {'mean':>10} {'rms':>10} {'missing':>9}"
-        )
-        lines += [
+        heading = f"{'':{width}}  {'min':>10} {'max':>10} {'mean':>10} {'rms':>10} {'missing':>9}"
+        table = [
             f"{each.name:{width}}  {each.least:10.4g} {each.largest:10.4g} {each.mean:10.4g} "
             f"{each.root_mean_square:10.4g} {each.missing:9,}"
             for each in (*self.features, self.reward)
         ]
-        far = self.far_apart()
-        if far:
-            shown = ", ".join(far[:8]) + (", …" if len(far) > 8 else "")
-            lines.append(
-                f"Far from the size of the other features: {shown}. Scale features alike: "
-                "a prior treats them alike."
-            )
-        return "\n".join(lines)
+        return "\n".join([self.summary(), heading, *table])
+
+    def plain(self) -> dict[str, object]:
+        """As JSON holds it."""
+        return {**asdict(self), "n_bad": self.n_bad, "n_used": self.n_used}
 
 
 def _line(found: RowCount, what: str) -> str:

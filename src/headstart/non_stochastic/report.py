@@ -144,11 +144,15 @@ def _growth(
         "Hierarchical learns it."
     )
     picture = Picture(
-        "growth",
+        "non-stochastic-growth",
         "Regret per task against the horizon, both logarithmic. Grey: the stochastic learners. "
         "Bands: 95 % intervals of the other two.",
     )
-    _plot(by_adversary, horizons, [figures / f"growth.{kind}" for kind in ("png", "svg")])
+    _plot(
+        by_adversary,
+        horizons,
+        [figures / f"non-stochastic-growth.{kind}" for kind in ("png", "svg")],
+    )
     yield picture
     for adversary, found in by_adversary.items():
         yield Heading(f"{adversary.capitalize()} adversary", 3)

@@ -190,7 +190,9 @@ def test_an_intercept_learns_the_offset(offset: float) -> None:
 
 
 def test_unknown_covariance_is_refused() -> None:
-    with pytest.raises(ValueError, match="covariance must be one of factor, full, isotropic, got 'low'"):
+    with pytest.raises(
+        ValueError, match="covariance must be one of factor, full, isotropic, got 'low'"
+    ):
         Hierarchical(covariance="low")  # type: ignore[arg-type]
 
 

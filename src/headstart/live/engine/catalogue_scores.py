@@ -8,6 +8,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
+from headstart.live.engine.threads import one_blas_thread
 
 # Squared widths lose digits as they shrink; reading all items anew after this many rewards per
 # feature costs a fiftieth of updating them.
@@ -113,6 +114,7 @@ class CatalogueScores:
         scores = self._by_slot.get(slot)
         if scores is None or scores.catalogue is not catalogue:
             scores = _TaskScores(catalogue)
-        scores.bring_up_to_date(state)
+        with one_blas_thread:
+            scores.bring_up_to_date(state)
         self._by_slot[slot] = scores
         return scores.index(radius)

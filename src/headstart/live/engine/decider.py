@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.interfaces import Policy
 from headstart.live import inputs
@@ -16,6 +15,7 @@ from headstart.live.engine.choosing import Choosing
 from headstart.live.engine.expiry import make_places
 from headstart.live.engine.scoring import Scoring
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import is_shared, one_blas_thread
 from headstart.live.engine.uniforms import UniformStream
 from headstart.live.inputs import Arms
 from headstart.live.masks import Mask
@@ -53,10 +53,10 @@ class Decider:
             or not arms.flags.carray
         ):
             return None
-        if len(pending.free) <= pending.least_free:
-            make_places(tasks, 1)
+        if not pending.free:
+            pending.reserve(1)
         scores = np.empty((1, arms.shape[0]))
-        choice, propensity, code = deciding.decide_one(
+        call = (
             tasks.rows,
             slot,
             self._scoring.radius(slot),
@@ -68,9 +68,16 @@ class Decider:
             (pending.kept, pending.links),
             pending.free[-1],
         )
+        if is_shared(arms.shape[0], tasks.dimension):
+            with one_blas_thread:
+                choice, propensity, code = deciding.decide_one(*call)
+        else:
+            choice, propensity, code = deciding.decide_one(*call)
         if choice < 0:
             raise inputs.too_large("arms", arms)
         pending.note_time(pending.free.pop())
+        if len(pending.free) < pending.least_free:
+            make_places(tasks, 0)  # now that the call cannot fail
         stream.advance(1)
         return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
 
@@ -78,17 +85,19 @@ class Decider:
         self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None, n: int | None
     ) -> Decision | list[Decision]:
         """`MetaBandit.decide` for any arms, any policy and any task."""
-        make_places(self._tasks, 1 if n is None else checks.count("n", n))
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
-        return deciding.decide(*given, mask=mask, n=n)
+        made = deciding.decide(*given, mask=mask, n=n)
+        make_places(self._tasks, 0)
+        return made
 
     def decide_many(
         self, names: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
     ) -> Decisions:
         """`MetaBandit.decide_many`."""
-        make_places(self._tasks, len(names))
         given = (self._tasks, self._scoring, self._stream, self._choosing, names, arms)
-        return deciding_many.decide_many(*given, mask=mask)
+        made = deciding_many.decide_many(*given, mask=mask)
+        make_places(self._tasks, 0)
+        return made
 
     def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
         """`MetaBandit.propensities`."""

@@ -1,6 +1,7 @@
 """Deciding for n tasks at once: all of them, or none."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from headstart.live.engine.layout import NONE
 from headstart.live.engine.pending import undo_hold
 from headstart.live.engine.scoring import Scoring, UnreadableArmError, read_task
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import is_shared, one_blas_thread
 from headstart.live.engine.uniforms import UniformStream
 
 # The types of names that a dictionary finds as they are: True and 1.0 would find the task 1.
@@ -126,7 +128,7 @@ def _by_index(
         size, n_arms = len(group.members), group.arms.shape[1]
         integers = np.empty((2, size), dtype=np.int64)
         results = (np.empty((size, n_arms)), integers[0], integers[1], np.empty(size))
-        position = _decide_tasks(
+        call = (
             tasks.rows,
             slots[part],
             radii[part],
@@ -138,6 +140,8 @@ def _by_index(
             places[part],
             results,
         )
+        with one_blas_thread if is_shared(n_arms, tasks.dimension) else nullcontext():
+            position = _decide_tasks(*call)
         if position != NONE:
             for done in batch.groups[: len(made)]:
                 for place in places[done.members].tolist():

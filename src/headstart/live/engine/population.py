@@ -23,6 +23,8 @@ _log = logging.getLogger("headstart.live")
 # more than this factor, once there are a few others: a reward in the wrong unit, not a taste.
 _OUTLYING = 1e3
 _TASKS_TO_COMPARE = 5
+# What is left of a sum from which tasks were taken is 0 below this share of it.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,19 +113,27 @@ class Population:
             return state
         ends = [change.after.position for change in changes if change.after is not None]
         state = self.discounted(state, max(ends, default=state.position))
-        memory, n_tasks = state.memory, state.n_tasks
-        totals = np.array([state.weight, state.rounds, state.squares])
         for change in changes:
             for each, sign in ((change.before, -1), (change.after, 1)):
-                if each is None:
-                    continue
-                weight = sign * self.weight(each, state.position)
-                memory = self.estimator.absorb(memory, self._scaled(each.task), weight)
-                n_tasks += sign
-                totals += weight * np.array(
-                    [1.0, float(each.task.count), float(each.task.sum_of_squares)]
-                )
-        return State(memory, state.position, n_tasks, *np.maximum(totals, 0.0).tolist())
+                if each is not None:
+                    weight = self.weight(each, state.position)
+                    state = self.counted(state, each.task, weight, sign)
+        return state
+
+    def counted(self, state: State, task: TaskStatistics, weight: float, sign: int) -> State:
+        """The memory with one task of this weight more, or with sign −1 less."""
+        if state.n_tasks + sign == 0:
+            return State(self.estimator.empty(self.layout.dimension), state.position)
+        totals = np.array([state.weight, state.rounds, state.squares])
+        added = np.array([1.0, float(task.count), float(task.sum_of_squares)])
+        after = totals + sign * weight * added
+        after[after < _ROUNDING * totals] = 0.0
+        return State(
+            self.estimator.absorb(state.memory, self._scaled(task), sign * weight),
+            state.position,
+            state.n_tasks + sign,
+            *after.tolist(),
+        )
 
     def without(self, contribution: Contribution | None, state: State | None = None) -> Memory:
         """The memory of all tasks but one."""

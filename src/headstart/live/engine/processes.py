@@ -1,6 +1,7 @@
 """Forks: a child process gets a bandit that is whole, unlocked, and gives ids of its own."""
 
 import os
+import threading
 import weakref
 from typing import Protocol
 
@@ -19,30 +20,36 @@ class Forkable(Protocol):
 
 _known: "weakref.WeakSet[Forkable]" = weakref.WeakSet()
 _held: list[Forkable] = []
+# Held during a fork: threads that fork do so in turn, and no object is registered meanwhile.
+_forking = threading.Lock()
 
 
 def register(it: Forkable) -> None:
     """Keep an object consistent across forks for as long as it lives."""
-    _known.add(it)
+    with _forking:
+        _known.add(it)
 
 
 def _before() -> None:
-    # Always in the same order, so that two threads that fork do not wait for each other.
-    _held.extend(sorted(_known, key=id))
+    _forking.acquire()
+    _held.extend(_known)
     for it in _held:
         it.before_fork()
 
 
 def _after_in_parent() -> None:
-    for it in reversed(_held):
-        it.after_fork(child=False)
-    _held.clear()
+    _after(child=False)
 
 
 def _after_in_child() -> None:
-    for it in reversed(_held):
-        it.after_fork(child=True)
+    _after(child=True)
+
+
+def _after(*, child: bool) -> None:
+    for it in _held:
+        it.after_fork(child=child)
     _held.clear()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 
 from headstart.live.engine.population import Change, Start, State
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import one_blas_thread
 
 _log = logging.getLogger("headstart.live")
 
@@ -59,7 +60,7 @@ class Refresher:
         began = time.perf_counter()
         self._requested.clear()
         try:
-            with self.computing:
+            with self.computing, one_blas_thread:
                 more = self._refresh()
                 self._move_tasks()
         except Exception:
@@ -116,9 +117,13 @@ class Refresher:
                 side = self._tasks.sides.get(name)
             start = population.starting_from(population.without(contribution, state), side)
             with self._lock:
-                if changes.generation == generation and name in self._tasks.slots:
+                if name not in self._tasks.slots:
+                    continue
+                if changes.generation == generation:
                     n_others = state.n_tasks - (contribution is not None)
                     self._tasks.rebase(name, start, n_others)
+                else:
+                    changes.move(name)  # the memory was replaced meanwhile
 
 
 def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:

@@ -12,6 +12,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live.engine.layout import NONE, task_state
 from headstart.live.engine.tasks import Tasks
+from headstart.live.engine.threads import one_blas_thread
 from headstart.live.inputs import LARGEST_GROWTH
 
 # Scratch memory is kept for this many shapes of decisions; an application has a few.
@@ -113,6 +114,11 @@ class Scoring:
 
     def scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
         """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
+        # The policy may factorise; beside what it takes, a context costs little.
+        with one_blas_thread:
+            return self._scores_of_tasks(slots, arms, uniforms)
+
+    def _scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
         estimates = self.estimates(slots, arms)
         n, n_draws, _ = uniforms.shape
         if n_draws == 1:

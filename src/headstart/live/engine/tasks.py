@@ -35,6 +35,9 @@ from headstart.live.settings import Settings
 # What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
 FINISH = 4
 
+# How much the first rows reserve at most.
+_RESERVED_BYTES = 1 << 24
+
 
 class Tasks:
     """All tasks: the open ones, one row each; the finished ones; and the memory over both.
@@ -116,7 +119,9 @@ class Tasks:
     def open(self, name: Name, row: Floats) -> int:
         """Give a slot to a task with a row; returns it."""
         if not self._free:
-            old, more = len(self.rows), max(16, len(self.rows) // 16)
+            # A row may be large: 64 MB at d = 2000.
+            few = max(1, min(16, _RESERVED_BYTES // (8 * self.layout.length)))
+            old, more = len(self.rows), max(few, len(self.rows) // 16)
             # No view of the rows outlives a call: readers copy.
             self.rows.resize((old + more, self.layout.length), refcheck=False)
             self._free.extend(range(old + more - 1, old - 1, -1))

@@ -1,7 +1,11 @@
 """Views: what is known of an open task, as copies."""
 
+import math
 from collections.abc import Hashable
 
+import numpy as np
+
+from headstart import kernels
 from headstart.kernels import state as columns
 from headstart.live.decision import Name, TaskView
 from headstart.live.engine.layout import NONE
@@ -25,9 +29,23 @@ def view_of(tasks: Tasks, name: Name) -> TaskView:
 
 
 def explain(tasks: Tasks, decision: str, arm: Hashable | None) -> Explanation:
-    """What the task of a pending decision says about the chosen arm."""
+    """What the kept estimate of a task says about the arm of its pending decision; O(d²)."""
     place = tasks.place(decision)
     if place == NONE:
         raise ValueError(f"decision must be pending to be explained, got {decision!r}")
+    slot = tasks.pending.owner(place)
+    tasks.move_bias(slot)
+    row = tasks.rows[slot]
     x = tasks.pending.kept[place, : tasks.dimension].copy()
-    return view_of(tasks, tasks.names[tasks.pending.owner(place)]).explain(x, arm=arm)
+    state, u = tasks.layout.state(row), np.empty_like(x)
+    kernels.project(state, 0, x, u)
+    return Explanation.of(
+        x,
+        task=tasks.names[slot],
+        arm=arm,
+        names=tasks.feature_names.all,
+        parameter=state.parameter[0],
+        bias=row[tasks.layout.bias],
+        width=math.sqrt(max(float(x @ u), 0.0)),
+        noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
+    )

@@ -92,7 +92,7 @@ class FullFit:
         variance = np.where(ready, self.noise, 1.0)
         tasks, weights = recent.statistics()
         mean, mean_covariance = estimate_mean(
-            tasks, covariance, variance, np.where(ready, isotropic.most_likely().mean, 1.0), weights
+            tasks, covariance, variance, np.where(ready, isotropic.expected().mean, 1.0), weights
         )
         return Normal(mean, covariance + mean_covariance, variance).where(ready, whole)
 

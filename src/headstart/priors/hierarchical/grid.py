@@ -38,7 +38,7 @@ _STEPS_PER_DECADE = 2
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """An average over λ and ρ: weights of grid points and the means of s² and τ².
+    """An average over λ and ρ: weights of grid points, and mean variances.
 
     `mean` (…, G, P) are the weights of h; `scale` (…, G, P) multiplies the covariances of h, which
     are in units of τ²; noise_variance and task_variance are the means of s² and of τ², (…).
@@ -117,25 +117,33 @@ def posterior_weights(deviance: Floats, traces: Floats) -> Floats:
 
 
 def most_likely(deviance: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P).
-
-    Between points of the fine grid by a parabola through the best one and its neighbours.
-    """
-    fine = _TO_FINE @ deviance
-    profile = fine.min(-1)
-    best = np.clip(profile.argmin(-1), 1, profile.shape[-1] - 2)[..., None]
-    before, at, after = (np.take_along_axis(profile, best + i, -1) for i in (-1, 0, 1))
-    bend = np.maximum(before + after - 2.0 * at, 1e-300)
-    shift = np.clip((before - after) / (2.0 * bend), -1.0, 1.0)[..., 0]
+    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P)."""
+    fine = to_fine(deviance)
+    best, shift = _vertex(fine.min(-1))
     ratio = FINE_LAMBDAS[1] / FINE_LAMBDAS[0]
-    regularization = FINE_LAMBDAS[best[..., 0]] * ratio**shift
-    row = np.take_along_axis(fine, best[..., None], -2)[..., 0, :]
-    rho = row.argmin(-1)
+    regularization = FINE_LAMBDAS[best] * ratio**shift
+    # The grid of ρ has as many points, as far apart: the same spline.
+    row = np.take_along_axis(fine, best[..., None, None], -2)[..., 0, :, None]
+    rho, rho_shift = _vertex(to_fine(row)[..., 0])
     known = np.asarray((noise > 0.0).all((-2, -1)))
     logarithm = np.log(np.where(known[..., None, None], noise, 1.0))
-    column = np.take_along_axis(logarithm, rho[..., None, None], -1)[..., 0]
-    variance = np.where(known, np.exp((_TO_FINE[best[..., 0]] * column).sum(-1)), 0.0)
-    return variance, variance / regularization, variance / RHOS[rho]
+    along = (_TO_FINE[best][..., None] * logarithm).sum(-2)
+    variance = np.where(known, np.exp((_TO_FINE[rho] * along).sum(-1)), 0.0)
+    mean_precision = RHOS[0] * ratio ** (rho + rho_shift)
+    return variance, variance / regularization, variance / mean_precision
+
+
+def _vertex(values: Floats) -> tuple[Integers, Floats]:
+    """The index (…) of the least of values (…, n), and the vertex of a parabola relative to it.
+
+    Through that value and its neighbours; at most one step away.
+    """
+    best = np.clip(values.argmin(-1), 1, values.shape[-1] - 2)
+    before, at, after = (
+        np.take_along_axis(values, (best + i)[..., None], -1)[..., 0] for i in (-1, 0, 1)
+    )
+    bend = np.maximum(before + after - 2.0 * at, 1e-300)
+    return best, np.asarray(np.clip((before - after) / (2.0 * bend), -1.0, 1.0))
 
 
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:

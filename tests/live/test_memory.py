@@ -1,0 +1,467 @@
+"""The memory: every task counts once, as it is; tasks move, return, are forgotten, merged, aged."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.live.state import fingerprint, kept_state
+
+import headstart as hs
+from headstart.arrays import Floats
+from headstart.core.prior import Prior
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Memory
+from headstart.live.decision import Name
+
+D = 3
+PRIORS: list[Callable[[], Any]] = [
+    hs.priors.Hierarchical,
+    lambda: hs.priors.Pooled(within_task=False),
+    hs.priors.Pooled,
+    hs.priors.Average,
+]
+
+
+def memory_of(bandit: hs.MetaBandit) -> Memory:
+    bandit.next_prior()
+    return bandit._tasks.population.state.memory
+
+
+def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
+    """The memory of every task's statistics, absorbed afresh.
+
+    With the same unit of λ: the first task sets it, whichever that was.
+    """
+    tasks, found = bandit._tasks, bandit._tasks.population.state.memory
+    memory = dict(bandit.prior.empty(bandit.dimension))
+    memory |= {name: found[name] for name in memory if name == "unit"}
+    for name in [*tasks.slots, *tasks.finished.numbers]:
+        if name != without and float(tasks.statistics(name).count) > 0.0:
+            memory = bandit.prior.absorb(memory, tasks.statistics(name))
+    return memory
+
+
+def assert_same(found: Memory, expected: Memory, digits: float = 1e-9) -> None:
+    """Equal to rounding."""
+    assert set(found) == set(expected)
+    for name, array in expected.items():
+        scale = digits * (1.0 + float(np.abs(array).max(initial=0.0)))
+        np.testing.assert_allclose(found[name], array, rtol=digits, atol=scale, err_msg=name)
+
+
+def assert_same_prior(found: Prior, expected: Prior, digits: float = 1e-7) -> None:
+    for name in ("bias", "regularization", "noise_scale", "noise_degrees_of_freedom"):
+        np.testing.assert_allclose(
+            getattr(found, name), getattr(expected, name), rtol=digits, atol=digits, err_msg=name
+        )
+
+
+def play(bandit: hs.MetaBandit, seed: int, steps: int, names: int = 6) -> None:
+    """Decisions, early and late rewards, endings, cancelled decisions, forgotten tasks."""
+    rng = np.random.default_rng(seed)
+    w = rng.standard_normal((names, D)) + 1.0
+    waiting: list[tuple[str, float]] = []
+    for _ in range(steps):
+        user, kind = int(rng.integers(names)), rng.random()
+        if kind < 0.5:
+            arms = rng.standard_normal((4, D))
+            decision = bandit.decide(f"user-{user}", arms)
+            reward = arms[decision.arm_index] @ w[user] + rng.standard_normal()
+            waiting.append((decision.id, float(reward)))
+        elif kind < 0.85 and waiting:
+            bandit.reward(*waiting.pop(int(rng.integers(len(waiting)))))
+        elif kind < 0.95 and f"user-{user}" in bandit.tasks():
+            bandit.finish(f"user-{user}")
+        elif kind > 0.985 and f"user-{user}" in bandit.tasks():
+            bandit.forget(f"user-{user}")
+
+
+@pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_the_memory_is_every_tasks_statistics_absorbed_afresh(
+    make: Callable[[], Any], seed: int
+) -> None:
+    bandit = hs.MetaBandit(dimension=D, prior=make(), seed=0, scales=None)
+    play(bandit, seed, 60)
+    assert_same(memory_of(bandit), absorbed(bandit))
+    counted = [n for n in bandit._tasks.slots if bandit.task(n).n_rewards]
+    n_tasks = len(counted) + len([n for n in bandit._tasks.finished.numbers if _count(bandit, n)])
+    assert bandit.learned().n_tasks == n_tasks
+
+
+def _count(bandit: hs.MetaBandit, name: Name) -> float:
+    return float(bandit._tasks.statistics(name).count)
+
+
+@given(seed=st.integers(0, 2**32 - 1), refresh=st.sampled_from(["inline", "background"]))
+@settings(max_examples=25, deadline=None)
+def test_what_is_kept_of_a_task_follows_from_its_rewards_and_its_prior(
+    seed: int, refresh: str
+) -> None:
+    """Whenever tasks move to newer priors, decisions that wait included."""
+    bandit = hs.MetaBandit(dimension=D, seed=0, refresh=refresh)  # type: ignore[arg-type]
+    play(bandit, seed, 80)
+    for name in bandit.tasks():
+        view, kept = bandit.task(name), kept_state(bandit, name)
+        np.testing.assert_allclose(kept.inverse[0], view.estimate.inverse, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(kept.parameter[0], view.estimate.parameter, rtol=1e-7, atol=1e-8)
+
+
+def quiet(bandit: hs.MetaBandit, seconds: float = 30.0) -> None:
+    """Wait until the thread has nothing left to do."""
+    changes, end = bandit._tasks.changes, time.monotonic() + seconds
+    while time.monotonic() < end:
+        with bandit._lock:
+            if not changes.n_waiting and not changes._in_flight and not changes._moves:
+                return
+        time.sleep(0.005)
+    raise AssertionError("the thread is still at work")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_thread_reaches_the_memory_of_inline_refreshes(seed: int) -> None:
+    bandits = [
+        hs.MetaBandit(dimension=D, seed=0, prior=hs.priors.Fixed.zero(), refresh="background"),
+        hs.MetaBandit(
+            dimension=D, seed=0, prior=hs.priors.Pooled(within_task=False), refresh="background"
+        ),
+        hs.MetaBandit(dimension=D, seed=0, refresh="background"),
+    ]
+    for bandit in bandits:
+        play(bandit, seed, 200, names=20)
+        quiet(bandit)
+        state = bandit._tasks.population.state
+        assert_same(state.memory, absorbed(bandit))
+        bandit.next_prior()  # nothing is left to do
+        assert bandit._tasks.population.state is state
+
+
+def test_a_task_that_moved_has_the_prior_of_all_others() -> None:
+    """A task never learns from itself twice."""
+    bandit = hs.MetaBandit(dimension=D, seed=0, scales=None)
+    rng = np.random.default_rng(3)
+    bandit.observe("first", [1.0, 0.0, 0.0], 3.0)
+    assert bandit._tasks.rows[bandit._tasks.slots["first"], -1] == 0
+    for user in range(6):
+        for x in rng.standard_normal((8, D)):
+            bandit.observe(user, x, float(x.sum() + 0.3 * rng.standard_normal()))
+    bandit.next_prior()
+    for x in rng.standard_normal((7, D)):  # eight rewards: it has just been revised
+        bandit.observe("first", x, float(x.sum()))
+    row = bandit._tasks.rows[bandit._tasks.slots["first"]]
+    assert row[-1] == 6
+    others = bandit.prior.prior(absorbed(bandit, without="first"))
+    view = bandit.task("first").estimate
+    assert_same_prior(view.prior, others.revised(view.statistics))
+    # With itself among them it would be another.
+    every = bandit.prior.prior(memory_of(bandit)).revised(view.statistics)
+    assert np.abs(every.regularization - view.prior.regularization).max() > 0.1
+
+
+def test_tasks_move_when_twice_as_many_others_are_known() -> None:
+    prior = hs.priors.Pooled(within_task=False)
+    bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None)
+    for user in range(3):
+        bandit.observe(user, [1.0], 1.0)
+    held = []
+    bandit.observe("open", [1.0], 0.0)
+    for user in range(3, 12):
+        bandit.observe(user, [1.0], 1.0)
+        bandit.next_prior()
+        bandit.observe("open", [1.0], 0.0)
+        held.append(int(bandit._tasks.rows[bandit._tasks.slots["open"], -1]))
+    # It began with 3 others; with 6 and with 12 it moves on.
+    assert held == [3, 3, 6, 6, 6, 6, 6, 6, 12]
+    # h = Σb / (ΣV + 1) over the 12 others, each with one reward of 1.
+    np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [12 / 13])
+
+
+@pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
+def test_finishing_and_returning_is_as_if_never_finished(make: Callable[[], Any]) -> None:
+    bandits = [hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(2)]
+    rng = np.random.default_rng(1)
+    for t in range(60):
+        user, arms, value = t % 4, rng.standard_normal((5, D)), float(rng.standard_normal())
+        scores = []
+        for i, bandit in enumerate(bandits):
+            decision = bandit.decide(user, arms)
+            scores.append(decision.scores)
+            if i == 1 and t % 3 == 0:
+                bandit.finish(user)
+            bandit.reward(decision.id, value)
+            if i == 1 and t % 5 == 0:
+                bandit.finish(user)
+        np.testing.assert_allclose(scores[1], scores[0], rtol=1e-8, atol=1e-9)
+    assert_same(memory_of(bandits[1]), memory_of(bandits[0]))
+    assert bandits[0].learned().n_tasks == bandits[1].learned().n_tasks == 4
+
+
+@pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
+def test_a_forgotten_task_was_never_seen(make: Callable[[], Any]) -> None:
+    bandits = [hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(2)]
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((6, 10, D))
+    for i, bandit in enumerate(bandits):
+        for user in range(6):
+            if user == 3 and i == 0:
+                continue
+            for row in x[user]:
+                bandit.observe(user, row, float(row.sum()))
+            if user % 2:
+                bandit.finish(user)
+    waiting = bandits[1].decide(3, x[0])
+    bandits[1].finish(3)
+    bandits[1].forget(3)
+    assert_same(memory_of(bandits[1]), memory_of(bandits[0]))
+    assert bandits[1].reward(waiting.id, 1.0) == "unknown"
+    assert bandits[1].n_finished == bandits[0].n_finished
+    ours, theirs = (bandit.decide("new", x[0]).scores for bandit in bandits)
+    np.testing.assert_allclose(theirs, ours, rtol=1e-8)
+    # One that comes back under the name is new.
+    assert bandits[1].decide(3, x[0]).scores.shape == (10,)
+    assert bandits[1].task(3).n_rewards == 0
+
+
+def test_forgetting_the_only_task_leaves_nothing() -> None:
+    bandit = hs.MetaBandit(dimension=D, seed=0)
+    fresh = bandit.next_prior()
+    bandit.observe("bot", [1.0, 2.0, 3.0], 1e12)
+    bandit.next_prior()
+    bandit.forget("bot")
+    assert_same_prior(bandit.next_prior(), fresh)
+    assert bandit.learned().n_tasks == 0
+
+
+def test_half_life_in_tasks_by_hand() -> None:
+    """Three tasks of one reward each, H = 2: the memory weighs them 2^(−age/2)."""
+    prior = hs.priors.Pooled(within_task=False)
+    given: dict[str, Any] = {"prior": prior, "seed": 0, "scales": None}
+    bandit = hs.MetaBandit(dimension=1, half_life_tasks=2.0, **given)
+    for user, value in enumerate([1.0, 2.0, 4.0]):
+        bandit.observe(user, [1.0], value)
+        bandit.next_prior()
+    weights = 2.0 ** (-np.array([2.0, 1.0, 0.0]) / 2.0)
+    np.testing.assert_allclose(memory_of(bandit)["gram"], [[weights.sum()]])
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [weights @ [1.0, 2.0, 4.0]])
+    np.testing.assert_allclose(bandit.learned().effective_tasks, weights.sum())
+    assert bandit.learned().n_tasks == 3
+    # A task that comes back is as new as the newest, and counts once.
+    bandit.observe(0, [1.0], 1.0)
+    expected = np.array([1.0, weights[1], weights[2]]) @ [2.0, 2.0, 4.0]
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [expected])
+    assert bandit.learned().n_tasks == 3
+    bandit.forget(1)
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [6.0])
+
+
+def test_half_life_in_seconds_by_hand() -> None:
+    now = [1000.0]
+    prior = hs.priors.Pooled(within_task=False)
+    given: dict[str, Any] = {"prior": prior, "seed": 0, "scales": None, "clock": lambda: now[0]}
+    bandit = hs.MetaBandit(dimension=1, half_life_seconds=10.0, **given)
+    for user, value in enumerate([1.0, 2.0, 4.0]):
+        bandit.observe(user, [1.0], value)
+        bandit.next_prior()
+        now[0] += 5.0
+    weights = 2.0 ** (-np.array([15.0, 10.0, 5.0]) / 10.0)
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [weights @ [1.0, 2.0, 4.0]])
+    # A task is as old as its last reward that was counted.
+    bandit.finish(0)
+    bandit.observe(0, [1.0], 1.0)
+    expected = np.array([1.0, weights[1], weights[2]]) @ [2.0, 2.0, 4.0]
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [expected])
+    now[0] += 10.0
+    np.testing.assert_allclose(memory_of(bandit)["moment"], [expected / 2])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"half_life_tasks": 2.0}),
+        ({}, {"half_life_seconds": 50.0}),
+        ({"half_life_tasks": 2.0}, {"half_life_tasks": 4.0}),
+        ({"half_life_tasks": 2.0}, {"half_life_tasks": None, "half_life_seconds": 9.0}),
+        ({"half_life_tasks": 2.0}, {"half_life_tasks": None}),
+    ],
+)
+def test_another_half_life_counts_from_now(
+    before: dict[str, Any], after: dict[str, Any], tmp_path: Any
+) -> None:
+    """What a file's tasks weigh stays, unless nothing is to be forgotten any more."""
+    now = [100.0]
+    bandit = hs.MetaBandit(
+        dimension=1,
+        prior=hs.priors.Pooled(within_task=False),
+        seed=0,
+        scales=None,
+        clock=lambda: now[0],
+        **before,
+    )
+    for user in range(4):
+        bandit.observe(user, [1.0], float(user))
+        bandit.next_prior()
+    bandit.save(tmp_path / "bandit.npz")
+    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=lambda: now[0], **after)
+    weights = 2.0 ** (-np.array([3.0, 2.0, 1.0, 0.0]) / 2.0) if before else np.ones(4)
+    if after == {"half_life_tasks": None}:
+        weights = np.ones(4)
+    values = np.arange(4.0)
+    np.testing.assert_allclose(memory_of(loaded)["moment"], [weights @ values])
+    np.testing.assert_allclose(loaded.learned().effective_tasks, weights.sum())
+    # Each is still taken out with the weight that it has.
+    loaded.forget(2)
+    kept = np.array([0, 1, 3])
+    np.testing.assert_allclose(memory_of(loaded)["moment"], [weights[kept] @ values[kept]])
+    loaded.observe("new", [1.0], 5.0)
+    now[0] += 9.0
+    if "half_life_seconds" in after:
+        factor = 2.0 ** (-9.0 / after["half_life_seconds"])
+        expected = factor * (weights[kept] @ values[kept]) + 5.0
+    else:
+        half_life = after["half_life_tasks"]
+        factor = 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
+        expected = factor * (weights[kept] @ values[kept]) + 5.0
+    np.testing.assert_allclose(memory_of(loaded)["moment"], [expected])
+
+
+@pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
+@pytest.mark.parametrize("through", ["objects", "files"])
+def test_two_halves_merged_are_one_that_saw_both(
+    make: Callable[[], Any], through: str, tmp_path: Any
+) -> None:
+    whole, one, two = (hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(3))
+    rng = np.random.default_rng(7)
+    w = 1.0 + 0.3 * rng.standard_normal((10, D))
+    for user in range(10):
+        for x in rng.standard_normal((6, D)):
+            value = float(x @ w[user] + 0.1 * rng.standard_normal())
+            for bandit in (whole, one if user < 5 else two):
+                bandit.observe(user, x, value)
+        for bandit in (whole, one if user < 5 else two):
+            if user % 3 == 0:
+                bandit.finish(user)
+    waiting = [bandit.decide(user, np.eye(D)) for bandit, user in ((one, 1), (two, 7))]
+    if through == "files":
+        two.save(tmp_path / "two.npz")
+        two = hs.MetaBandit.load(tmp_path / "two.npz")
+    before = fingerprint(two)
+    two.next_prior()
+    prints = fingerprint(two)
+    one.merge(two)
+    assert fingerprint(two) == prints
+    assert before[3:5] == prints[3:5]
+    assert_same_prior(one.next_prior(), whole.next_prior(), 1e-6)
+    assert one.learned().n_tasks == whole.learned().n_tasks == 10
+    assert sorted(one.tasks()) == sorted(whole.tasks())
+    ours, theirs = (bandit.decide("new", np.eye(D)).scores for bandit in (one, whole))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+    assert [one.reward(each.id, 1.0) for each in waiting] == ["paid", "paid"]
+    assert one.task(7).n_rewards == 7
+
+
+def test_merging_what_does_not_fit_changes_nothing() -> None:
+    bandit = hs.MetaBandit(dimension=2, seed=0)
+    bandit.observe("ann", [1.0, 0.0], 1.0)
+    bandit.next_prior()
+    before = fingerprint(bandit)
+    others = {
+        "different tasks": hs.MetaBandit(dimension=2, seed=0),
+        "same dimension": hs.MetaBandit(dimension=3, seed=0),
+        "same prior": hs.MetaBandit(dimension=2, prior=hs.priors.Pooled(), seed=0),
+        "same half-life": hs.MetaBandit(dimension=2, half_life_tasks=3.0, seed=0),
+        "same scales": hs.MetaBandit(dimension=2, scales=[1.0, 8.0], seed=0),
+    }
+    others["different tasks"].observe("ann", [1.0, 0.0], 1.0)
+    others["same scales"].observe("bob", [1.0, 0.0], 1.0)
+    for message, other in others.items():
+        with pytest.raises(ValueError, match=message):
+            bandit.merge(other)
+        assert fingerprint(bandit) == before
+
+
+def test_merged_halves_are_equally_new() -> None:
+    """Memories that forget, by tasks: each machine's latest task weighs 1."""
+    given: dict[str, Any] = {"prior": hs.priors.Pooled(within_task=False), "scales": None}
+    one, two = (hs.MetaBandit(dimension=1, seed=0, half_life_tasks=2.0, **given) for _ in range(2))
+    for user in range(5):
+        one.observe(user, [1.0], 1.0)
+        one.next_prior()
+    two.observe("far", [1.0], 1.0)
+    one.merge(two)
+    expected = (2.0 ** (-np.arange(5.0) / 2.0)).sum() + 1.0
+    np.testing.assert_allclose(memory_of(one)["moment"], [expected])
+    one.forget("far")
+    np.testing.assert_allclose(memory_of(one)["moment"], [expected - 1.0])
+
+
+def test_one_reward_in_the_wrong_unit_leaves_the_prior() -> None:
+    bandits = [hs.MetaBandit(dimension=D, seed=0) for _ in range(2)]
+    rng = np.random.default_rng(4)
+    for user in range(20):
+        for x in rng.standard_normal((10, D)):
+            for bandit in bandits:
+                bandit.observe(user, x, float(x.sum()))
+    bandits[1].observe("broken", [1.0, 1.0, 1.0], 1e12)
+    bandits[1].observe(7, [1.0, 0.0, 0.0], 1e12)
+    ours, theirs = (bandit.next_prior() for bandit in bandits)
+    np.testing.assert_allclose(theirs.bias, ours.bias, rtol=0.02)
+    assert bandits[1].learned().n_tasks == 19  # neither the one, nor what the other was
+    # Without the broken reward's task, the memory is as if it had never been.
+    bandits[1].forget("broken")
+    bandits[1].forget(7)
+    bandits[0].forget(7)
+    assert_same_prior(bandits[1].next_prior(), bandits[0].next_prior())
+
+
+def log_of(users: int, rounds: int, seed: int) -> tuple[pd.DataFrame, Floats]:
+    rng = np.random.default_rng(seed)
+    w = np.array([1.0, -1.0, 0.5]) + 0.5 * rng.standard_normal((users, D))
+    x = rng.standard_normal((users, rounds, D))
+    y = np.einsum("utd,ud->ut", x, w) + 0.1 * rng.standard_normal((users, rounds))
+    frame = pd.DataFrame(x.reshape(-1, D), columns=["a", "b", "c"])
+    frame["task"] = np.repeat([f"user-{i}" for i in range(users)], rounds)
+    frame["reward"] = y.ravel()
+    return frame, w
+
+
+def test_a_logs_user_who_comes_back_counts_once() -> None:
+    frame, w = log_of(40, 6, 0)
+    columns: dict[str, Any] = {"features": ["a", "b", "c"]}
+    bandit = hs.MetaBandit(dimension=D, seed=0).fit(frame, keep_open=True, **columns)
+    assert bandit.learned().n_tasks == bandit.n_finished == 40
+    # Its estimate is that of its rows, from a prior that others taught.
+    decision = bandit.decide("user-3", np.eye(D))
+    view = bandit.task("user-3")
+    rows = frame[frame.task == "user-3"]
+    expected = TaskStatistics.from_data(rows[["a", "b", "c"]].to_numpy(), rows.reward.to_numpy())
+    np.testing.assert_allclose(view.estimate.statistics.gram, expected.gram)
+    np.testing.assert_allclose(view.estimate.statistics.moment, expected.moment)
+    assert np.abs(view.estimate.parameter - w[3]).max() < 0.3
+    assert np.abs(view.estimate.prior.bias - [1.0, -1.0, 0.5]).max() < 0.4
+    kept = kept_state(bandit, "user-3")
+    np.testing.assert_allclose(kept.parameter[0], view.estimate.parameter, rtol=1e-9)
+    bandit.reward(decision.id, 1.0)
+    bandit.finish("user-3")
+    assert bandit.learned().n_tasks == 40
+    assert_same(memory_of(bandit), absorbed(bandit))
+    # Without keep_open a user of that name is a new one, who counts once more.
+    other = hs.MetaBandit(dimension=D, seed=0).fit(frame, **columns)
+    other.observe("user-3", [1.0, 0.0, 0.0], 1.0)
+    assert other.learned().n_tasks == 41
+
+
+def test_a_log_with_a_known_user_is_refused_and_changes_nothing() -> None:
+    frame, _ = log_of(5, 4, 1)
+    bandit = hs.MetaBandit(dimension=D, seed=0)
+    bandit.observe("user-4", [1.0, 0.0, 0.0], 1.0)
+    bandit.next_prior()
+    before = fingerprint(bandit)
+    with pytest.raises(ValueError, match="got 'user-4', which is known"):
+        bandit.fit(frame, features=["a", "b", "c"], keep_open=True)
+    assert fingerprint(bandit) == before
