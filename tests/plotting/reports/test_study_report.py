@@ -15,9 +15,12 @@ from headstart.intervals import interval
 from headstart.plotting.reports.played import Played
 from headstart.plotting.reports.study import write_study_report
 from headstart.plotting.reports.units import unit_of
+from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.comparisons import playing
 from headstart.studies.results import DIMENSIONS
+from headstart.studies.study import LearnerSpec
+from headstart.studies.toml import from_file
 
 
 @pytest.fixture(scope="module", params=[SEQUENCE, TESTED], ids=["sequence", "train-then-test"])
@@ -91,6 +94,26 @@ def test_what_the_study_does_not_have_is_refused(
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be the folder of a finished study.*results\.nc"):
         write_study_report(tmp_path, tmp_path / "report")
+
+
+def test_a_study_with_classes_of_ones_own_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "reported.py").write_text(
+        "from dataclasses import dataclass\n"
+        "import numpy as np\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class First:\n"
+        "    def n_uniforms(self, n_arms, dimension):\n"
+        "        return 0\n"
+        "    def scores(self, estimates, uniforms):\n"
+        "        return -np.arange(estimates.predictions.shape[-1]) + 0.0 * estimates.predictions\n"
+    )
+    mine = LearnerSpec(name="mine", policy=Spec(kind="OFUL"), prior=Spec(kind="Fixed"))
+    table = replace(SEQUENCE, learners=(*SEQUENCE.learners, mine), replications=2).to_toml()
+    own = table.rsplit('class = "OFUL"', 1)
+    (tmp_path / "study.toml").write_text('class = "reported:First"'.join(own))
+    runner.run(from_file(tmp_path / "study.toml"), tmp_path / "out", workers=1)
+    found = write_study_report(tmp_path / "out", tmp_path / "out" / "report")
+    assert any("mine − ITL" in row[0] for row in found.tables["paired-best"].texts())
 
 
 def test_replications_of_a_cohort_are_one_value() -> None:
