@@ -102,15 +102,16 @@ def _outside_the_model() -> Iterator[Row]:
         truth = Truth(task=variance / 20)
         environment = tasks.DeviatingTasks(deviation)
         yield Row(group="linear", name=name, environment=environment, truth=truth)
-    yield Row(
-        group="linear",
-        name="drift of 4 in 10 tasks",
-        environment=tasks.DeviatingTasks(tasks.drifting(1.0, 10)),
-        sizes=(10, 30),
-        truth=Truth(task=1 / 20),
-        share=0.5,
-        half_life=5.0,
-    )
+    for size in (10, 30):
+        yield Row(
+            group="linear",
+            name=f"drift of {0.4 * size:g} in {size} tasks",
+            environment=tasks.DeviatingTasks(tasks.drifting(1.0, 10)),
+            sizes=(size,),
+            truth=Truth(task=1 / 20),
+            half_life=5.0,
+            share=10 / size,
+        )
     for name, deviation in (
         ("the opposite of all before", tasks.opposite_after(1.0, 10)),
         ("like none before", tasks.novel_after(1.0, 10)),
