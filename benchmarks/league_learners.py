@@ -25,7 +25,8 @@ ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 PAPER, META, ADA, INFORMED, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
 OURS, FULL, SAMPLED, OFFSET = "Hierarchical", "… full Σ₀", "… Thompson", "… intercept"
-GROWING = "… growing z"
+GROWING, ISOTROPIC, SIDE, HALF_LIFE = "… growing z", "… isotropic", "… side", "… half-life 5"
+TOLD = "told Σ₀"
 
 # Every other method is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its
 # bias estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).

@@ -70,7 +70,7 @@ class Hierarchical:
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
         sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
-        after = {"unit": unit} | _sums.add({name: memory[name] for name in sums}, sums, weight)
+        after = {"unit": unit} | _sums.add(memory, sums, weight)
         if not self._stores_tasks:
             return after
         recent = RecentTasks.from_memory(memory)

@@ -11,6 +11,9 @@ from headstart.priors.hierarchical.grid import Weights
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.sums import Sums
 
+# Weights of λ below this part of all change no digit that matters.
+_NEGLIGIBLE = 1e-14
+
 
 class Posterior:
     """Posterior of h, s² and the next task for every λ (…, G) and every e = ρ/λ (G, P).
@@ -74,15 +77,23 @@ class Posterior:
         Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ = τ²I and S̄ = τ²(information + eI)⁻¹; the
         covariance of h between the values of λ and ρ is added.
         """
-        rotated = self._rotated * self._variances
-        share = weights.mean[..., None]
-        mean = (self._basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
+        # Most values of λ have no weight; at d = 500 each takes two products of matrices. Set to 0,
+        # so that no other replication's weights matter.
+        counts = weights.mean.max(-1) > _NEGLIGIBLE
+        used = np.flatnonzero(counts.any(tuple(range(counts.ndim - 1))))
+        part = slice(used[0], used[-1] + 1)
+        kept = counts[..., part, None, None]
+        basis, variances = self._basis[..., part, :, :], self._variances[..., part, :, :]
+        rotated = self._rotated[..., part, :, :] * variances
+        share = np.where(kept, weights.mean[..., part, :, None], 0.0)
+        mean = (basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
         # Centred before squaring, because h may be large and its variance small.
-        gap = rotated - (self._basis.mT @ mean[..., None, :, None])[..., None, :, 0]
+        gap = rotated - (basis.mT @ mean[..., None, :, None])[..., None, :, 0]
         within = (share * gap).mT @ gap
         identity = np.eye(mean.shape[-1])
-        within += (weights.scale[..., None] * self._variances).sum(-2)[..., None] * identity
-        covariance = (self._basis @ within @ self._basis.mT).sum(-3)
+        scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
+        within += (scale * variances).sum(-2)[..., None] * identity
+        covariance = (basis @ within @ basis.mT).sum(-3)
         covariance += weights.task_variance[..., None, None] * identity
         covariance = (covariance + covariance.mT) / 2.0
         return Normal(mean, np.asarray(covariance), weights.noise_variance)

@@ -98,11 +98,10 @@ class RecentTasks:
         arrived = task.count > 0
         oldest = np.where(self.weights > 0.0, self.arrivals, 0.0).argmin(-1)[..., None]
         slot = (np.arange(self.capacity) == oldest) & arrived[..., None]
-        thin = _thin(task, self.designs.shape[-2])
         side = np.zeros((*task.lead, 0)) if task.side is None else task.side
         return self._set(
             slot,
-            thin
+            thin(task, self.designs.shape[-2])
             | {
                 "moments": task.moment,
                 "counts": task.count,
@@ -169,7 +168,7 @@ class RecentTasks:
         )
 
 
-def _thin(task: TaskStatistics, directions: int) -> dict[str, Floats]:
+def thin(task: TaskStatistics, directions: int) -> dict[str, Floats]:
     """The thin form of tasks (…): designs (…, R, d), residuals and their degrees of freedom (…)."""
     values, vectors = np.linalg.eigh(task.gram)
     known = values > np.maximum(_NEGLIGIBLE * values[..., -1:], 0.0)
