@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -40,10 +41,11 @@ class Changes:
 
     def __init__(self, tasks: "Tasks") -> None:
         self._tasks = tasks
-        self._names: dict[Name, None] = {}
+        # Ordered, so that to take the first takes no search past those taken before.
+        self._names: OrderedDict[Name, None] = OrderedDict()
         self._earlier: dict[Name, TaskStatistics] = {}  # of tasks that are counted as they were
         self._in_flight: dict[Name, Change] = {}
-        self._moves: dict[Name, None] = {}
+        self._moves: OrderedDict[Name, None] = OrderedDict()
         self.generation = 0  # raised when the memory is replaced by others than the thread
         self._position = 0.0
         # Asks the thread to refresh, where there is one.
@@ -100,8 +102,7 @@ class Changes:
     def next_move(self) -> Name | None:
         """A task that waits for a newer prior, which it no longer does."""
         while self._moves:
-            name = next(iter(self._moves))
-            del self._moves[name]
+            name, _ = self._moves.popitem(last=False)
             if name in self._tasks.slots:
                 return name
         return None
@@ -130,8 +131,8 @@ class Changes:
     def collect(self, limit: int) -> list[Change]:
         """Up to `limit` changes, which are in flight from now on."""
         changes = []
-        for name in list(self._names)[:limit]:
-            del self._names[name]
+        for _ in range(min(limit, len(self._names))):
+            name, _ = self._names.popitem(last=False)
             change = self._change(name)
             if change is not None:
                 self._in_flight[name] = change

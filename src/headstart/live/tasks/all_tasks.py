@@ -1,5 +1,6 @@
 """Tasks: how a task opens, learns, revises its prior, ends, and comes back."""
 
+from collections import OrderedDict
 from dataclasses import replace
 
 import numpy as np
@@ -56,7 +57,8 @@ class Tasks:
         self.settings = settings
         self.layout = Layout(dimension)
         self.rows = np.zeros((0, self.layout.length))
-        self.slots: dict[Name, int] = {}  # the least recently used first, where that matters
+        # Where idle tasks are finished, the least recently used comes first.
+        self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(self.layout)
         self.feature_names = feature_names
@@ -175,7 +177,8 @@ class Tasks:
     def note_use(self, name: Name, slot: int) -> None:
         """Note that the task is used now."""
         if self.settings.idle_seconds is not None:
-            self.slots[name] = self.slots.pop(name)  # to the end: the order is that of last use
+            assert isinstance(self.slots, OrderedDict)
+            self.slots.move_to_end(name)
             self.rows[slot, LAST_USED] = self.settings.clock()
 
     def move_bias(self, slot: int) -> None:

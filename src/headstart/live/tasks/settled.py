@@ -1,10 +1,11 @@
 """Settled: the outcomes of decisions that wait no longer, the latest of them."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
 
 from headstart.live.outcomes import Outcome
 
-# How many are remembered; about 150 bytes each. Beyond, a duplicate is an unknown decision.
+# How many are remembered; about 250 bytes each. Beyond, a duplicate is an unknown decision.
 CAPACITY = 100_000
 
 
@@ -12,7 +13,8 @@ class Settled:
     """By id: the value that a decision was paid, or that it expired."""
 
     def __init__(self) -> None:
-        self.values: dict[str, float | None] = {}
+        # Ordered, so that to drop the oldest takes no search past those dropped before.
+        self.values: OrderedDict[str, float | None] = OrderedDict()
 
     def note(self, decision: str, value: float | None) -> None:
         """Remember a paid decision; None for one that expired."""
@@ -36,4 +38,4 @@ class Settled:
 
     def _drop_oldest(self) -> None:
         while len(self.values) > CAPACITY:
-            del self.values[next(iter(self.values))]
+            self.values.popitem(last=False)
