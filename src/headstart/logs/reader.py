@@ -1,5 +1,6 @@
 """Reader: the rows of a log in checked batches, and a tally of what was left out."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,8 +25,8 @@ class Batch:
     """Rows of tasks: row i is of task names[codes[i]], all of which have rows.
 
     `rows` has z = √w·(x, y, 1), (n, d + 2), in the order of the codes: ends[c] to ends[c + 1] are
-    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the next
-    batch.
+    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch
+    after the next.
     """
 
     names: Sequence[object]
@@ -67,7 +68,8 @@ class Reader:
         self.total = sum(counts) if all(counts) else 0
         self._seen_ids = SeenRows()
         self._seen_rows = SeenRows() if find_identical else None
-        self._buffer = RowBuffer(dimension)
+        # Two, so that one batch can be made while the one before is summed.
+        self._buffers = itertools.cycle([RowBuffer(dimension), RowBuffer(dimension)])
         self._keys = (
             names.KeyColumn(columns.task, columns.task_type),
             names.KeyColumn(columns.id or ""),
@@ -141,7 +143,7 @@ class Reader:
     def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
         """Rows that came in several parts, together."""
         task_names, codes = names.encode([each.task for each in parts])
-        rows, ends, places = self._buffer.fill(parts, codes, len(task_names))
+        rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
         side = [np.stack(each.side, axis=1) for each in parts if each.side]
         times = [each.time for each in parts if each.time is not None]
         batch = Batch(

@@ -1,6 +1,7 @@
 """Reading a log: its tasks one after another, and the report."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -92,7 +93,7 @@ class LogReading:
         )
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
-        for batch in reader.batches():
+        for batch in _one_ahead(reader.batches()):
             yield batch
             if self._progress is not None:
                 self._progress(self._tally.rows, reader.total)
@@ -120,6 +121,15 @@ class LogReading:
                 f"logs must have at least one row that counts, got {tally.rows} rows"
                 + (f" ({reasons})" if reasons else "")
             )
+
+
+def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, each made by a thread while the one before is summed."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
 
 
 class _Names:
