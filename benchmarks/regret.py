@@ -27,6 +27,7 @@ from headstart.plotting import style as plots
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.simulation import Agent, Learner, cores
+from headstart.simulation.agent import AnyAgent
 
 HERE = Path(__file__).parent
 # Everything was developed on seeds below 1,000, and the tables of earlier versions were made on
@@ -86,7 +87,7 @@ def _evaluate(
 ) -> dict[int, dict[str, Floats]]:
     """Regret per test task, by N and learner."""
 
-    def agents(prepared: Environment) -> list[Learner]:
+    def agents(prepared: Environment) -> list[AnyAgent]:
         told = told_covariance(prepared)
         return [*learners, *([] if told is None else [Learner(who.TOLD, BayesUCB(), told)])]
 

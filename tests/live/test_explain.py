@@ -74,8 +74,8 @@ def test_the_names_are_those_of_the_columns() -> None:
         assert bandit.task("ann").explain([1.0, 2.0]).names == ("price", "age")
     many = hs.MetaBandit(dimension=2, seed=0)
     decided = many.decide_many(["ann", "bob"], frame)
-    assert many.explain(int(decided.ids[1])).task == "bob"
-    assert many.explain(int(decided.ids[1])).names == ("price", "age")
+    assert many.explain(str(decided.ids[1])).task == "bob"
+    assert many.explain(str(decided.ids[1])).names == ("price", "age")
 
 
 def test_an_explanation_is_of_what_is_known_now() -> None:
@@ -85,7 +85,7 @@ def test_an_explanation_is_of_what_is_known_now() -> None:
     bandit.observe("ann", [1.0], 1.0)
     assert bandit.explain(decision).mean == 1.0
     bandit.reward(decision.id, 1.0)
-    with pytest.raises(ValueError, match="is not open"):
+    with pytest.raises(ValueError, match="must be pending"):
         bandit.explain(decision)
     with pytest.raises(ValueError, match=r"features must have shape \(d,\) = \(1,\)"):
         bandit.task("ann").explain([1.0, 2.0])

@@ -80,7 +80,7 @@ def test_choices_are_as_frequent_as_their_propensities(policy: Any, exploration:
         decision = bandit.decide("user", ARMS, mask=mask)
         counts[decision.arm_index] += 1
         np.testing.assert_allclose(decision.propensity, chances[decision.arm_index], rtol=1e-12)
-        bandit.forget(decision.id)
+        bandit.cancel(decision.id)
     assert p_value(counts, chances) > LEAST_P
 
 
@@ -95,7 +95,7 @@ def test_a_sampling_policy_plays_as_it_would_with_one_draw(policy: Any, explorat
         for i, bandit in enumerate((many, one)):
             decision = bandit.decide("user", ARMS)
             counts[i, decision.arm_index] += 1
-            bandit.forget(decision.id)
+            bandit.cancel(decision.id)
     seen = counts[:, counts.sum(0) > 0]
     assert stats.chi2_contingency(seen).pvalue > LEAST_P
     # And both as often as 20,000 draws say.
@@ -117,7 +117,7 @@ def test_inverse_propensities_average_one(policy: Any) -> None:
         decision = bandit.decide("user", ARMS)
         assert 0.2 / 5 <= decision.propensity <= 1.0
         weights[i] = (np.arange(5) == decision.arm_index) / decision.propensity
-        bandit.forget(decision.id)
+        bandit.cancel(decision.id)
     error = weights.std(0, ddof=1) / np.sqrt(n)
     assert (np.abs(weights.mean(0) - 1.0) < 4.5 * error).all()
     total = weights.sum(1)
@@ -134,7 +134,7 @@ def test_the_value_of_another_policy_is_found_from_a_log_with_a_floor() -> None:
         decision = bandit.decide("user", ARMS)
         reward = float(rng.random() < means[decision.arm_index])
         terms.append((decision.arm_index == 2) * reward / decision.propensity)
-        bandit.forget(decision.id)
+        bandit.cancel(decision.id)
     assert abs(np.mean(terms) - 0.7) < 4 * np.std(terms) / np.sqrt(len(terms))
 
 
@@ -209,8 +209,8 @@ def test_best_n_are_as_frequent_as_their_propensities() -> None:
         pair = (first.arm_index, second.arm_index)
         counts[pair] = counts.get(pair, 0) + 1
         chances[pair] = first.propensity * second.propensity
-        bandit.forget(first.id)
-        bandit.forget(second.id)
+        bandit.cancel(first.id)
+        bandit.cancel(second.id)
     # The rarest pair has 0.08·0.1 = 0.008: all occur, and their chances add up to 1.
     assert len(counts) == 20
     np.testing.assert_allclose(sum(chances.values()), 1.0)

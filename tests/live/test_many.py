@@ -19,7 +19,9 @@ NAMES: list[Name] = ["ann", "bob", 3]
 
 
 def made(policy: Any = None, **options: Any) -> hs.MetaBandit:
-    bandit = hs.MetaBandit(dimension=DIMENSION, policy=policy, seed=5, **options)
+    # A prior that learns nothing: one by one, a task would see what the one before it learned.
+    prior = hs.priors.Fixed.zero()
+    bandit = hs.MetaBandit(dimension=DIMENSION, policy=policy, prior=prior, seed=5, **options)
     rng = np.random.default_rng(0)
     for x in rng.standard_normal((4, DIMENSION)):
         bandit.observe("bob", x, float(rng.standard_normal()))

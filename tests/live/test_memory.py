@@ -38,8 +38,8 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
     With the same unit of λ: the first task sets it, whichever that was.
     """
     tasks, found = bandit._tasks, bandit._tasks.population.state.memory
-    memory = dict(bandit.prior.empty(bandit.dimension))
-    memory |= {name: found[name] for name in memory if name == "unit"}
+    empty = bandit.prior.empty(bandit.dimension)
+    memory: Memory = dict(empty) | {name: found[name] for name in empty if name == "unit"}
     for name in [*tasks.slots, *tasks.finished.numbers]:
         if name != without and float(tasks.statistics(name).count) > 0.0:
             memory = bandit.prior.absorb(memory, tasks.statistics(name))

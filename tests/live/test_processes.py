@@ -243,7 +243,7 @@ def test_a_file_with_numbers_that_are_not_finite_is_refused(
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files}
     arrays[array].flat[0] = bad
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match=f"{array} must be finite"):
         hs.MetaBandit.load(path)
 
@@ -256,6 +256,6 @@ def test_a_file_whose_weights_are_not_finite_is_refused(tmp_path: Path) -> None:
     header = json.loads(arrays["header"].tobytes())
     header["state"]["weight"] = float("nan")
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(path, **arrays)  # type: ignore[arg-type]
+    np.savez(path, **arrays)
     with pytest.raises(ValueError, match="the state must be finite"):
         hs.MetaBandit.load(path)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from headstart.live.engine import settled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.live.state import fingerprint
@@ -16,6 +15,7 @@ from tests.live.test_memory import absorbed, assert_same, quiet
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.live.outcomes import Outcome
+from headstart.live.tasks import settled
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 
