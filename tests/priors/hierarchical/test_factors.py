@@ -77,9 +77,10 @@ def test_without_directions_it_ends_at_restricted_maximum_likelihood() -> None:
     likely = isotropic.variances(memory)
     start = FactorModel(np.zeros((DIMENSION, 0)), 1.0, 1.0, np.ones(1))
     model, _ = climb(_thin(data, np.zeros((30, 0))), start, 300, 1e-4, 1e4)
-    assert model.noise == pytest.approx(float(likely.noise), rel=1e-3)
-    assert model.task == pytest.approx(float(likely.task), rel=1e-3)
-    assert model.means[0] == pytest.approx(float(likely.mean), rel=0.02)
+    # Between points of its grid the other has three digits.
+    assert model.noise == pytest.approx(float(likely.noise), rel=2e-3)
+    assert model.task == pytest.approx(float(likely.task), rel=2e-3)
+    assert model.means[0] == pytest.approx(float(likely.mean), rel=5e-3)
 
 
 def _learn(estimator: Hierarchical, tasks: list[TaskStatistics]) -> Memory:

@@ -117,33 +117,42 @@ def posterior_weights(deviance: Floats, traces: Floats) -> Floats:
 
 
 def most_likely(deviance: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
-    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P)."""
-    fine = to_fine(deviance)
-    best, shift = _vertex(fine.min(-1))
-    ratio = FINE_LAMBDAS[1] / FINE_LAMBDAS[0]
-    regularization = FINE_LAMBDAS[best] * ratio**shift
-    # The grid of ρ has as many points, as far apart: the same spline.
-    row = np.take_along_axis(fine, best[..., None, None], -2)[..., 0, :, None]
-    rho, rho_shift = _vertex(to_fine(row)[..., 0])
+    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P).
+
+    The grid of ρ has as many points as that of λ, as far apart: one spline for both.
+    """
+    profile = to_fine(deviance.mT).min(-2)[..., None]
+    of_lambda = _least(to_fine(profile)[..., 0])
+    at_lambda = _cardinal(of_lambda)[..., None, :]
+    row = (at_lambda @ deviance).mT
+    of_rho = _least(to_fine(row)[..., 0])
     known = np.asarray((noise > 0.0).all((-2, -1)))
     logarithm = np.log(np.where(known[..., None, None], noise, 1.0))
-    along = (_TO_FINE[best][..., None] * logarithm).sum(-2)
-    variance = np.where(known, np.exp((_TO_FINE[rho] * along).sum(-1)), 0.0)
-    mean_precision = RHOS[0] * ratio ** (rho + rho_shift)
-    return variance, variance / regularization, variance / mean_precision
+    at_best = (at_lambda @ logarithm @ _cardinal(of_rho)[..., None])[..., 0, 0]
+    variance = np.where(known, np.exp(at_best), 0.0)
+    step = FINE_LAMBDAS[1] / FINE_LAMBDAS[0]
+    return (
+        variance,
+        variance / (FINE_LAMBDAS[0] * step**of_lambda),
+        variance / (RHOS[0] * step**of_rho),
+    )
 
 
-def _vertex(values: Floats) -> tuple[Integers, Floats]:
-    """The index (…) of the least of values (…, n), and the vertex of a parabola relative to it.
-
-    Through that value and its neighbours; at most one step away.
-    """
+def _least(values: Floats) -> Floats:
+    """Where values (…, F) are least, as an index with a fraction, (…), from a parabola."""
     best = np.clip(values.argmin(-1), 1, values.shape[-1] - 2)
     before, at, after = (
         np.take_along_axis(values, (best + i)[..., None], -1)[..., 0] for i in (-1, 0, 1)
     )
     bend = np.maximum(before + after - 2.0 * at, 1e-300)
-    return best, np.asarray(np.clip((before - after) / (2.0 * bend), -1.0, 1.0))
+    return np.asarray(best + np.clip((before - after) / (2.0 * bend), -1.0, 1.0))
+
+
+def _cardinal(index: Floats) -> Floats:
+    """What grid points weigh in the spline at an index of the fine grid, (…, G)."""
+    first = np.clip(np.floor(index), 0, len(_FINE_GRID) - 2).astype(np.int64)
+    share = (index - first)[..., None]
+    return np.asarray((1.0 - share) * _TO_FINE[first] + share * _TO_FINE[first + 1])
 
 
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:

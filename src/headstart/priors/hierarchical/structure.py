@@ -17,9 +17,10 @@ from headstart.priors.hierarchical.selection import MAX_RANK
 
 Covariance = Literal["factor", "isotropic", "full"]
 
-# The latest tasks are fitted again once there are an eighth more of them, and 16 at the latest.
+# The latest tasks are fitted again once there are an eighth more of them, and once a quarter of
+# those stored are new at the latest.
 _REFIT_SHARE = 8.0
-_REFIT_TASKS = 16.0
+_LATEST_SHARE = 4.0
 
 
 def empty(
@@ -49,7 +50,7 @@ def refitted(covariance: Covariance, memory: Memory) -> dict[str, Floats]:
     recent, after = RecentTasks.from_memory(memory), dict(memory)
     seen, isotropic = recent.seen, IsotropicFit(memory)
     enough = full.MIN_TASKS if covariance == "full" else factors.MIN_TASKS
-    wait = np.clip(np.floor(seen / _REFIT_SHARE), 1.0, _REFIT_TASKS)
+    wait = np.clip(np.floor(seen / _REFIT_SHARE), 1.0, recent.capacity / _LATEST_SHARE)
     due = (seen - memory["fitted_at"] >= wait) & (recent.present >= enough)
     due &= memory["sum_of_squares"] > 0.0
     if not due.any():
