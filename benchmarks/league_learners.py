@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import ndtri
 
+from headstart import learners
 from headstart.arrays import Floats
-from headstart.core.prior import Prior
-from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
-from headstart.interfaces import Environment, Memory, Policy
+from headstart.interfaces import Environment, Policy
 from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.priors import (
     Average,
@@ -21,13 +19,14 @@ from headstart.priors import (
     Pooled,
     SingleModel,
 )
-from headstart.simulation.learner import Learner
+from headstart.simulation import Agent, Learner
 
 ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 PAPER, META, ADA, INFORMED, ORACLE = "λ=1/(T·Var)", "Meta-TS", "AdaTS", "Bayes UCB", "Bayes oracle"
 OURS, FULL, SAMPLED, OFFSET = "Hierarchical", "… full Σ₀", "… Thompson", "… intercept"
-GROWING = "… growing z"
+GROWING, ISOTROPIC, SIDE, HALF_LIFE = "… growing z", "… isotropic", "… side", "… half-life 5"
+TOLD = "told Σ₀"
 
 # Every other method is tuned in hindsight over these: its λ in units of the mean ‖x‖², the λ of its
 # bias estimate likewise, and the scale of its radius, R√(2 log T + log det(I + Λ⁻¹V)).
@@ -76,54 +75,22 @@ def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learne
     yield Learner(PAPER, policy, Corollary2(estimation_regularization=unit))
 
 
-def told(truth: Truth) -> Iterator[Learner]:
+def told(truth: Truth) -> Iterator[Agent]:
     """Baselines with the true variances, and the oracle, with the true mean task as well."""
-    known = KnownVariances(
-        noise_variance=truth.noise, task_variance=truth.task, mean_variance=truth.mean_variance
+    known = {
+        "noise_variance": truth.noise,
+        "task_variance": truth.task,
+        "mean_variance": truth.mean_variance,
+    }
+    yield Learner(INFORMED, BayesUCB(), KnownVariances(**known))
+    yield learners.ada_ts(name=ADA, **known)
+    yield learners.meta_ts(name=META, **known)
+    yield learners.bayes_oracle(
+        name=ORACLE,
+        mean_parameter=truth.mean,
+        noise_variance=truth.noise,
+        task_variance=truth.task,
     )
-    yield Learner(INFORMED, BayesUCB(), known)
-    yield Learner(ADA, Thompson(), known)
-    yield Learner(META, Thompson(), MetaThompson(known=known))
-    oracle = Fixed(bias=truth.mean, regularization=truth.noise / truth.task)
-    yield Learner(ORACLE, BayesUCB(noise_scale=np.sqrt(truth.noise)), oracle)
-
-
-@dataclass(frozen=True, kw_only=True)
-class MetaThompson:
-    """Meta-TS (Kveton et al., 2021): a task starts from N(h̃, τ²I), h̃ sampled from h's posterior.
-
-    AdaTS integrates over h instead. The sample follows from the replication's number, stored in the
-    memory, and the number of tasks, so that a batch may be split in any way.
-    """
-
-    known: KnownVariances
-
-    def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
-        """The memory of `known`, and the number of the replication and of its tasks."""
-        number = np.arange(float(np.prod(lead, dtype=np.int64))).reshape(lead)
-        own = {"replication": number, "tasks": np.zeros(lead)}
-        return own | dict(self.known.empty(dimension, lead))
-
-    def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
-        """Add the task to the sums."""
-        own = {"replication": memory["replication"], "tasks": memory["tasks"] + 1.0}
-        return own | dict(self.known.absorb(memory, task))
-
-    def prior(self, memory: Memory) -> Prior:
-        """N(h̃, τ²I)."""
-        mean, covariance = self.known.mean_posterior(memory)
-        normals = np.empty_like(mean)
-        for i in np.ndindex(mean.shape[:-1]):
-            key = (int(memory["replication"][i]), int(memory["tasks"][i]))
-            normals[i] = ndtri(np.random.default_rng(key).random(mean.shape[-1]))
-        sampled = mean + (np.linalg.cholesky(covariance) @ normals[..., None])[..., 0]
-        ratio = self.known.noise_variance / self.known.task_variance
-        scale = np.asarray(np.sqrt(self.known.noise_variance))
-        return Prior(sampled, np.asarray(ratio), noise_scale=scale)
-
-    def running_bias(self, memory: Memory) -> None:
-        """None: the bias is constant within a task."""
-        return
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,10 @@ class Row:
     unit: float = 1.0
     truth: Truth | None = None
     share: float = 1.0  # of the replications: fewer where they are slow, more where regret is small
-    full: bool = False
+    structured: bool = False  # play the priors with other covariances, too
     intercept: bool = False
+    n_side: int = 0
+    half_life: float | None = None
 
 
 _ITEMS_SCALED: Mapping[str, Any] = {"features": "items-scaled"}
@@ -49,6 +51,8 @@ _SCALINGS: Mapping[type, Mapping[str, Mapping[str, Any]]] = {
 def rows() -> Iterator[Row]:
     """All of them, real data last."""
     yield from _gaussian()
+    yield from _shared()
+    yield from _side()
     yield from _outside_the_model()
     yield from _winner()
     yield from _real()
@@ -91,22 +95,78 @@ def _gaussian() -> Iterator[Row]:
 
 def _outside_the_model() -> Iterator[Row]:
     """Distributions outside the model; the known variance is divided among all coordinates."""
-    for name, variance, deviation, full in (
-        ("rank 2, variance 20", 20.0, tasks.low_rank(20.0, 2), True),
-        ("two kinds, variance 20", 20.0, tasks.bimodal(20.0), True),
-        ("heavy tails, variance 10", 10.0, tasks.heavy_tailed(10.0), False),
-        ("drift of 4 in 10 tasks", 1.0, tasks.drifting(1.0, 10), False),
-        ("orthogonal tasks of size 4", 16.0, tasks.orthogonal(4.0), False),
+    for name, variance, deviation in (
+        ("heavy tails, variance 10", 10.0, tasks.heavy_tailed(10.0)),
+        ("orthogonal tasks of size 4", 16.0, tasks.orthogonal(4.0)),
     ):
         truth = Truth(task=variance / 20)
         environment = tasks.DeviatingTasks(deviation)
-        yield Row(group="linear", name=name, environment=environment, truth=truth, full=full)
+        yield Row(group="linear", name=name, environment=environment, truth=truth)
+    for size in (10, 30):
+        yield Row(
+            group="linear",
+            name=f"drift of {0.4 * size:g} in {size} tasks",
+            environment=tasks.DeviatingTasks(tasks.drifting(1.0, 10)),
+            sizes=(size,),
+            truth=Truth(task=1 / 20),
+            half_life=5.0,
+            share=10 / size,
+        )
     for name, deviation in (
         ("the opposite of all before", tasks.opposite_after(1.0, 10)),
         ("like none before", tasks.novel_after(1.0, 10)),
     ):
         environment = tasks.DeviatingTasks(deviation)
         yield Row(group="adversarial", name=name, environment=environment, truth=Truth(task=1 / 20))
+
+
+def _shared() -> Iterator[Row]:
+    """Tasks that differ along few directions."""
+    yield Row(
+        group="linear",
+        name="rank 2, variance 20",
+        environment=tasks.DeviatingTasks(
+            tasks.low_rank(20.0, 2), covariance=tasks.low_rank_covariance(20.0, 2)
+        ),
+        sizes=(5, 10, 30),
+        truth=Truth(task=1.0),
+        structured=True,
+        share=0.5,
+    )
+    yield Row(
+        group="linear",
+        name="two kinds, variance 20",
+        environment=tasks.DeviatingTasks(
+            tasks.bimodal(20.0), covariance=tasks.bimodal_covariance(20.0)
+        ),
+        truth=Truth(task=1.0),
+        structured=True,
+    )
+    yield Row(
+        group="large",
+        name="rank 3, variance 100, d = 100, T < d",
+        environment=tasks.DeviatingTasks(
+            tasks.low_rank(100.0, 3),
+            Synthetic(reward="linear", variance=0.0, dimension=100),
+            tasks.low_rank_covariance(100.0, 3),
+        ),
+        sizes=(10, 30),
+        structured=True,
+        share=0.1,
+    )
+
+
+def _side() -> Iterator[Row]:
+    """Tasks with three numbers of side information."""
+    for share in (0.0, 0.5, 0.9):
+        yield Row(
+            group="side",
+            name=f"variance 20, side information explains {share:.0%}",
+            environment=Synthetic(reward="linear", variance=20.0, n_side=3, side_explains=share),
+            sizes=(10, 30),
+            n_side=3,
+            share=0.3,
+        )
 
 
 def _winner() -> Iterator[Row]:

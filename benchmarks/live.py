@@ -155,7 +155,7 @@ def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator
 
 def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -> Iterator[str]:
     """Rows per second of `fit`'s pass over the log, against one gram of the same numbers."""
-    from headstart.logs import reader, statistics  # noqa: PLC0415
+    from headstart.logs import Columns, LogReading, sources  # noqa: PLC0415
 
     if find_spec("pyarrow") is None:
         yield "`fit` was not measured: there is no pyarrow."
@@ -166,7 +166,7 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
     frame["task"] = rng.integers(tasks, size=rows)
     frame["reward"] = rng.standard_normal(rows)
     names = [f"x{a}" for a in range(dimension)]
-    columns = reader.Columns(features=names)
+    columns = Columns(features=names)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         frame.to_parquet(path, row_group_size=1 << 17, compression=None)
@@ -174,10 +174,16 @@ def fit_table(rows: int = 1_000_000, dimension: int = 20, tasks: int = 10_000) -
         runs: dict[str, Callable[[], object]] = {
             "a plain gram, XᵀX, of an array in memory": lambda: features.T @ features,
             "reading the Parquet file, and nothing else": lambda: [
-                batch.num_rows for batch, _ in reader.record_batches(path, columns)
+                batch.num_rows
+                for piece in sources.pieces(path, columns.names())
+                for batch in piece.batches()
             ],
-            "`fit`'s pass over the Parquet file": lambda: statistics(path, columns, dimension),
-            "`fit`'s pass over a pandas frame": lambda: statistics(frame, columns, dimension),
+            "`fit`'s pass over the Parquet file": lambda: LogReading(
+                path, columns, dimension
+            ).statistics(),
+            "`fit`'s pass over a pandas frame": lambda: LogReading(
+                frame, columns, dimension
+            ).statistics(),
         }
         yield f"| {rows:,} rows, {tasks:,} tasks, d = {dimension} | rows per CPU-second | GB/s |"
         yield "|---|---:|---:|"

@@ -13,6 +13,8 @@ from headstart.environments.synthetic import PreparedSynthetic
 # Samples deviations from the mean task, (R, d), given the task's number from 0 and one orthonormal
 # basis per replication, (R, d, d).
 Deviation = Callable[[int, Floats, np.random.Generator], Floats]
+# The covariance of tasks (R, d, d), given the bases.
+Covariance = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +26,7 @@ class DeviatingTasks:
 
     deviation: Deviation
     arms: Synthetic = field(default_factory=lambda: Synthetic(reward="linear", variance=0.0))
+    covariance: Covariance | None = None
 
     @property
     def dimension(self) -> int:
@@ -55,6 +58,12 @@ class PreparedDeviatingTasks:
         """The number of features, d."""
         return self._environment.dimension
 
+    @property
+    def task_covariance(self) -> Floats | None:
+        """Σ₀ of every replication, (R, d, d), where the environment states it."""
+        stated = self._environment.covariance
+        return None if stated is None else stated(self._basis)
+
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """The next task per replication."""
         plain = self._plain.sample(horizon, replications, rng)
@@ -78,6 +87,27 @@ def low_rank(variance: float, rank: int) -> Deviation:
         return np.asarray(np.sqrt(variance / rank) * (basis[:, :, :rank] @ along)[..., 0])
 
     return sample
+
+
+def low_rank_covariance(variance: float, rank: int) -> Covariance:
+    """Σ₀ of `low_rank`."""
+
+    def of_basis(basis: Floats) -> Floats:
+        part = basis[:, :, :rank]
+        return np.asarray(variance / rank * (part @ part.mT))
+
+    return of_basis
+
+
+def bimodal_covariance(variance: float) -> Covariance:
+    """Σ₀ of `bimodal`."""
+
+    def of_basis(basis: Floats) -> Floats:
+        d = basis.shape[-1]
+        between = basis[:, :, :1] @ basis[:, :, :1].mT
+        return np.asarray(0.9 * variance * between + 0.1 * variance / d * np.eye(d))
+
+    return of_basis
 
 
 def bimodal(variance: float) -> Deviation:

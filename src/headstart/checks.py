@@ -81,6 +81,14 @@ def probability(name: str, value: float) -> float:
     return number
 
 
+def share(name: str, value: float) -> float:
+    """A number from 0 to 1."""
+    number = real(name, value)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must be from 0 to 1, got {value!r}")
+    return number
+
+
 def count(name: str, value: int, least: int = 1) -> int:
     """An integer of at least the given size."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:

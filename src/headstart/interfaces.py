@@ -71,6 +71,18 @@ class IndexPolicy(Policy, Protocol):
         ...
 
 
+@runtime_checkable
+class SamplingPolicy(Policy, Protocol):
+    """A policy that samples, and scores many draws from one estimate at less than their cost.
+
+    Live use takes propensities over so many draws; for another policy it repeats the estimate.
+    """
+
+    def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+        """The `scores` of m draws each, (…, m, K), from uniforms (…, m, n)."""
+        ...
+
+
 class RunningBias(Protocol):
     """The bias of a running task, when the task's own rewards move it."""
 

@@ -19,8 +19,8 @@ from headstart import checks, own_code
 # What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
-# The method that makes a class of a package a policy, a prior estimator or an environment.
-_METHODS = {"policies": "scores", "priors": "absorb", "environments": "sample"}
+# The method by which a class of a package is a policy, a prior estimator, an environment, an agent.
+_METHODS = {"policies": "scores", "priors": "absorb", "environments": "sample", "learners": "play"}
 
 _CLASS, _ARRAY = "class", "array"
 

@@ -1,6 +1,9 @@
 """The command line, as a user types it."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,7 +46,7 @@ def test_demo_writes_a_table_and_a_figure(tmp_path: Path, suffix: str) -> None:
     assert data.startswith(head)
     assert data.endswith(tail)
     assert list(target.parent.iterdir()) == [target]
-    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"):
+    for name in ("OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", r"Hierarchical \(ours\)"):
         rows = re.findall(
             rf"{name} .*?(\d+\.\d\d ± \d+\.\d\d).*?(\d+\.\d\d ± \d+\.\d\d)", result.output
         )
@@ -89,3 +92,37 @@ def test_unknown_commands_are_named() -> None:
     result = _run("fly")
     assert result.exit_code == 2
     assert "fly" in result.output
+
+
+def test_python_runs_the_package() -> None:
+    asked = [sys.executable, "-m", "headstart", "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == headstart.__version__
+
+
+def test_completion_is_offered() -> None:
+    assert "--install-completion" in _run("--help").output
+
+
+@pytest.mark.parametrize("command", ["demo", "bound"])
+def test_a_figure_below_a_file_is_refused_before_anything_is_played(
+    command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    result = _run(command, "--output", str(tmp_path / "taken" / "figure.png"))
+    assert result.exit_code == 2
+    assert "is a file" in " ".join(result.output.split())
+    assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_demo_as_json_and_quiet(tmp_path: Path) -> None:
+    asked = ("demo", "--replications", "2", "--output", str(tmp_path / "figure.png"))
+    found = json.loads(_run(*asked, "--json", "--quiet").stdout)
+    assert [row["learner"] for row in found["linear"]][-2:] == ["ITL", "Hierarchical (ours)"]
+    assert found["linear"][0]["regret"]["mean"] == 0.0
+    assert _run(*asked, "--quiet").output == ""
+
+
+def test_data_path_as_json(tmp_path: Path) -> None:
+    found = json.loads(_run("data", "path", "--data", str(tmp_path), "--json").stdout)
+    assert found == {"lastfm": None, "movielens": None}

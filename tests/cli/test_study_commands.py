@@ -187,6 +187,32 @@ def test_reproduce_refuses_an_unknown_experiment() -> None:
     assert "'figure-five' is not one of" in words(done.output)
 
 
+def test_reproduce_hands_non_stochastic_to_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headstart.non_stochastic import report
+
+    asked: dict[str, object] = {}
+
+    def reproduce(out: Path, **settings: object) -> list[object]:
+        asked.update(settings, out=out)
+        return []
+
+    monkeypatch.setattr(report, "reproduce", reproduce)
+    command = ["reproduce", "non-stochastic", "--out", str(tmp_path), "--seed", "7"]
+    done = invoke(app, [*command, "--replications", "3", "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    assert asked.pop("progress") is not None
+    assert asked == {
+        "out": tmp_path,
+        "replications": 3,
+        "seed": 7,
+        "workers": 1,
+        "scheduler": None,
+    }
+    assert "non-stochastic.html and non-stochastic.md" in done.output
+
+
 def test_reproduce_without_data_names_the_command_that_helps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,3 +221,43 @@ def test_reproduce_without_data_names_the_command_that_helps(
     done = invoke(app, [*asked, "--workers", "1", "--replications", "2"])
     assert done.exit_code == 2
     assert "headstart data fetch lastfm" in words(done.output)
+
+
+def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: Path) -> None:
+    study = replace(SEQUENCE, replications=4)
+    runner.run(study, tmp_path / "out", workers=1)
+    asked = ["diagnose", str(tmp_path / "out"), "--output", str(tmp_path / "page")]
+    done = invoke(app, [*asked, "--quiet"])
+    assert (done.exit_code, done.output) == (0, "")
+    found = json.loads(invoke(app, [*asked, "--json"]).stdout)
+    assert found["page"] == str(tmp_path / "page" / "diagnosis.md")
+    assert found["warm_start"]["baseline"] == "ITL"
+    assert found["warm_start"]["kind"] in {"reduces", "increases", "undecided"}
+    assert {found["best"]["best"], found["best"]["second"]} == {"AVG-OFUL", "RR-OFUL"}
+    (tmp_path / "study.toml").write_text(study.to_toml())
+    refused = invoke(app, ["diagnose", str(tmp_path / "study.toml")])
+    assert refused.exit_code == 2
+    assert "first `headstart run" in words(refused.output)
+    assert "http" not in refused.output
+    blocked = invoke(app, [*asked[:-1], str(tmp_path / "study.toml")])
+    assert blocked.exit_code == 2
+    assert "study.toml must be a folder for results" in words(blocked.output)
+
+
+def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:
+    file, out = tmp_path / "study.toml", tmp_path / "out"
+    file.write_text(SEQUENCE.to_toml())
+    assert invoke(app, ["run", str(file), "--out", str(out), "--workers", "1"]).exit_code == 0
+    done = invoke(app, ["report", str(out), "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert [Path(path).suffix for path in found["documents"]] == [".md", ".html", ".pdf"]
+    assert all(Path(path).is_file() for path in found["documents"])
+    assert {row["reference"] for row in found["tables"]["paired-best"]} == {"ITL"}
+    assert invoke(app, ["report", str(out), "--quiet"]).output == ""
+
+
+def test_report_refuses_what_is_no_study(tmp_path: Path) -> None:
+    done = invoke(app, ["report", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "must be the folder of a finished study" in words(done.output)

@@ -1,6 +1,8 @@
+import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
@@ -21,6 +23,19 @@ def test_bound_prints_a_table_and_draws(tmp_path: Path) -> None:
     assert "Lemma 2" in said
     assert "Without any theorem: 200.0" in said
     assert (tmp_path / "bound.png").exists()
+
+
+def test_the_trivial_bound_is_of_the_longest_task(tmp_path: Path) -> None:
+    # S = √0.01 = 0.1 and L = 1, so that no round costs more than 0.2: 10 over 50 rounds.
+    asked = ["bound", "--second-moment", "0.01", "--variance", "0.001", "--horizon", "50"]
+    where = str(tmp_path / "bound.png")
+    code, said = run(*asked, "--output", where)
+    assert code == 0, said
+    assert "Without any theorem: 10.0" in said
+    found = json.loads(CliRunner().invoke(app, [*asked, "--output", where, "--json"]).stdout)
+    assert found["trivial"] == pytest.approx(10.0)
+    assert found["bounds"][-1]["regularization"] is None
+    assert found["bounds"][0]["total"] > 0
 
 
 def test_bound_refuses_what_cannot_be(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.contracts import agents
 from tests.contracts.finding import implementing, instances
 
 import headstart as hs
-from headstart import simulation
+from headstart import learners, simulation
 from headstart.arrays import Floats
 from headstart.policies import OFUL, BayesUCB, Greedy, Thompson, Uniform
 from headstart.priors import Average, Fixed, Hierarchical, Pooled
@@ -27,6 +27,10 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"name": "still", "policy": Uniform(), "prior": Pooled(within_task=False)},
         {"name": "ours", "policy": BayesUCB(), "prior": Hierarchical()},
         {"name": "full", "policy": Thompson(), "prior": Hierarchical(covariance="full")},
+    ],
+    "MetaLinEXP3": [
+        {"start": "uniform", "arm_bound": [1.0, 1.5, 2.0, 2.5, 3.0]},
+        {"start": "none", "rate": 0.5},
     ],
 }
 
@@ -77,6 +81,7 @@ class Wrapped:
 
 AGENTS: dict[str, Agent] = {
     **instances(simulation, Agent, SETTINGS),
+    **instances(learners, Agent, SETTINGS),
     "Wrapped": Wrapped(),
 }
 INFORMED: dict[str, InformedAgent] = instances(simulation, InformedAgent, {})
@@ -88,6 +93,7 @@ every_law = pytest.mark.parametrize("law", agents.LAWS, ids=lambda law: law.__na
 def test_agents_are_found() -> None:
     assert {kind.__name__ for kind in implementing(simulation, Agent)} == {"Learner"}
     assert {kind.__name__ for kind in implementing(simulation, InformedAgent)} == {"Optimal"}
+    assert {kind.__name__ for kind in implementing(learners, Agent)} == {"MetaLinEXP3", "MetaTS"}
 
 
 @every_law

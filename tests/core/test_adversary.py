@@ -1,4 +1,4 @@
-"""Tasks whose rewards depend on what was played, and regret against one rule for all rounds."""
+"""Rewards that depend on what was played, and regret against one comparator for all rounds."""
 
 from dataclasses import dataclass
 
@@ -42,7 +42,7 @@ def test_a_reaction_by_hand() -> None:
     np.testing.assert_array_equal(played.means, [[[1.0, 2.0], [-4.5, -9.0]]])
     np.testing.assert_array_equal(played.rewards, played.means + 0.25)
     np.testing.assert_array_equal(played.comparator, [[1.0 - 4.5]])
-    # The rule of Σw = −3.5 plays the first arm twice.
+    # The comparator of Σw = −3.5 plays the first arm twice.
     np.testing.assert_array_equal(played.regrets(rounds.choices), [[1.0 - 2.0, 0.0]])
     # Another choice in the first round, and the second round is another.
     other = Rounds(task, np.zeros((1, 2, 1)))

@@ -9,10 +9,11 @@ from headstart.diagnosis import Diagnosis
 
 def test_roles_are_found_by_what_learners_do(recorded: xr.Dataset) -> None:
     found = Diagnosis(recorded).learners
-    assert (found.baseline, found.oracle) == ("ITL", "Oracle")
+    assert (found.from_zero, found.oracles) == (["ITL"], ["Oracle"])
+    assert found.baseline("AVG-OFUL") == "ITL"
     assert found.learned == ["AVG-OFUL", "RR-OFUL"]
     renamed = Diagnosis(recorded.assign_coords(learner=["a", "b", "c", "d"])).learners
-    assert (renamed.baseline, renamed.oracle, renamed.learned) == ("d", "a", ["b", "c"])
+    assert (renamed.from_zero, renamed.oracles, renamed.learned) == (["d"], ["a"], ["b", "c"])
 
 
 def test_terms_add_up_to_the_recorded_error(recorded: xr.Dataset) -> None:
@@ -62,6 +63,7 @@ def test_the_bound_is_lemma_2_at_the_worst_bias_of_each_task(recorded: xr.Datase
     )
     expected = theory.transfer_bound(setting, deviation=float(mine.max("after").mean()))
     bound = found.bound("AVG-OFUL")
+    assert bound is not None
     assert bound.total == pytest.approx(float(expected.total))
     assert bound.violated == []
     assert found.of("AVG-OFUL").high < bound.total

@@ -20,7 +20,9 @@ def test_assumptions_that_do_not_hold_reach_the_page(tmp_path: Path) -> None:
     recorded = small_recording(replications=4, n_tasks=2, regularizations=())
     recorded["largest_eigenvalue"] = recorded["largest_eigenvalue"] * 0.1
     diagnosis = Diagnosis(recorded)
-    assert "needs λ ≥ max(1, L²)" in diagnosis.regret.bound("ITL").violated[0]
+    bound = diagnosis.regret.bound("ITL")
+    assert bound is not None
+    assert "needs λ ≥ max(1, L²)" in bound.violated[0]
     text = page.write(diagnosis, tmp_path).read_text(encoding="utf-8")
     assert "Not covered: Lemma 1 needs λ ≥ max(1, L²)" in text
     assert "not played" in text

@@ -1,4 +1,7 @@
+from typing import Literal
+
 import numpy as np
+import pytest
 import xarray as xr
 from tests.diagnosis.small import ENVIRONMENT, HORIZON, learners
 
@@ -26,6 +29,15 @@ def test_an_environment_is_prepared_as_in_the_simulation() -> None:
     played = hs.simulate(environment, four, n_tasks=2, horizon=5, replications=3, seed=9)
     np.testing.assert_array_equal(recorded["regret"], played["regret"])
     np.testing.assert_array_equal(recorded["mean_parameter"], 1.0)
+
+
+@pytest.mark.parametrize("adversary", ["switching", "reacting"])
+def test_tasks_without_one_parameter_are_refused(
+    adversary: Literal["switching", "reacting"],
+) -> None:
+    environment = hs.environments.NonStochastic(dimension=3, adversary=adversary)
+    with pytest.raises(ValueError, match="one parameter each, got tasks of NonStochastic"):
+        record(environment, learners(np.ones(3)), noise_scale=0.1, n_tasks=2, horizon=5)
 
 
 def test_statistics_and_bias_agree_with_the_memory(recorded: xr.Dataset) -> None:

@@ -22,5 +22,19 @@ def test_a_file_without_a_recording_is_noticed(recorded: xr.Dataset, tmp_path: P
     (tmp_path / "words.nc").write_text("no")
     with pytest.raises(ValueError, match="must be a NetCDF file"):
         recording.read(tmp_path / "words.nc")
-    with pytest.raises(ValueError, match=r"results\.nc must be a NetCDF file"):
+    with pytest.raises(ValueError, match=r"has no results\.nc: .* its run is not finished"):
         recording.read(tmp_path)
+    with pytest.raises(ValueError, match=r"none must be a study's folder .* is not there"):
+        recording.read(tmp_path / "none")
+
+
+def test_a_study_in_the_place_of_its_results_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("name = 'a'")
+    with pytest.raises(ValueError, match=r"needs its results: first `headstart run .*study.toml`"):
+        recording.read(file)
+    (tmp_path / "words.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="must be a NetCDF file of results") as raised:
+        recording.read(tmp_path / "words.csv")
+    assert "http" not in str(raised.value)
+    assert "engine" not in str(raised.value)

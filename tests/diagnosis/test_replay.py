@@ -1,4 +1,5 @@
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import xarray as xr
 from tests.studies.tiny import SEQUENCE, TESTED
 
 from headstart.diagnosis import Diagnosis, page, recording
-from headstart.diagnosis.replay import replay
+from headstart.diagnosis.replay import _noise_scale, replay
+from headstart.specs import Spec
 from headstart.studies import runner
 
 
@@ -68,3 +70,33 @@ def test_a_study_of_one_regularization_has_no_other_oracles(tmp_path: Path) -> N
         ("Corollary 2", None),
         ("Bayes", None),
     ]
+
+
+def test_own_code_that_changed_is_named_before_anything_is_replayed(tmp_path: Path) -> None:
+    (tmp_path / "own_prior.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from headstart.priors import Pooled\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Mine(Pooled):\n"
+        "    pass\n"
+    )
+    mine = replace(SEQUENCE.learners[3], name="mine", prior=Spec(kind="own_prior:Mine"))
+    study = replace(
+        SEQUENCE, learners=(mine, SEQUENCE.learners[-1]), replications=2, folder=str(tmp_path)
+    )
+    results = runner.run(study, tmp_path / "out", workers=1)
+    assert replay(results)["learner"].to_numpy().tolist() == ["mine", "ITL"]
+    with (tmp_path / "own_prior.py").open("a") as opened:
+        opened.write("# edited\n")
+    with pytest.raises(ValueError, match=r"own_prior\.py changed since the results were made"):
+        replay(results)
+    sys.modules.pop("own_prior", None)
+
+
+def test_the_scale_of_the_noise_does_not_depend_on_the_order(results: xr.Dataset) -> None:
+    # 0.5 of two policies, and OFUL's own 1 where none is given.
+    assert replay(results).attrs["noise_scale"] == 0.5
+    first = replace(SEQUENCE.learners[-1], policy=Spec(kind="OFUL", settings={"noise_scale": 2.0}))
+    for order in ((first, SEQUENCE.learners[1]), (SEQUENCE.learners[1], first)):
+        environment = SEQUENCE.environment_built()
+        assert _noise_scale(replace(SEQUENCE, learners=order), environment) == 2.0

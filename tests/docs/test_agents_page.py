@@ -3,6 +3,8 @@
 from tests.contracts.agents import LAWS
 from tests.docs import blocks
 
+import headstart as hs
+
 
 def test_the_page_prints_what_it_shows() -> None:
     outcomes = blocks.run((blocks.DOCS / "agents.md").read_text(encoding="utf-8"))
@@ -14,3 +16,10 @@ def test_the_page_prints_what_it_shows() -> None:
         )
     # The last cell names every law once it held for both agents of the page.
     assert outcomes[-1][1].split() == [law.__name__ for law in LAWS]
+
+
+def test_the_page_names_every_named_learner() -> None:
+    text = (blocks.DOCS / "agents.md").read_text(encoding="utf-8")
+    for name in hs.learners.__all__:
+        if name.islower():
+            assert f"`{name}(" in text, name

@@ -1,23 +1,72 @@
-"""The study and the code in the documentation run."""
+"""The studies and the code of docs/studies.md run from the page alone, and give what it shows."""
 
 import re
-from dataclasses import replace
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
-from tests.docs.blocks import DOCS, run
+import pytest
+from tests.docs.blocks import DOCS, agree, run
+from typer.testing import CliRunner
 
-from headstart.studies.shards import play_shard
-from headstart.studies.toml import from_toml
+from headstart.cli import app
 
 TEXT = (DOCS / "studies.md").read_text(encoding="utf-8")
+invoke = CliRunner().invoke
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The files of the page, as a reader would save them."""
+    first, second = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
+    python = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    (own,) = (code for code in python if "EpsilonGreedy" in code)
+    for name, text in {"study.toml": first, "exploration.toml": second, "own.py": own}.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    yield tmp_path
+    sys.modules.pop("own", None)
 
 
 def test_the_python_in_the_documentation_runs() -> None:
-    assert len(run(TEXT)) == 1
+    assert len(run(TEXT)) == 2
 
 
-def test_the_study_in_the_documentation_runs() -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
-    study = from_toml(block)
-    played = play_shard(replace(study, replications=2, horizon=3), 0)
-    assert played["learner"].to_numpy().tolist() == [learner.name for learner in study.learners]
-    assert played["trained"].to_numpy().tolist() == [0, 1, 10]
+def test_the_first_study_prints_the_table_of_the_page(folder: Path) -> None:
+    done = invoke(app, ["run", "study.toml", "--workers", "1"])
+    assert done.exit_code == 0, done.output
+    (shown,) = re.findall(r"```text\n(  warm-or-cold.*?)```", TEXT, flags=re.DOTALL)
+    printed = "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    table = printed[: printed.index("\n\n±")] + "\n"
+    # Another machine's BLAS may break a near-tie otherwise, and so move a mean a little.
+    assert agree(shown, table, relative=0.05, absolute=0.06), table
+    assert (folder / "out" / "warm-or-cold" / "regret.png").exists()
+
+
+def test_the_second_study_has_a_policy_of_its_own_and_says_when_that_changed(folder: Path) -> None:
+    asked = ["run", "exploration.toml", "--workers", "1"]
+    done = invoke(app, asked)
+    assert done.exit_code == 0, done.output
+    assert "over 10 tasks of 30 rounds" in done.stdout
+    own = folder / "own.py"
+    own.write_text(own.read_text().replace("epsilon: float = 0.1", "epsilon: float = 0.2"))
+    again = invoke(app, asked)
+    shown = re.findall(r"^own.py changed .*$", TEXT, flags=re.MULTILINE)
+    assert len(shown) == 2
+    assert [line.strip() for line in again.stderr.splitlines() if "changed" in line] == shown
+
+
+def test_every_key_of_a_study_is_on_the_page() -> None:
+    from dataclasses import fields
+
+    from headstart.studies.study import Study
+
+    named = {f.name for f in fields(Study)} - {"folder", "about"}
+    assert not {name for name in named if not re.search(rf"\b{name}\b", TEXT)}
+
+
+def test_the_studies_are_toml() -> None:
+    for text in re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL):
+        assert tomllib.loads(text)["learners"]

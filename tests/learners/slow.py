@@ -31,7 +31,9 @@ class Variances:
     mean: float
 
 
-Data = list[tuple[Floats, Floats]]
+# Features (T, d) and rewards (T,) of one task, and of several.
+Rewarded = tuple[Floats, Floats]
+Data = list[Rewarded]
 
 
 def normal_posterior(
@@ -54,7 +56,7 @@ def mean_posterior(tasks: Data, v: Variances, d: int) -> tuple[Floats, Floats]:
     return np.asarray(covariance @ moment), np.asarray(covariance)
 
 
-def two_stage(tasks: Data, running: tuple[Floats, Floats], v: Variances) -> tuple[Floats, Floats]:
+def two_stage(tasks: Data, running: Rewarded, v: Variances) -> tuple[Floats, Floats]:
     """The mean and covariance of HierTS's draw: h̃ ~ p(h | all), then w̃ ~ p(w | h̃, own rewards).
 
     w̃ is affine in h̃ with independent noise, so its moments follow from those of h̃.
@@ -75,7 +77,7 @@ def thompson(mean: Floats, covariance: Floats, arms: Floats, uniforms: Floats) -
 
 # From completed tasks, the running task's data, arms and uniform numbers, and the uniform numbers
 # of the task's first round: the arm.
-Choose = Callable[[Data, tuple[Floats, Floats], Floats, Floats, Floats], int]
+Choose = Callable[[Data, Rewarded, Floats, Floats, Floats], int]
 
 
 def play(tasks: Sequence[GivenTask], choose: Choose) -> list[Integers]:
@@ -95,9 +97,7 @@ def play(tasks: Sequence[GivenTask], choose: Choose) -> list[Integers]:
 
 
 def lin_ts(noise: float, prior: float) -> Choose:
-    def choose(
-        finished: Data, own: tuple[Floats, Floats], arms: Floats, u: Floats, u0: Floats
-    ) -> int:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         d = arms.shape[1]
         return thompson(*normal_posterior(np.zeros(d), prior * np.eye(d), *own, noise), arms, u)
 
@@ -105,9 +105,7 @@ def lin_ts(noise: float, prior: float) -> Choose:
 
 
 def meta_ts(v: Variances) -> Choose:
-    def choose(
-        finished: Data, own: tuple[Floats, Floats], arms: Floats, u: Floats, u0: Floats
-    ) -> int:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         d = arms.shape[1]
         mean, covariance = mean_posterior(finished, v, d)
         sampled = mean + np.linalg.cholesky(covariance) @ norm.ppf(u0[:d])
@@ -118,9 +116,7 @@ def meta_ts(v: Variances) -> Choose:
 
 
 def ada_ts(v: Variances) -> Choose:
-    def choose(
-        finished: Data, own: tuple[Floats, Floats], arms: Floats, u: Floats, u0: Floats
-    ) -> int:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         d = arms.shape[1]
         mean, covariance = mean_posterior(finished, v, d)
         start = covariance + v.task * np.eye(d)
@@ -130,21 +126,27 @@ def ada_ts(v: Variances) -> Choose:
 
 
 def hier_ts(v: Variances) -> Choose:
-    def choose(
-        finished: Data, own: tuple[Floats, Floats], arms: Floats, u: Floats, u0: Floats
-    ) -> int:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         return thompson(*two_stage(finished, own, v), arms, u)
 
     return choose
 
 
 def hier_bayes_ucb(v: Variances, delta: float) -> Choose:
-    def choose(
-        finished: Data, own: tuple[Floats, Floats], arms: Floats, u: Floats, u0: Floats
-    ) -> int:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
         mean, covariance = two_stage(finished, own, v)
         widths = np.array([np.sqrt(x @ covariance @ x) for x in arms])
         return int(np.argmax(arms @ mean + np.sqrt(2 * np.log(1 / delta)) * widths))
+
+    return choose
+
+
+def bayes_oracle(v: Variances, mean: Floats, z: float) -> Choose:
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
+        known = v.task * np.eye(len(mean))
+        center, covariance = normal_posterior(mean, known, *own, v.noise)
+        widths = np.array([np.sqrt(x @ covariance @ x) for x in arms])
+        return int(np.argmax(arms @ center + z * widths))
 
     return choose
 

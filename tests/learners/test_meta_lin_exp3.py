@@ -71,7 +71,7 @@ def test_one_round_by_hand() -> None:
     assert rounds.propensities is not None
     np.testing.assert_allclose(rounds.propensities, [[0.5]])
     np.testing.assert_allclose(played.loss, [[1.0 / 4.0 * -3.0 / (2 * 0.5)]])
-    np.testing.assert_allclose(played.moment.total, [[[5.0]]])
+    np.testing.assert_allclose(played.seen.total, [[[5.0]]])
     np.testing.assert_allclose(agent.learn(agent.begin(1, 1), played)["directions"], [[[-1.0]]])
 
 
@@ -80,13 +80,11 @@ def test_the_estimate_is_unbiased_where_the_second_moment_is_known() -> None:
     rng = np.random.default_rng(0)
     arms, theta = rng.standard_normal((6, 3)), rng.standard_normal(3)
     p = rng.dirichlet(np.ones(6))
-    moment = SecondMoment(
-        total=(arms.T @ arms)[None], count=np.array([6.0]), largest_norm=np.array([9.0])
-    )
+    seen = SecondMoment(total=(arms.T @ arms)[None], count=np.array([6.0]), bound=np.array([9.0]))
     total = np.zeros(3)
     for a in range(6):
         weighted = (arms[a] * (arms[a] @ theta) / (6 * p[a]))[None]
-        total += p[a] * moment.solve(weighted, margin=np.zeros(1), smallest=1e-9)[0]
+        total += p[a] * seen.solve(weighted, ridge=np.zeros(1), smallest=1e-9)[0]
     np.testing.assert_allclose(total, theta, rtol=1e-10)
 
 
@@ -112,8 +110,8 @@ def test_choices_have_the_frequencies_that_are_told() -> None:
     arms = np.repeat(rng.standard_normal((1, 1, 3, 2)), n, axis=0)
     zeros = np.zeros((n, 1, 3))
     agent = MetaLinEXP3(start="uniform", exploration=0.1)
-    moment = SecondMoment.empty(2, n)
-    state = agent.learn(agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), moment=moment))
+    seen = SecondMoment.empty(2, n, np.ones(n))
+    state = agent.learn(agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), seen=seen))
     rounds = Rounds(hs.Task(arms=arms, rewards=zeros, means=zeros), rng.random((n, 1, 2)))
     agent.play(state, rounds)
     told, chosen = rounds.propensities, rounds.choices[:, 0]
@@ -146,6 +144,20 @@ def test_a_task_without_losses_leaves_no_direction() -> None:
     np.testing.assert_array_equal(agent.learned_start(state), [[0.0, 0.0]])
 
 
+def test_a_given_bound_takes_the_place_of_the_largest_norm() -> None:
+    task = _tasks(seed=4)[0]
+    uniforms = np.random.default_rng(5).random((REPLICATIONS, HORIZON, 2))
+    losses = {}
+    for bound in (None, 50.0, np.full(REPLICATIONS, 50.0)):
+        agent = MetaLinEXP3(arm_bound=bound)
+        played = agent.play(agent.begin(DIMENSION, REPLICATIONS), Rounds(task, uniforms))
+        losses[type(bound)] = played.loss
+    np.testing.assert_array_equal(losses[float], losses[np.ndarray])
+    assert (np.abs(losses[float]) < np.abs(losses[type(None)])).mean() > 0.9
+    with pytest.raises(ValueError, match="arm_bound must be a number or one per replication, 2"):
+        MetaLinEXP3(arm_bound=np.ones(3)).begin(DIMENSION, 2)
+
+
 @pytest.mark.parametrize(
     ("settings_", "words"),
     [
@@ -154,7 +166,8 @@ def test_a_task_without_losses_leaves_no_direction() -> None:
         ({"rate": 0.0}, "rate must be a finite number above 0"),
         ({"exploration": 1.5}, "exploration must be above 0 and at most 1, got 1.5"),
         ({"exploration": 0.0}, "exploration must be above 0 and at most 1, got 0.0"),
-        ({"arm_bound": -1.0}, "arm_bound must be a finite number above 0"),
+        ({"arm_bound": -1.0}, "arm_bound must be a number above 0, or one per replication, got -1"),
+        ({"arm_bound": [[1.0]]}, r"arm_bound must be a number above 0, .* got \[\[1.0\]\]"),
         ({"failure_probability": 1.0}, "strictly between 0 and 1"),
         ({"smallest_eigenvalue": 0.0}, "smallest_eigenvalue must be a finite number above 0"),
         ({"start_rate": float("nan")}, "start_rate must be a finite number"),

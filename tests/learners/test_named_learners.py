@@ -67,8 +67,14 @@ def given(tasks: list[hs.Task], numbers: list[Floats], r: int) -> list[GivenTask
             hs.learners.hier_bayes_ucb(**KNOWN, failure_probability=0.1),
             slow.hier_bayes_ucb(V, 0.1),
         ),
+        (
+            hs.learners.bayes_oracle(
+                mean_parameter=np.ones(3), noise_variance=0.3, task_variance=0.6, z=1.5
+            ),
+            slow.bayes_oracle(V, np.ones(3), 1.5),
+        ),
     ],
-    ids=["LinTS", "Meta-TS", "AdaTS", "HierTS", "HierBayesUCB"],
+    ids=["LinTS", "Meta-TS", "AdaTS", "HierTS", "HierBayesUCB", "Bayes oracle"],
 )
 def test_choices_are_those_of_the_paper(agent: Agent, choose: slow.Choose) -> None:
     tasks = _tasks(seed=3)

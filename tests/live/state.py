@@ -5,7 +5,7 @@ import numpy as np
 import headstart as hs
 from headstart.kernels import TaskState
 from headstart.live.decision import Name
-from headstart.live.engine.layout import FIRST_PENDING
+from headstart.live.tasks.layout import FIRST_PENDING
 
 
 def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...]:

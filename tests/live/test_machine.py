@@ -22,6 +22,7 @@ from tests.live.state import fingerprint
 
 import headstart as hs
 from headstart.live.outcomes import Outcome
+from headstart.live.tasks.expiry import run_out
 
 DIMENSION = 3
 NAMES = st.sampled_from(["ann", "bob", "cid", "dora", "eve", "far-0", "far-1"])
@@ -123,7 +124,7 @@ class LiveMachine(RuleBasedStateMachine):
         if expected is Outcome.PAID:
             assert self.bandit.reward(decision, value, weight) is expected
             return
-        self.bandit._run_out()
+        run_out(self.bandit._tasks)
         before = fingerprint(self.bandit)
         assert self.bandit.reward(decision, value, weight) is expected
         assert fingerprint(self.bandit) == before
@@ -193,7 +194,7 @@ class LiveMachine(RuleBasedStateMachine):
             self.refused("finite", self.bandit.reward_many, [decision], [bad * np.inf])
 
     def refused(self, message: str, call: Any, *arguments: Any) -> None:
-        self.bandit._run_out()
+        run_out(self.bandit._tasks)
         self.naive.run_out()
         self.bandit.next_prior()
         self.naive.refresh()
@@ -219,9 +220,9 @@ class LiveMachine(RuleBasedStateMachine):
 
     @rule()
     def pickle_and_unpickle(self) -> None:
-        rebuild, (saved, given) = cast("tuple[Any, Any]", self.bandit.__reduce__())
+        rebuild, (kind, saved, given) = cast("tuple[Any, Any]", self.bandit.__reduce__())
         # The machine's clock is no function that a pickle can name.
-        self.bandit = rebuild(pickle.loads(pickle.dumps(saved)), given)
+        self.bandit = rebuild(kind, pickle.loads(pickle.dumps(saved)), given)
         self.naive.refresh()
 
     @rule(seed=SEEDS, n=st.integers(1, 3))

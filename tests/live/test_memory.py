@@ -39,7 +39,7 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
     """
     tasks, found = bandit._tasks, bandit._tasks.population.state.memory
     empty = bandit.prior.empty(bandit.dimension)
-    memory: Memory = {**empty, **{name: found[name] for name in empty if name == "unit"}}
+    memory: Memory = dict(empty) | {name: found[name] for name in empty if name == "unit"}
     for name in [*tasks.slots, *tasks.finished.numbers]:
         if name != without and float(tasks.statistics(name).count) > 0.0:
             memory = bandit.prior.absorb(memory, tasks.statistics(name))

@@ -1,5 +1,6 @@
 """Off-policy estimates against truths that are known."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,127 @@ def test_a_warm_start_raises_the_mean_reward() -> None:
     assert ours.mean > theirs.mean + 2 * np.hypot(ours.error, theirs.error)
 
 
+def without_overlap(n: int = 2000, explored: float = 0.0) -> tuple[LoggedDecisions, hs.MetaBandit]:
+    """A log that plays the first of two arms, and a bandit that plays the second.
+
+    The first arm's features are (1, 0) with a mean reward of 3, the second's (1, 1) with a mean of
+    0: a regression on the log alone would predict 3 for both.
+    """
+    rng = np.random.default_rng(0)
+    second = rng.random(n) < explored
+    arms = np.tile([[1.0, 0.0], [1.0, 1.0]], (n, 1, 1))
+    everything = np.tile([1.0 - explored, explored], (n, 1))
+    choices = second.astype(int)
+    logged = LoggedDecisions(
+        tasks=[f"user-{i // 20}" for i in range(n)],
+        arms=arms,
+        choices=choices,
+        rewards=np.where(second, 0.0, 3.0) + 0.1 * rng.standard_normal(n),
+        propensities=everything[np.arange(n), choices],
+        propensities_of_all=everything,
+    )
+    prior = hs.priors.Fixed(bias=[0.0, 1.0], regularization=1e9)
+    return logged, hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), prior=prior, seed=0)
+
+
+def _without_all(logged: LoggedDecisions) -> LoggedDecisions:
+    return dataclasses.replace(logged, propensities_of_all=None)
+
+
+def test_a_log_without_overlap_is_refused() -> None:
+    """A policy of value 0 was rated at 2.95: by the regression alone, at arms never chosen."""
+    logged, bandit = without_overlap()
+    with pytest.raises(ValueError, match=r"100.0% of the bandit's choices are of arms"):
+        evaluate_logged(bandit, logged)
+    _, bandit = without_overlap()
+    with pytest.raises(ValueError, match=r"the mean weight π/p is 0 ± 0 and should be 1"):
+        evaluate_logged(bandit, _without_all(logged))
+
+
+def test_a_log_that_explores_has_overlap() -> None:
+    logged, bandit = without_overlap(explored=0.1)
+    found = evaluate_logged(bandit, logged)
+    assert found.overlap == 1.0
+    assert abs(found.mean_weight.mean - 1.0) < 4 * found.mean_weight.error
+    # 2,000 rounds, of which a tenth have a weight of 10 and the others none.
+    assert found.effective_sample_size == np.count_nonzero(found.weights)
+    for estimate in (found.inverse_propensity, found.self_normalised, found.doubly_robust):
+        assert abs(estimate.mean) < 4 * estimate.error + 0.01
+    assert evaluate_logged(without_overlap()[1], _without_all(logged)).overlap is None
+
+
+def test_half_of_an_overlap_is_refused() -> None:
+    """A bandit that is indifferent gives half of its probability to the arm never chosen."""
+    logged, _ = without_overlap()
+    for given in (logged, _without_all(logged)):
+        uniform = hs.MetaBandit(dimension=2, policy=hs.policies.Uniform(), seed=0)
+        with pytest.raises(ValueError, match=r"the log cannot tell the bandit's value"):
+            evaluate_logged(uniform, given)
+
+
+def test_wrong_propensities_are_refused() -> None:
+    logged, _ = log()
+    wrong = dataclasses.replace(logged, propensities=np.full(4000, 0.1))
+    uniform = hs.MetaBandit(dimension=3, policy=hs.policies.Uniform(), seed=0)
+    with pytest.raises(ValueError, match=r"propensities must be those of the log's policy"):
+        evaluate_logged(uniform, wrong)
+
+
+def test_a_handful_of_rounds_is_refused() -> None:
+    logged, _ = log(n=8)
+    uniform = hs.MetaBandit(dimension=3, policy=hs.policies.Uniform(), seed=0)
+    with pytest.raises(ValueError, match=r"its 8 rounds are worth 8\.0"):
+        evaluate_logged(uniform, logged)
+
+
+def test_sound_logs_are_hardly_ever_refused() -> None:
+    """Greedy against 20 arms at random: 30 of 600 rounds agree. One in a thousand is refused."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        arms = rng.standard_normal((600, 20, 3))
+        logged = LoggedDecisions(
+            tasks=[0] * 600,
+            arms=arms,
+            choices=rng.integers(20, size=600),
+            rewards=rng.standard_normal(600),
+            propensities=np.full(600, 0.05),
+        )
+        assert evaluate_logged(knowing(), logged).effective_sample_size >= 10
+
+
+def test_the_bandit_s_own_log_with_exploration_passes() -> None:
+    rng = np.random.default_rng(2)
+    n, n_arms = 600, 5
+    bandit = hs.MetaBandit(dimension=3, exploration=0.2, seed=0)
+    arms = rng.standard_normal((n, n_arms, 3))
+    names = [f"user-{i // 30}" for i in range(n)]
+    rows = []
+    for name, offered in zip(names, arms, strict=True):
+        of_all = bandit.propensities(name, offered)
+        decision = bandit.decide(name, offered)
+        value = float(offered[decision.arm_index] @ W + 0.5 * rng.standard_normal())
+        bandit.reward(decision.id, value)
+        rows.append((decision.arm_index, value, decision.propensity, of_all))
+    choices, rewards, propensities, everything = (list(each) for each in zip(*rows, strict=True))
+    logged = LoggedDecisions(
+        tasks=names,
+        arms=arms,
+        choices=choices,
+        rewards=rewards,
+        propensities=propensities,
+        propensities_of_all=everything,
+    )
+    assert min(propensities) >= 0.2 / n_arms * (1 - 1e-9)
+    found = evaluate_logged(knowing(), logged)
+    assert found.overlap == pytest.approx(1.0)
+    truth = float((arms @ W).max(1).mean())
+    for estimate in (found.inverse_propensity, found.self_normalised, found.doubly_robust):
+        assert abs(estimate.mean - truth) < 4 * estimate.error
+    text = str(found)
+    assert "600 rounds, an effective" in text
+    assert "overlap 1" in text
+
+
 def test_logs_are_checked() -> None:
     settings: dict[str, Any] = {
         "tasks": ["a"], "arms": np.ones((1, 2, 3)), "choices": [0], "rewards": [1.0],
@@ -85,6 +207,10 @@ def test_logs_are_checked() -> None:
         {"rewards": [np.nan]},
         {"tasks": ["a", "b"]},
         {"arms": np.ones((1, 3))},
+        {"propensities_of_all": [[0.5, 0.4]]},
+        {"propensities_of_all": [[0.4, 0.6]]},
+        {"propensities_of_all": [[1.5, -0.5]]},
+        {"propensities_of_all": [[0.5, 0.25, 0.25]]},
     ):
         with pytest.raises(ValueError, match="must"):
             LoggedDecisions(**{**settings, **change})

@@ -18,8 +18,8 @@ import pytest
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.live.engine import one_thread, processes
 from headstart.live.outcomes import Outcome
+from headstart.live.processes import forks as processes
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 SECONDS = 60.0
@@ -259,14 +259,3 @@ def test_a_file_whose_weights_are_not_finite_is_refused(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match="the state must be finite"):
         hs.MetaBandit.load(path)
-
-
-def test_blas_keeps_to_one_thread_meanwhile() -> None:
-    def threads() -> list[object]:
-        return [each["num_threads"] for each in one_thread._blas().info()]
-
-    before = threads()
-    with one_thread.one_thread(), one_thread.one_thread():
-        assert set(threads()) == {1}
-        assert in_child(threads) == before  # a child begins anew
-    assert threads() == before

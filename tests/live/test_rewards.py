@@ -14,8 +14,8 @@ from tests.live.test_memory import absorbed, assert_same, quiet
 
 import headstart as hs
 from headstart.arrays import Floats
-from headstart.live.engine import settled
 from headstart.live.outcomes import Outcome
+from headstart.live.tasks import settled
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 

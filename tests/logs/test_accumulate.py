@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import headstart as hs
 from headstart.cli import app
-from headstart.logs import reader
+from headstart.logs import sources
 
 DIMENSION = 3
 NAMES = [f"x{a}" for a in range(DIMENSION)]
@@ -34,20 +34,23 @@ def table() -> pd.DataFrame:
 
 
 def live_bandit(frame: pd.DataFrame, weight: bool = False) -> hs.MetaBandit:
-    """The bandit that observed row by row and finished the users in order of appearance."""
-    bandit = hs.MetaBandit(dimension=DIMENSION)
-    weights = frame["weight"] if weight else np.ones(len(frame))
-    for row in zip(frame["user"], frame["features"], frame["reward"], weights, strict=True):
-        bandit.observe(row[0], row[1], float(row[2]), weight=float(row[3]))
+    """The bandit that observed row by row, one user after another in order of appearance."""
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     for user in frame["user"].unique():
+        rows = frame[frame["user"] == user]
+        weights = rows["weight"] if weight else np.ones(len(rows))
+        for x, y, w in zip(rows["features"], rows["reward"], weights, strict=True):
+            bandit.observe(user, x, float(y), weight=float(w))
         bandit.finish(user)
+    bandit.next_prior()  # brings the memory up to date
     return bandit
 
 
 def assert_same(ours: hs.MetaBandit, theirs: hs.MetaBandit) -> None:
     assert ours.n_finished == theirs.n_finished
-    for name, array in theirs._tasks.memory.items():
-        np.testing.assert_allclose(ours._tasks.memory[name], array, rtol=1e-9, atol=1e-9)
+    memory = theirs._tasks.population.state.memory
+    for name, array in ours._tasks.population.state.memory.items():
+        np.testing.assert_allclose(array, memory[name], rtol=1e-9, atol=1e-9)
 
 
 def parquet(frame: pd.DataFrame, path: Path) -> Path:
@@ -67,7 +70,7 @@ def test_fit_equals_live(kind: str, features: Any, table: pd.DataFrame, tmp_path
     }
     logs = made[kind]()
     reported = []
-    bandit = hs.MetaBandit(dimension=DIMENSION)
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     fitted = bandit.fit(
         logs, task="user", features=features, progress=lambda *done: reported.append(done)
     )
@@ -77,13 +80,13 @@ def test_fit_equals_live(kind: str, features: Any, table: pd.DataFrame, tmp_path
 
 
 def test_weights_are_those_of_live_use(table: pd.DataFrame) -> None:
-    bandit = hs.MetaBandit(dimension=DIMENSION).fit(table, task="user", weight="weight")
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0).fit(table, task="user", weight="weight")
     assert_same(bandit, live_bandit(table, weight=True))
 
 
 def test_rows_grouped_by_task_give_the_same(table: pd.DataFrame) -> None:
     grouped = table.sort_values("user", kind="stable")
-    bandit = hs.MetaBandit(dimension=DIMENSION)
+    bandit = hs.MetaBandit(dimension=DIMENSION, seed=0)
     bandit.fit(grouped, task="user", grouped_by_task=True)
     assert_same(bandit, live_bandit(grouped))
     before = fingerprint(bandit)
@@ -93,9 +96,9 @@ def test_rows_grouped_by_task_give_the_same(table: pd.DataFrame) -> None:
 
 
 def test_batches_do_not_matter(table: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = hs.MetaBandit(dimension=DIMENSION).fit(table, task="user")
-    monkeypatch.setattr(reader, "BATCH_ROWS", 7)
-    assert_same(hs.MetaBandit(dimension=DIMENSION).fit(table, task="user"), whole)
+    whole = hs.MetaBandit(dimension=DIMENSION, seed=0).fit(table, task="user")
+    monkeypatch.setattr(sources, "BATCH_ROWS", 7)
+    assert_same(hs.MetaBandit(dimension=DIMENSION, seed=0).fit(table, task="user"), whole)
 
 
 def test_partitions_add_up(table: pd.DataFrame) -> None:
@@ -108,17 +111,23 @@ def test_partitions_add_up(table: pd.DataFrame) -> None:
             return [dask.delayed(table.iloc[cut]) for cut in cuts]
 
     with dask.config.set(scheduler="threads"):
-        bandit = hs.MetaBandit(dimension=DIMENSION).fit(Frame(), task="user")
+        bandit = hs.MetaBandit(dimension=DIMENSION, seed=0).fit(Frame(), task="user")
     assert_same(bandit, live_bandit(table))
 
 
 BAD: list[tuple[Any, str]] = [
     (lambda f: f.drop(columns="reward"), "column 'reward'"),
-    (lambda f: f.assign(reward=np.nan), "finite"),
-    (lambda f: f.assign(user=None), "a null"),
+    (
+        lambda f: f.assign(reward=np.nan),
+        "'reward' must have a value .*, got nan in row 0",
+    ),
+    (lambda f: f.assign(user=None), "'user' must have a value .*, got None in row 0"),
     (lambda f: f.assign(features=[np.ones(2)] * len(f)), "3 features"),
     (lambda f: f.assign(features=[np.array([1.0, np.inf, 0.0])] * len(f)), "finite"),
-    (lambda f: [1, 2, 3], "must be a pandas"),
+    (lambda f: [1, 2, 3], "got int"),
+    (lambda f: f.iloc[:0], "at least one row that counts, got 0 rows"),
+    (lambda f: [], "an empty list"),
+    (lambda f: pd.concat([f, f[["reward"]]], axis=1), "one column 'reward', got several"),
 ]
 
 

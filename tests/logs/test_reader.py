@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headstart.logs import reader
+from headstart.logs import Columns, n_features, sources
+from headstart.logs.reader import Reader
 
 ROWS = 300_000
 
@@ -25,29 +26,33 @@ def _path(tmp_path: Path) -> Path:
 
 
 def test_no_batch_is_larger_than_the_limit(path: Path) -> None:
-    columns = reader.Columns(task="user", features=["a", "b"])
-    sizes = [batch.num_rows for batch, _ in reader.record_batches(path, columns)]
+    (piece,) = sources.pieces(path, ["user", "a", "b", "reward"])
+    assert piece.n_rows == ROWS
+    sizes = [batch.num_rows for batch in piece.batches()]
     assert sum(sizes) == ROWS
-    assert max(sizes) <= reader.BATCH_ROWS
+    assert max(sizes) <= sources.BATCH_ROWS
     assert len(sizes) > 1
 
 
-def test_a_batch_holds_its_rows_in_order(path: Path) -> None:
-    columns = reader.Columns(task="user", features=["a", "b"])
-    first, total = next(reader.batches(path, columns, 2))
+def test_a_batch_holds_its_rows_in_the_order_of_tasks(path: Path) -> None:
+    reader = Reader(path, Columns(task="user", features=["a", "b"]), 2)
+    first = next(reader.batches())
     n = len(first)
-    assert total == ROWS
-    np.testing.assert_array_equal(first.features, np.arange(2.0 * n).reshape(n, 2))
+    assert reader.total == ROWS
+    in_order = first.rows[first.places]
+    np.testing.assert_array_equal(in_order[:, :2], np.arange(2.0 * n).reshape(n, 2))
+    for code, name in enumerate(first.names):
+        of_task = first.rows[first.ends[code] : first.ends[code + 1], 0]
+        np.testing.assert_array_equal(of_task // 2 % 20, name)
+    np.testing.assert_array_equal(first.rows[:, 2:], 1.0)
     np.testing.assert_array_equal(np.array(first.names)[first.codes], np.arange(n) % 20)
-    np.testing.assert_array_equal(first.weights, 1.0)
 
 
 def test_the_number_of_features_is_that_of_the_columns_or_lists(tmp_path: Path) -> None:
     path = tmp_path / "log.parquet"
     pd.DataFrame({"x": [[1.0, 2.0, 3.0]], "y": [1.0]}).to_parquet(path)
-    assert reader.n_features(path, "x") == 3
-    assert reader.n_features(path, ["a", "b"]) == 2
-    with pytest.raises(ValueError, match="column 'y' must hold a list in every row"):
-        reader.n_features(path, "y")
+    assert n_features(path, "x") == 3
+    assert n_features(path, ["a", "b"]) == 2
+    assert n_features(path, "y") == 1
     with pytest.raises(ValueError, match="logs must have a column 'z'"):
-        reader.n_features(path, "z")
+        n_features(path, "z")

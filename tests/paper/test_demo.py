@@ -1,10 +1,13 @@
-"""The demo's table."""
+"""The demo's table and its picture."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib.image import imread
 
-from headstart.paper.demo import learner_totals
+from headstart.paper.demo import learner_totals, play_demo, plot_demo
 
 
 def test_totals_by_hand() -> None:
@@ -24,3 +27,16 @@ def test_totals_by_hand() -> None:
     assert first.regret.error == pytest.approx(2)
     assert second.reward.error == pytest.approx(1)
     assert second.regret.error == pytest.approx(1)
+
+
+def test_the_readmes_picture_is_what_the_demo_draws(tmp_path: Path) -> None:
+    results = play_demo(replications=100, seed=0)
+    for played in results.values():
+        names = played["learner"].to_numpy().tolist()
+        assert names == ["OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL", "Hierarchical (ours)"]
+    plot_demo(results, tmp_path / "demo.png")
+    shown = imread(Path(__file__).parents[2] / "docs" / "figures" / "demo.png")
+    drawn = imread(tmp_path / "demo.png")
+    assert shown.shape == drawn.shape
+    # Another machine's rounding may move a line by a pixel; another picture differs far more.
+    assert np.abs(shown - drawn).mean() < 0.005

@@ -42,7 +42,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_html_needs_nothing_else(written: Path) -> None:
     text = (written / "report.html").read_text(encoding="utf-8")
-    assert text.count("data:image/svg+xml;base64,") == 5
+    assert text.count("data:image/svg+xml;base64,") == 6
     assert not re.findall(r"""(?:src|href)=["'](?!data:)""", text)
     assert "http" not in text.replace("http-equiv", "")
     assert "@media print" in text
@@ -52,28 +52,63 @@ def test_html_needs_nothing_else(written: Path) -> None:
 def test_verdicts_are_coloured_by_kind(written: Path) -> None:
     text = (written / "report.html").read_text(encoding="utf-8")
     cells = re.findall(r'<td class="wide (\w+)">(not )?reproduced', text)
-    assert len(cells) == 2 * len(synthetic().claims)
+    sentences = {claim.sentence for claim in synthetic().claims} - {None}
+    assert len(cells) == len(synthetic().claims) + len(sentences)
     assert all((kind == "negative") == bool(negated) for kind, negated in cells)
     assert not re.findall(r'<td class="wide">(?:not )?reproduced', text)
+
+
+def test_a_pdf_and_tables_are_written_too(written: Path) -> None:
+    data = (written / "report.pdf").read_bytes()
+    assert data.startswith(b"%PDF")
+    assert b"/Type3" not in data.replace(b" ", b"")
+    names = {path.name for path in (written / "tables").iterdir()}
+    assert {
+        "sentences.tex",
+        "sentences.csv",
+        "synthetic-claims.csv",
+        "synthetic-totals.tex",
+    } <= names
+
+
+def test_nothing_is_said_of_figures_that_were_not_seen(written: Path) -> None:
+    text = (written / "report.md").read_text(encoding="utf-8")
+    assert "as the paper has them" not in text
+    assert "not in its source" in text
+    assert not re.search(r"\b1 are\b", text)
 
 
 def test_markdown_shows_every_figure(written: Path) -> None:
     text = (written / "report.md").read_text(encoding="utf-8")
     named = re.findall(r"\]\((figures/[^)]+)\)", text)
-    assert len(named) == 5
+    assert len(named) == 6
     for name in named:
         assert 1_000 < (written / name).stat().st_size < 200_000
 
 
-def test_every_claim_has_a_verdict_an_interval_and_replications(written: Path) -> None:
+def test_every_claim_has_a_verdict_a_difference_and_replications(written: Path) -> None:
     text = (written / "report.md").read_text(encoding="utf-8")
-    section = text.split("### Verdicts")[1].split("### Interpretations")[0]
+    section = text.split("### Claims")[1].split("### Differences")[0]
     rows = [line for line in section.splitlines() if re.match(r"\| \d+ \|", line)]
     assert len(rows) == len(synthetic().claims)
-    for row in rows:
+    for row, claim in zip(rows, synthetic().claims, strict=True):
         assert re.search(r"\| (not )?reproduced", row)
-        assert re.search(r"A: [−\d.,]+ \[[−\d.,]+, [−\d.,]+\]", row)
+        assert claim.rule.difference.replace("|", "\\|") in row
+        assert re.search(r"\| [−\d.,]+ \[[−\d.,]+, [−\d.,]+\]", row)
         assert row.endswith("| 3 |")
+
+
+def test_every_letter_stands_beside_what_it_means(written: Path) -> None:
+    text = (written / "report.md").read_text(encoding="utf-8")
+    table = text.split("### Interpretations")[1]
+    for one in synthetic().interpretations:
+        assert f"| {synthetic().letters()[one.key]}: {one.label} |" in table
+
+
+def test_ours_is_shown_and_marked(written: Path) -> None:
+    text = (written / "report.md").read_text(encoding="utf-8")
+    assert "| Hierarchical (ours) |" in text
+    assert "“Hierarchical (ours)” is not in the paper" in text
 
 
 def test_flat_lines_of_the_task_curve_are_those_of_the_same_tests(written: Path) -> None:

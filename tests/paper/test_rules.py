@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headstart.paper.rules import AboutEqual, Lower, Nearer, OutcomeKind, Rule, Side
+from headstart.paper.rules import AboutEqual, Lower, Nearer, OutcomeKind, Rule, Side, all_equal
 
 
 def regrets(**learners: tuple[float, float]) -> xr.DataArray:
@@ -65,3 +65,27 @@ def test_best_regularization_is_each_sides_own() -> None:
     given = regrets(A=(5.0, 3.0), B=(2.0, 7.0))
     found = Lower(Side("B", None), Side("A", None)).judge(given)
     assert found.difference.mean == pytest.approx(-1.0)
+
+
+def test_learners_that_are_all_about_equal_say_nothing() -> None:
+    # 5 % of 20 is 1: A and B differ by 0.3, C by 5.
+    given = regrets(A=(20.3, 20.0), B=(20.0, 20.0), C=(25.0, 20.1))
+    rule = Lower(Side("B", 1.0), Side("A", 1.0))
+    assert rule.judge(given).kind == "holds"
+    assert all_equal(given, ["A", "B"], rule.sides)
+    assert not all_equal(given, ["A", "C", "B"], rule.sides)
+    assert all_equal(given, ["A", "C", "B"], [Side("A", 100.0)])
+    assert not all_equal(given, ["A", "C", "B"], [Side("A", 1.0), Side("A", 100.0)])
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (Lower(Side("A", 1.0), Side("B", 1.0)), "A − B"),
+        (Lower(Side("A", 1.0), Side("A", 100.0)), "A at λ = 1 less at λ = 100"),
+        (AboutEqual(Side("A", None), Side("B", None)), "A − B"),
+        (Nearer("A", "B", 1.0, 100.0), "|A − B| at λ = 100 less at λ = 1"),
+    ],
+)
+def test_a_difference_says_what_is_subtracted_from_what(rule: Rule, words: str) -> None:
+    assert rule.difference == words

@@ -3,10 +3,12 @@
 import pytest
 
 from headstart.intervals import Interval
+from headstart.paper.report import count_text
 from headstart.paper.rules import Outcome, OutcomeKind
 from headstart.paper.sections import lastfm
 from headstart.paper.verdicts import Verdict
-from headstart.paper.wording import difference_text, measured_text, verdict_text
+from headstart.paper.wording import difference_text, verdict_text
+from headstart.plotting.reports.numbers import measured_text, p_value_text
 
 AROUND = Interval(0.5, 0.1, 0.3, 0.7, 5)
 
@@ -16,8 +18,14 @@ AROUND = Interval(0.5, 0.1, 0.3, 0.7, 5)
     [
         ("holds", "fails", "reproduced"),
         ("fails", "fails", "not reproduced: the contrary holds"),
-        ("undecided", "fails", "not reproduced: undecided"),
-        ("fails", "holds", "reproduced under another interpretation: linear reward"),
+        ("fails", "holds", "reproduced under another interpretation: B (linear reward)"),
+        (
+            "undecided",
+            "fails",
+            "not reproduced: undecided; the contrary holds under B (linear reward)",
+        ),
+        ("undecided", "undecided", "not reproduced: undecided"),
+        ("uninformative", "undecided", "not reproduced: all learners are about equal"),
     ],
 )
 def test_verdicts_in_words(main: OutcomeKind, other: OutcomeKind, words: str) -> None:
@@ -31,10 +39,17 @@ def test_further_interpretations_are_counted() -> None:
     outcomes = {key: Outcome("holds", AROUND) for key in ("main", "linear", "log", "main-best")}
     outcomes["main"] = Outcome("fails", AROUND)
     text = verdict_text(section, Verdict(section.claims[0], outcomes))
-    assert text == "reproduced under another interpretation: linear reward and 2 more"
+    assert text == "reproduced under another interpretation: B (linear reward) and 2 more"
 
 
 def test_differences_show_two_digits_of_their_interval() -> None:
     assert difference_text(Outcome("holds", AROUND)) == "0.50 [0.30, 0.70]"
     assert difference_text(Outcome("holds", AROUND, 1.234)) == "0.50 [0.30, 0.70], margin ±1.23"
     assert measured_text(Interval(-1234.5, 10.0, 0.0, 0.0, 5)) == "−1,234 ± 10"
+    assert measured_text(Interval(1.5, float("inf"), 0.0, 0.0, 1)) == "1.5 (1 replication)"
+    assert (p_value_text(0.0123), p_value_text(1e-9)) == ("0.012", "< 0.0001")
+
+
+def test_counts_have_no_verb_to_agree_with() -> None:
+    text = count_text("Sentences", ["reproduced", "not reproduced", "reproduced", "reproduced"])
+    assert text == "Sentences (4): 3 reproduced under the main interpretation, 1 not reproduced."

@@ -7,7 +7,12 @@ import pytest
 import xarray as xr
 
 from headstart.intervals import interval
-from headstart.plotting.curves import half_width, plot_cumulative
+from headstart.plotting.curves import (
+    half_width,
+    plot_against_regularization,
+    plot_cumulative,
+    plot_cumulative_difference,
+)
 from headstart.plotting.style import figure
 
 # Two learners, two replications, two tasks of one round.
@@ -30,8 +35,9 @@ def test_cumulative_is_the_running_sum_over_tasks_and_rounds(
         np.testing.assert_allclose(lines["ITL"], [2, 5])
         np.testing.assert_allclose(lines["mine"], [0, 1])
         assert axes.get_ylabel() == "cumulative reward"
-        # One thin line between two tasks, none within one.
-        assert len(axes.get_lines()) == 2 + (dims == ("task", "round"))
+        # Small ticks at the ends of two tasks, none where there is one.
+        ends = list(axes.xaxis.get_minor_locator()())
+        assert ends == ([1, 2] if dims == ("task", "round") else [])
     assert "</svg>" in (tmp_path / "it.svg").read_text()
 
 
@@ -41,3 +47,36 @@ def test_half_widths_are_those_of_intervals() -> None:
     )
     found = [interval(row) for row in values.to_numpy()]
     np.testing.assert_allclose(half_width(values), [(i.high - i.low) / 2 for i in found])
+
+
+def test_bands_of_differences_are_paired(tmp_path: Path) -> None:
+    # Replications differ by thousands, the learners by exactly one per round.
+    common = 1000.0 * np.arange(4).reshape(1, 4, 1, 1) * np.ones((2, 4, 1, 3))
+    values = xr.DataArray(
+        common + np.array([0.0, 1.0]).reshape(2, 1, 1, 1),
+        dims=("learner", "replication", "task", "round"),
+        coords={"learner": ["ITL", "mine"], "round": [1, 2, 3]},
+    )
+    with figure(tmp_path / "it.svg") as (axes,):
+        plot_cumulative_difference(axes, values, "ITL", label="difference")
+        lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.get_lines()}
+        np.testing.assert_allclose(lines["mine"], [1, 2, 3])
+        np.testing.assert_array_equal(lines["ITL"], 0.0)
+        (band,) = axes.collections
+        low, high = band.get_datalim(axes.transData).intervaly
+        assert 0.9 < low < high < 3.1
+
+
+@pytest.mark.parametrize(("largest", "scale"), [(12.0, "linear"), (200.0, "log")])
+def test_one_tall_curve_makes_the_axis_logarithmic(
+    largest: float, scale: str, tmp_path: Path
+) -> None:
+    means = np.array([2.0, 3.0, largest]).reshape(3, 1, 1)
+    values = xr.DataArray(
+        means + np.zeros((3, 2, 4)),
+        dims=("learner", "regularization", "replication"),
+        coords={"learner": ["a", "b", "c"], "regularization": [1.0, 10.0]},
+    )
+    with figure(tmp_path / "it.svg") as (axes,):
+        plot_against_regularization(axes, values, label="regret (wins)")
+        assert axes.get_yscale() == scale

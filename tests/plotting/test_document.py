@@ -1,5 +1,6 @@
-"""A document is written as Markdown and as HTML, escaped, atomically."""
+"""A document is written as Markdown, HTML and PDF, escaped, atomically; tables as LaTeX and CSV."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from headstart.plotting.document import (
     Paragraph,
     Picture,
     Table,
-    markdown,
-    page,
-    write_document,
 )
+from headstart.plotting.files import comma_separated, latex, write_document, write_tables
+from headstart.plotting.html import page
+from headstart.plotting.markdown import markdown
+from headstart.plotting.pdf_tables import Columns
+from headstart.plotting.style import figure
 
 BLOCKS: list[Block] = [
     Heading("A & B", 1),
@@ -54,5 +57,51 @@ def test_pictures_are_relative_to_the_document(figures: str, image: str, tmp_pat
 
 
 def test_a_document_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"must end in \.md or \.html, got .*it\.pdf"):
-        write_document(BLOCKS, tmp_path / "it.pdf")
+    with pytest.raises(ValueError, match=r"must end in \.md, \.html or \.pdf, got .*it\.doc"):
+        write_document(BLOCKS, tmp_path / "it.md", tmp_path / "it.doc")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pdf_has_as_many_pages_as_it_needs(tmp_path: Path) -> None:
+    with figure(tmp_path / "it.png") as (axes,):
+        axes.plot([0, 1])
+    long = Table(["number", "a sentence"], [[str(i), "word " * 30] for i in range(60)])
+    blocks = [*BLOCKS, Picture("it", "a picture"), long]
+    write_document(blocks, tmp_path / "one.pdf")
+    write_document(blocks, tmp_path / "two.pdf")
+    data = (tmp_path / "one.pdf").read_bytes()
+    assert data == (tmp_path / "two.pdf").read_bytes()
+    pages = re.findall(rb"/Count (\d+)", data)
+    assert 2 <= int(pages[0]) <= 6
+    assert b"/Type3" not in data
+
+
+def test_columns_fit_the_page_and_keep_what_belongs_together() -> None:
+    def measure(text: str, size: float, *, bold: bool = False) -> float:
+        return len(text) * size * 0.5
+
+    table = Table(["λ", "text"], [["λ = 1", "some longer words " * 9], ["0.5 ± 0.1", "short"]])
+    columns = Columns.fitting(table, 200.0, measure)
+    assert columns.width <= 200.0 + 1e-9
+    first, second = columns.wrapped(table.texts()[0])
+    assert first == ["λ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}1"]
+    assert len(second) > 1
+    assert all(measure(line, columns.size) <= columns.widths[1] + 0.01 for line in second)
+    assert columns.wrapped(table.texts()[1])[0] == ["0.5\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.1"]
+
+
+def test_tables_as_latex_and_csv(tmp_path: Path) -> None:
+    table = Table(
+        ["learner", "50 %"],
+        [["a_b & c", "−1 ± 2"]],
+        name="it",
+        records=[{"learner": "a_b & c", "mean": -1.25, "low": None}],
+    )
+    text = latex(table)
+    assert r"a\_b \& c & $-$1 $\pm$ 2 \\" in text
+    assert r"learner & 50 \% \\" in text
+    assert r"\begin{tabular}{lr}" in text
+    assert comma_separated(table) == "learner,mean,low\na_b & c,-1.25,\n"
+    assert comma_separated(Table(["a"], [["x, y"]])) == 'a\n"x, y"\n'
+    write_tables([table, *BLOCKS], tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["it.csv", "it.tex"]

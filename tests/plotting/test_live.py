@@ -41,3 +41,15 @@ def test_bands_of_one_task_are_left_out(tmp_path: Path) -> None:
         live.plot_reward_by_age(axes, {"one task": np.array([[0.5, 1.0, 0.0]])})
         np.testing.assert_array_equal(axes.lines[0].get_ydata(), [0.5, 1.0, 0.0])
     assert axes.get_ylim()[1] < 2.0
+
+
+def test_first_swings_of_the_prior_do_not_set_its_scale(tmp_path: Path) -> None:
+    # The first of 100 tasks moves the bias to −5; from then on it stays within ±0.1.
+    history = 0.1 * np.sin(np.arange(200.0)).reshape(100, 2)
+    history[1] = -5.0
+    with plots.figure(tmp_path / "prior.png") as (axes,):
+        live.plot_prior(axes, history)
+    low, high = axes.get_ylim()
+    assert -0.2 < low < -0.1
+    assert 0.1 < high < 0.3
+    assert any("-5" in text.get_text() for text in axes.texts)

@@ -8,8 +8,9 @@ import pytest
 import xarray as xr
 
 import headstart as hs
+from headstart.core.prior import Prior
 from headstart.environments.synthetic import PreparedSynthetic
-from headstart.interfaces import Environment
+from headstart.interfaces import Environment, Memory
 
 
 def learners(_: Environment | None = None) -> Sequence[hs.Learner | hs.Optimal]:
@@ -104,3 +105,33 @@ def test_an_environment_that_needs_no_preparation_is_passed_as_it_is() -> None:
 def test_agents_made_from_the_environment_are_checked_too() -> None:
     with pytest.raises(ValueError, match="at least one agent"):
         hs.simulate(hs.environments.Synthetic(), lambda _: [], n_tasks=1, horizon=1)
+
+
+def test_the_prior_of_a_memory_is_computed_once_for_all_its_test_tasks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    environment = hs.environments.Synthetic(dimension=4, n_arms=3)
+    calls: list[Memory] = []
+    prior = hs.priors.Hierarchical.prior
+
+    def counted(estimator: hs.priors.Hierarchical, memory: Memory) -> Prior:
+        calls.append(memory)
+        return prior(estimator, memory)
+
+    monkeypatch.setattr(hs.priors.Hierarchical, "prior", counted)
+
+    def play(n_test_tasks: int) -> xr.Dataset:
+        ours = hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical())
+        return hs.evaluate(
+            environment,
+            [ours],
+            n_training_tasks=[0, 2],
+            n_test_tasks=n_test_tasks,
+            horizon=6,
+            replications=5,
+        )
+
+    several = play(4)
+    # Memories after 0, 1 and 2 tasks; the first two are those of the training tasks.
+    assert len(calls) == 3
+    assert several.isel(task=slice(1)).identical(play(1))

@@ -114,3 +114,10 @@ def test_the_reference_is_the_learner_that_starts_from_zero() -> None:
     uniform = LearnerSpec(name="random", policy=Spec(kind="Uniform"), prior=zero)
     assert default_reference(replace(SEQUENCE, learners=(uniform, *SEQUENCE.learners))) == "ITL"
     assert default_reference(replace(SEQUENCE, learners=(uniform,))) == "random"
+
+
+def test_agents_with_another_model_are_compared_too() -> None:
+    agent = LearnerSpec(name="weights", agent=Spec(kind="MetaLinEXP3"))
+    study = replace(SEQUENCE, learners=(agent, *SEQUENCE.learners))
+    assert playing(study) == ["weights", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
+    assert default_reference(study) == "ITL"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from tests.studies import tiny
 from tests.studies.test_runner import same_bits
-from tests.studies.tiny import OFUL, SEQUENCE, SWEPT, TESTED
+from tests.studies.tiny import OFUL, SWEPT
 
 from headstart.specs import Spec
 from headstart.studies import runner
@@ -15,6 +16,9 @@ from headstart.studies.results import at_training, totals
 from headstart.studies.shards import play_agents
 from headstart.studies.study import LearnerSpec, Study
 
+# Two shards, the last of them incomplete.
+SEQUENCE = replace(tiny.SEQUENCE, replications=3)
+TESTED = replace(tiny.TESTED, replications=3)
 NEW = LearnerSpec(name="new", policy=Spec(kind="Thompson"), prior=Spec(kind="Pooled"))
 
 
@@ -52,11 +56,13 @@ def _both(study: Study, grown: Study, tmp_path: Path, played: Played) -> list[st
 
 
 @pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
-def test_another_learner(study: Study, tmp_path: Path, played: Played) -> None:
-    grown = replace(study, learners=(*study.learners[:2], NEW, *study.learners[2:]))
+def test_more_learners(study: Study, tmp_path: Path, played: Played) -> None:
+    swept = replace(NEW, name="swept", prior=Spec(kind="Pooled", settings=SWEPT))
+    grown = replace(study, learners=(*study.learners[:2], NEW, *study.learners[2:], swept))
     told = _both(study, grown, tmp_path, played)
-    assert sorted(played.agents) == [(number, "new @ 0.5") for number in range(4)]
-    assert told == ["new is new: it is played."]
+    new = ["new @ 0.5", "swept @ 0.5", "swept @ 2.0"]
+    assert sorted(played.agents) == [(number, name) for number in (0, 1) for name in new]
+    assert told == ["new is new: it is played.", "swept is new: it is played."]
 
 
 @pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
@@ -65,14 +71,14 @@ def test_another_regularization(study: Study, tmp_path: Path, played: Played) ->
     assert {name for _, name in played.agents} == {
         f"{name} @ 1.0" for name in ("Oracle", "AVG-OFUL", "RR-OFUL", "ITL")
     }
-    assert len(played.agents) == 16
+    assert len(played.agents) == 8
     assert told == ["λ = 1: new, played by the learners that follow the grid."]
 
 
 def test_another_first_regularization_moves_learners_without_one(
     tmp_path: Path, played: Played
 ) -> None:
-    study = replace(SEQUENCE, learners=(*SEQUENCE.learners[1:3], NEW), replications=4)
+    study = replace(SEQUENCE, learners=(*SEQUENCE.learners[1:3], NEW))
     told = _both(study, replace(study, regularization=(0.1, 0.5, 2.0)), tmp_path, played)
     assert {name for _, name in played.agents} == {"Oracle @ 0.1", "AVG-OFUL @ 0.1", "new @ 0.1"}
     assert told[0].startswith("new is played again: its random numbers follow from")
@@ -80,10 +86,10 @@ def test_another_first_regularization_moves_learners_without_one(
 
 @pytest.mark.parametrize("study", [SEQUENCE, TESTED], ids=lambda study: study.protocol)
 def test_more_replications(study: Study, tmp_path: Path, played: Played) -> None:
-    told = _both(study, replace(study, replications=10), tmp_path, played)
-    # The last shard of 7 in twos has one replication; it is played again as one of two.
-    assert {number for number, _ in played.agents} == {3, 4}
-    assert told == ["Replications 6 to 9: new, they are played."]
+    told = _both(study, replace(study, replications=5), tmp_path, played)
+    # The last shard of 3 in twos has one replication; it is played again as one of two.
+    assert {number for number, _ in played.agents} == {1, 2}
+    assert told == ["Replications 2 to 4: new, they are played."]
 
 
 def test_everything_at_once_and_only_what_changed(tmp_path: Path, played: Played) -> None:
@@ -93,7 +99,7 @@ def test_everything_at_once_and_only_what_changed(tmp_path: Path, played: Played
         name="renamed",
         learners=(NEW, *SEQUENCE.learners[:-1], changed),
         regularization=(0.5, 2.0, 4.0),
-        replications=9,
+        replications=4,
     )
     told = _both(SEQUENCE, grown, tmp_path, played)
     first = {name for number, name in played.agents if number == 0}
@@ -107,8 +113,9 @@ def test_everything_at_once_and_only_what_changed(tmp_path: Path, played: Played
 
 
 def test_what_is_left_out_comes_back_without_being_played(tmp_path: Path, played: Played) -> None:
-    before = runner.run(SEQUENCE, tmp_path / "one", workers=1)
-    small = replace(SEQUENCE, learners=SEQUENCE.learners[:3], regularization=(2.0,), replications=3)
+    whole = replace(SEQUENCE, replications=5)
+    before = runner.run(whole, tmp_path / "one", workers=1)
+    small = replace(whole, learners=whole.learners[:3], regularization=(2.0,), replications=3)
     played.agents.clear()
     told: list[str] = []
     found = runner.run(small, tmp_path / "one", workers=1, notify=told.append)
@@ -120,7 +127,7 @@ def test_what_is_left_out_comes_back_without_being_played(tmp_path: Path, played
     assert same_bits(found, runner.run(small, tmp_path / "fresh", workers=1))
     assert any("set aside" in sentence for sentence in told)
     played.agents.clear()
-    assert same_bits(runner.run(SEQUENCE, tmp_path / "one", workers=1), before)
+    assert same_bits(runner.run(whole, tmp_path / "one", workers=1), before)
     assert not played.agents
 
 
@@ -132,7 +139,7 @@ def test_growth_that_is_interrupted_goes_on(
     done: list[int] = []
 
     def stop(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
-        if len(done) == 2:
+        if done:
             raise KeyboardInterrupt
         done.append(number)
         return play_agents(study, number, names)
@@ -180,9 +187,3 @@ def test_test_tasks_are_kept_on_demand(tmp_path: Path, played: Played) -> None:
         xr.testing.assert_allclose(mean, two[name].isel(task=0, drop=True))
     assert totals(two).dims == ("learner", "regularization", "replication")
     assert "trained" not in at_training(two).dims
-
-
-def test_a_grown_learner_uses_the_sweep(tmp_path: Path, played: Played) -> None:
-    swept = replace(NEW, prior=Spec(kind="Pooled", settings=SWEPT))
-    _both(SEQUENCE, replace(SEQUENCE, learners=(*SEQUENCE.learners, swept)), tmp_path, played)
-    assert {name for _, name in played.agents} == {"new @ 0.5", "new @ 2.0"}

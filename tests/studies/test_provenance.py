@@ -13,7 +13,7 @@ def test_all_that_shards_import_is_in_the_digest() -> None:
     graph = grimp.build_graph("headstart")
     reached = graph.find_upstream_modules("headstart.studies.shards")
     # Specs find these by name.
-    for package in ("policies", "priors", "environments"):
+    for package in ("policies", "priors", "environments", "learners"):
         reached |= graph.find_upstream_modules(f"headstart.{package}", as_package=True)
     packages = {module.split(".")[1] for module in reached if "." in module}
     assert {"core", "kernels", "datasets", "simulation", "specs"} <= packages

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from tests.rated import random_table
+from tests.rated import as_text, random_rows
 from tests.studies.tiny import SEQUENCE
 
 from headstart import own_code
+from headstart.datasets.published import LASTFM, MOVIELENS
 from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.folder import StudyFolder
+from headstart.studies.netcdf import write_dataset
 from headstart.studies.shards import play_agents
 from headstart.studies.sources import sources
 from headstart.studies.toml import from_file
@@ -91,21 +93,24 @@ def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
     assert sources(from_file(file)).learners["ITL"] == {}
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_edited_code_is_played_again_and_nothing_else(file: Path, workers: int) -> None:
-    first, _ = _run(file, workers)
+def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
+    first, _ = _run(file)
     # Of the same length and within the same second, where Python's own cache sees no edit.
     (file.parent / "helper.py").write_text(HELPER.format(1))
-    second, told = _run(file, workers)
+    second, told = _run(file, workers=2)
     assert told == ["helper.py changed since the results were made: mine is played again."]
     assert _reward(first, "mine") != _reward(second, "mine")
     xr.testing.assert_identical(
         first["reward"].sel(learner="ITL"), second["reward"].sel(learner="ITL")
     )
     (file.parent / "unrelated.py").write_text("a = 2\n")
-    again, told = _run(file, workers)
+    again, told = _run(file)
     assert told == []
     assert again.identical(second)
+    # In one process the module is imported again.
+    (file.parent / "helper.py").write_text(HELPER.format(0))
+    back, _ = _run(file)
+    assert _reward(back, "mine") == _reward(first, "mine")
 
 
 def test_shards_of_other_code_are_not_joined(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +150,7 @@ def test_a_replaced_file_of_ratings_is_played_again(
     ratings = tmp_path / "ratings.csv"
 
     def write(seed: int) -> None:
-        table = random_table(seed=seed)
-        rows = zip(table.users, table.items, table.ratings, strict=True)
-        lines = [f"{user},{item},{rating}" for user, item, rating in rows]
+        lines = [",".join(map(str, row)) for row in random_rows(seed=seed)]
         ratings.write_text("\n".join(["user,item,rating", *lines]))
 
     study = replace(
@@ -229,6 +232,29 @@ def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: 
         (out / "shards" / ".00000.nc.abc.part").write_bytes(b"half")
     small = replace(SEQUENCE, replications=2)
     assert runner.run(small, out, workers=1).sizes["replication"] == 2
+
+
+def test_a_shard_of_an_older_version_is_played_again(tmp_path: Path) -> None:
+    small = replace(SEQUENCE, replications=2)
+    out = StudyFolder(tmp_path / "out")
+    out.open(small)
+    write_dataset(xr.Dataset({"reward": ("learner", [1.0])}), out.shard(0))
+    found = runner.run(small, tmp_path / "out", workers=1)
+    assert found.identical(runner.run(small, tmp_path / "fresh", workers=1))
+
+
+def test_published_data_are_digested(tmp_path: Path) -> None:
+    rows = random_rows()
+    for published, name in ((LASTFM, "LastFM"), (MOVIELENS, "MovieLens")):
+        file = tmp_path / published.folder / published.file
+        file.parent.mkdir()
+        file.write_text(as_text(published, rows))
+        spec = Spec(kind=name, settings={"data": str(tmp_path)})
+        study = replace(SEQUENCE, environment=spec)
+        before = sources(study).environment
+        assert before.keys() == {published.file}
+        file.write_text(as_text(published, rows[1:]))
+        assert sources(study).environment != before
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:

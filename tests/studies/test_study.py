@@ -69,6 +69,30 @@ def test_toml_round_trip(
     assert pickle.loads(pickle.dumps(study)) == study
 
 
+def test_an_agent_is_a_learner_of_a_study() -> None:
+    agent = Spec(kind="MetaLinEXP3", settings={"start": "none", "arm_bound": "@arm_bound"})
+    study = Study(
+        name="agents",
+        environment=Spec(kind="Ellipsoid"),
+        learners=(LearnerSpec(name="LinEXP3", agent=agent),),
+        horizon=4,
+        tasks=2,
+        replications=3,
+    )
+    assert from_toml(study.to_toml()) == study
+    played = play_shard(study, 0)
+    assert list(played["learner"].to_numpy()) == ["LinEXP3"]
+    assert (played["regret"] >= 0).all()
+    with pytest.raises(ValueError, match=r"agent.class must be one of MetaLinEXP3, MetaTS, got"):
+        from_toml(_broken(learners=[{"name": "A", "agent": {"class": "OFUL"}}]))
+    with pytest.raises(ValueError, match=r"'A' agent: start must be one of .* got 'warm'"):
+        from_toml(
+            _broken(learners=[{"name": "A", "agent": {"class": "MetaLinEXP3", "start": "warm"}}])
+        )
+    with pytest.raises(ValueError, match="'A' must have an agent without a policy"):
+        from_toml(_broken(learners=_learner(agent={"class": "MetaTS"})))
+
+
 @pytest.mark.parametrize("study", [synthetic(), lastfm(), movielens(), SEQUENCE, TESTED])
 def test_named_studies_round_trip(study: Study) -> None:
     assert from_toml(study.to_toml()) == study

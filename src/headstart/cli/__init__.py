@@ -11,10 +11,11 @@ from headstart.cli.compile import compile  # noqa: A004 - the name of the comman
 from headstart.cli.demo import demo
 from headstart.cli.diagnose import diagnose
 from headstart.cli.fit import fit
+from headstart.cli.report import report
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 
 def _version(wanted: bool) -> None:
@@ -37,6 +38,7 @@ app.command()(bound)
 app.command()(diagnose)
 app.command()(reproduce)
 app.command()(run)
+app.command()(report)
 app.add_typer(data.app, name="data")
 app.command()(fit)
 app.command()(compile)

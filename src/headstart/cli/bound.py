@@ -1,14 +1,21 @@
 """`headstart bound`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from headstart.cli.output import check_figure, print_json
+from headstart.cli.run import AsJson, Quiet
+
+if TYPE_CHECKING:
+    from headstart.plotting.bounds import BoundStudy, BoundTable
+
 
 def bound(
+    *,
     dimension: Annotated[int, typer.Option(min=1, help="Features, d.")] = 20,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of a task, T.")] = 50,
     variance: Annotated[float, typer.Option(help="E‖w − w̄‖², Var_w̄.")] = 0.05,
@@ -23,12 +30,13 @@ def bound(
     output: Annotated[
         Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
     ] = Path("out/bound.png"),
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the paper's bounds with their constants, and plot them against λ and N."""
     from headstart.plotting import bounds
 
-    if output.suffix not in {".png", ".svg", ".pdf"}:
-        raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {output}")
+    check_figure(output)
     try:
         study = bounds.BoundStudy(
             dimension=dimension,
@@ -42,12 +50,30 @@ def bound(
         )
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
+    computed = study.table()
+    bounds.plot(study, n_tasks, output)
+    if as_json:
+        print_json(
+            {
+                "bounds": [stated.plain() for stated in computed.bounds],
+                "trivial": study.trivial_bound,
+                "not_covered": list(computed.violated),
+                "figure": str(output),
+            }
+        )
+    elif not quiet:
+        _print(study, computed)
+        typer.echo(f"Figure: {output}")
+
+
+def _print(study: "BoundStudy", computed: "BoundTable") -> None:
     console = Console()
-    table = Table(title=f"Regret of a task of {horizon} rounds in {dimension} dimensions: at most")
+    table = Table(
+        title=f"Regret of a task of {study.horizon} rounds in {study.dimension} dimensions: at most"
+    )
     table.add_column("bound")
     for name in ("λ", "bias", "noise", "failure", "total"):
         table.add_column(name, justify="right")
-    computed = study.table()
     for stated in computed.bounds:
         terms = (stated.bound.bias, stated.bound.noise, stated.bound.failure, stated.bound.total)
         table.add_row(
@@ -57,9 +83,9 @@ def bound(
         )
     console.print(table)
     console.print(
-        f"Without any theorem: {study.setting.trivial_bound:.1f}. A larger bound is no information."
+        f"Without any theorem: {study.trivial_bound:.1f}, since |xᵀw| ≤ S·L. A larger bound is no "
+        "information.",
+        highlight=False,
     )
     for sentence in computed.violated:
         console.print(f"Not covered: {sentence}.")
-    bounds.plot(study, n_tasks, output)
-    console.print(f"Figure: {output}")

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from headstart.cli.output import print_json
+from headstart.cli.run import AsJson
+
 app = typer.Typer(no_args_is_help=True, help="The published data that the paper's studies use.")
 
 Folder = Annotated[
@@ -49,13 +52,19 @@ def fetch(
 
 
 @app.command()
-def path(data: Folder = None) -> None:
+def path(data: Folder = None, as_json: AsJson = False) -> None:
     """Print where each data set is, or how to download it."""
     from headstart.datasets.locations import DataMissing
     from headstart.datasets.published import PUBLISHED, find
 
+    places: dict[str, str | None] = {}
     for published in PUBLISHED.values():
         try:
-            typer.echo(f"{published.name}: {find(published, data)}")
+            places[published.name] = str(find(published, data))
+            told = places[published.name]
         except DataMissing as error:
-            typer.echo(f"{published.name}: missing. {error}")
+            places[published.name], told = None, f"missing. {error}"
+        if not as_json:
+            typer.echo(f"{published.name}: {told}")
+    if as_json:
+        print_json(places)

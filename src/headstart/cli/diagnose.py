@@ -1,10 +1,13 @@
 """`headstart diagnose`."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+
+from headstart.cli.run import AsJson, Quiet
 
 
 def diagnose(
@@ -26,30 +29,43 @@ def diagnose(
         float | None,
         typer.Option(help="The λ of a study's grid.", show_default="that of least regret"),
     ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
+    from headstart.cli.progress import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page, recording, sentences
     from headstart.diagnosis.recorder import record_synthetic
     from headstart.diagnosis.replay import replay
+    from headstart.studies.folder import check_folder
     from headstart.studies.netcdf import write_dataset
 
+    notes = Console(stderr=True, quiet=quiet, markup=False)
     try:
-        if results is None:
-            recorded = record_synthetic(replications=replications, seed=seed)
-        else:
-            recorded = recording.read(results)
-            if not recording.is_recording(recorded):
-                recorded = replay(recorded, regularization=regularization)
+        check_folder(output)
+        with progress_bar(notes, "tasks") as progress:
+            if results is None:
+                recorded = record_synthetic(replications=replications, seed=seed, progress=progress)
+            else:
+                recorded = recording.read(results)
+                if not recording.is_recording(recorded):
+                    recorded = replay(recorded, regularization=regularization, progress=progress)
+        write_dataset(recorded, output / "recording.nc")
+        diagnosis = Diagnosis(recorded)
+        written = page.write(diagnosis, output)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
-    write_dataset(recorded, output / "recording.nc")
-    diagnosis = Diagnosis(recorded)
-    written = page.write(diagnosis, output)
-    console = Console()
-    warm_start, choice = answers.warm_start(diagnosis), answers.choice(diagnosis)
-    console.print(sentences.headline(warm_start), sentences.detail(warm_start))
-    if choice is not None:
-        console.print(sentences.headline(choice), sentences.detail(choice))
-    for reason in answers.reasons(diagnosis):
-        console.print(f"- {sentences.reason(reason)}")
-    console.print(f"Page: {written}")
+    except KeyboardInterrupt:
+        notes.print("Stopped. Nothing was written.")
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
+    elif not quiet:
+        console = Console(markup=False)
+        warm_start, choice = answers.warm_start(diagnosis), answers.choice(diagnosis)
+        console.print(sentences.headline(warm_start), sentences.detail(warm_start))
+        if choice is not None:
+            console.print(sentences.headline(choice), sentences.detail(choice))
+        for reason in answers.reasons(diagnosis):
+            console.print(f"- {sentences.reason(reason)}")
+        console.print(f"Page: {written}", soft_wrap=True)

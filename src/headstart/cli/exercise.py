@@ -130,17 +130,23 @@ def _use(bandit: "MetaBandit") -> None:
 
 
 def _logs() -> None:
-    """Statistics of a log, where pyarrow is there to read one."""
+    """Statistics of logs with features in columns and in lists, and ids of both types."""
     if find_spec("pyarrow") is None:
         return
     import pandas as pd
 
     from headstart import MetaBandit
+    from headstart.logs import Columns, check_log
 
     columns = [f"x{a}" for a in range(_DIMENSION)]
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(6, _DIMENSION)), columns=columns)
-    table = table.assign(task=[0, 0, 1, 1, 2, 2], reward=1.0)
-    MetaBandit(dimension=_DIMENSION, seed=0).fit(table, features=columns)
+    values = np.random.default_rng(0).normal(size=(6, _DIMENSION))
+    table = pd.DataFrame(values, columns=columns)
+    table = table.assign(task=[0, 0, 1, 1, 2, 2], reward=1.0, number=range(6), text=list("abcdef"))
+    for row_id in ("number", "text"):
+        bandit = MetaBandit(dimension=_DIMENSION, seed=0)
+        bandit.fit(table, features=columns, id=row_id)
+    lists = table.assign(features=list(values))
+    check_log(lists, Columns())
 
 
 _PARTS: dict[str, Callable[[], None]] = {"simulation": _simulation, "live": _live, "logs": _logs}

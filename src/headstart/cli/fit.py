@@ -1,55 +1,148 @@
 """`headstart fit`: learn a prior from a log, and save the bandit that starts from it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from headstart import MetaBandit
+    from headstart.logs import LogReport
+
+
+Logs = Annotated[
+    list[str], typer.Argument(help="Parquet or CSV files, folders or patterns of them.")
+]
+Out = Annotated[Path, typer.Option(help="The file of the saved bandit.")]
+Task = Annotated[str, typer.Option(help="The column that names the task.")]
+Features = Annotated[str, typer.Option(help='A column of lists, or several columns: "x1, x2, x3".')]
+Reward = Annotated[str, typer.Option(help="The column of rewards.")]
+Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
+RowId = Annotated[
+    str | None, typer.Option("--id", help="Ids of rows; of equal ones the first counts.")
+]
+Time = Annotated[str | None, typer.Option(help="The column of times: seconds or timestamps.")]
+Side = Annotated[str | None, typer.Option(help='Columns constant within a task: "age, member".')]
+TaskType = Annotated[
+    Literal["str", "int"] | None, typer.Option(help="Read the names of tasks as this type.")
+]
+OnBad = Annotated[
+    Literal["raise", "drop"], typer.Option(help="Refuse a log with bad rows, or drop them.")
+]
+Grouped = Annotated[
+    bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive: less memory.")
+]
+KeepOpen = Annotated[
+    bool, typer.Option("--keep-open", help="Tasks of the log go on when they come back.")
+]
+PolicyWords = Annotated[
+    list[str] | None, typer.Option(help="A policy, and its settings: z=growing. Repeatable.")
+]
+PriorWords = Annotated[
+    list[str] | None,
+    typer.Option(help="A prior estimator, and its settings: covariance=full. Repeatable."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A setting of MetaBandit: horizon=20. Repeatable."),
+]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option("--settings", help="Settings in TOML; tables policy and prior have a class."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and report; learn and save nothing.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
 def fit(
-    logs: Annotated[Path, typer.Argument(help="A Parquet file, or a folder of them.")],
-    out: Annotated[Path, typer.Option(help="The file of the saved bandit.")] = Path("bandit.npz"),
-    task: Annotated[str, typer.Option(help="The column that names the task.")] = "task",
-    features: Annotated[
-        str, typer.Option(help="A column of lists, or several columns: x1,x2,x3.")
-    ] = "features",
-    reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
-    weight: Annotated[str | None, typer.Option(help="The column of weights.")] = None,
-    grouped_by_task: Annotated[
-        bool, typer.Option(help="The rows of each task are consecutive: constant memory.")
-    ] = False,
+    logs: Logs,
+    *,
+    out: Out = Path("bandit.npz"),
+    task: Task = "task",
+    features: Features = "features",
+    reward: Reward = "reward",
+    weight: Weight = None,
+    row_id: RowId = None,
+    time: Time = None,
+    side: Side = None,
+    task_type: TaskType = None,
+    on_bad: OnBad = "raise",
+    grouped_by_task: Grouped = False,
+    keep_open: KeepOpen = False,
+    policy: PolicyWords = None,
+    prior: PriorWords = None,
+    settings: Settings = None,
+    settings_file: SettingsFile = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn a warm start from logged rewards, and save the bandit."""
+    from headstart.cli.output import print_json
+    from headstart.cli.settings import names_of
+
+    try:
+        columns: dict[str, Any] = {
+            "task": task,
+            "features": names_of(features) if "," in features else features.strip(),
+            "reward": reward,
+            "weight": weight,
+            "id": row_id,
+            "time": time,
+            "side": () if side is None else names_of(side),
+            "task_type": task_type,
+        }
+        if dry_run:
+            report = _check(logs, columns, grouped_by_task, quiet)
+            lines = [str(report), "Nothing was learned or saved."]
+        else:
+            reading = {"on_bad": on_bad, "grouped_by_task": grouped_by_task, "keep_open": keep_open}
+            given = (settings_file, settings or [], policy or [], prior or [])
+            bandit, report = _learn(logs, columns | reading, given, out, quiet)
+            lines = [report.summary(), *_learned(bandit, out)]
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        raise typer.BadParameter(str(error)) from error
+    if json:
+        print_json({**report.plain(), "saved": None if dry_run else str(out)})
+    elif not quiet:
+        typer.echo("\n".join(lines))
+
+
+def _check(logs: list[str], columns: dict[str, Any], grouped: bool, quiet: bool) -> "LogReport":
+    from headstart.cli.progress import progress_bar
+    from headstart.logs import Columns, check_log
+
+    with progress_bar(Console(stderr=True, quiet=quiet), "rows", "reading") as progress:
+        return check_log(logs, Columns(**columns), grouped_by_task=grouped, progress=progress)
+
+
+def _learn(
+    logs: list[str], arguments: dict[str, Any], given: Any, out: Path, quiet: bool
+) -> "tuple[MetaBandit, LogReport]":
     from headstart import MetaBandit
+    from headstart.cli.output import check_parents
+    from headstart.cli.progress import progress_bar
+    from headstart.cli.settings import bandit_settings
     from headstart.logs import n_features
 
-    console = Console()
-    columns = features.split(",") if "," in features else features
-    try:
-        dimension = n_features(logs, columns)
-        bandit = MetaBandit(dimension=dimension)
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:,} rows"),
-            TimeRemainingColumn(),
-            console=console,
-        ) as bar:
-            line = bar.add_task("reading")
-            bandit.fit(
-                logs,
-                task=task,
-                features=columns,
-                reward=reward,
-                weight=weight,
-                grouped_by_task=grouped_by_task,
-                progress=lambda done, total: bar.update(line, completed=done, total=total),
-            )
-    except (ValueError, OSError) as error:
-        raise typer.BadParameter(str(error)) from error
+    if out.is_dir():
+        raise ValueError(f"out must be a file, and {out} is a folder")
+    check_parents(out)
+    settings = bandit_settings(*given)
+    dimension = n_features(logs, arguments["features"])
+    bandit = MetaBandit(dimension=dimension, **settings)
+    with progress_bar(Console(stderr=True, quiet=quiet), "rows", "reading") as progress:
+        bandit.fit(logs, **arguments, progress=progress)
     bandit.save(out)
+    assert bandit.log_report is not None
+    return bandit, bandit.log_report
+
+
+def _learned(bandit: "MetaBandit", out: Path) -> list[str]:
     prior = bandit.next_prior()
-    console.print(f"{bandit.n_finished:,} tasks with {dimension} features. Saved: {out}")
-    console.print(f"A new task starts with noise scale {float(prior.noise_scale):.3g}.")
+    return [
+        f"{bandit.n_finished:,} tasks with {bandit.dimension} features. Saved: {out}",
+        f"A new task starts with noise scale {float(prior.noise_scale):.3g}.",
+    ]

@@ -3,73 +3,99 @@
 import os
 import time
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.run import Scheduler, Workers
+from headstart.cli.output import check_parents, print_json
+from headstart.cli.run import AsJson, Quiet, Scheduler, Workers
+
+if TYPE_CHECKING:
+    from headstart.paper.report import Verdicts
 
 
 class Experiment(StrEnum):
-    """A section of the report, or all of them."""
+    """A section of the report, or all of them; the last is a report of its own."""
 
     SYNTHETIC = "synthetic"
     LASTFM = "lastfm"
     MOVIELENS = "movielens"
     ALL = "all"
+    NON_STOCHASTIC = "non-stochastic"
 
 
 def reproduce(
+    *,
     experiment: Annotated[Experiment, typer.Argument(help="Which of the paper's experiments.")],
     out: Annotated[Path, typer.Option(help="Folder of the report.")] = Path("out/report"),
     data: Annotated[
         Path | None, typer.Option(help="Folder with the data.", show_default="$HEADSTART_DATA")
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(min=2, help="Of every study.", show_default="100")
+        int | None, typer.Option(min=2, help="Of every study.", show_default="the study's own")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Play the paper's experiments again: figures, tables and a verdict on every claim."""
+    """Play the paper's experiments again: figures, tables and a verdict on every claim.
+
+    `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
+    rewards, and shows how regret grows there.
+    """
     from headstart.cli.progress import progress_bar
+    from headstart.non_stochastic.report import reproduce as run_non_stochastic
     from headstart.paper.reproduce import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
-    from headstart.paper.wording import difference_text, verdict_text
+    from headstart.paper.tables import verdict_records
 
     if data is not None:
         os.environ["HEADSTART_DATA"] = str(data.absolute())
-    console = Console()
+    check_parents(out / "report.md")
+    console = Console(stderr=True, quiet=quiet)
     started = time.perf_counter()
-    names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
-    sections = [
-        SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
-    ]
+    if experiment is Experiment.NON_STOCHASTIC:
+        play = partial(run_non_stochastic, out, replications=replications, seed=seed)
+        title, name = "The published table, claim by claim", "non-stochastic"
+    else:
+        names = list(SECTIONS) if experiment is Experiment.ALL else [experiment.value]
+        sections = [
+            SECTIONS[name]().with_settings(replications=replications, seed=seed) for name in names
+        ]
+        play = partial(run_and_report, sections, out)
+        title, name = "Section 6, claim by claim", "report"
     try:
         with progress_bar(console) as progress:
-            verdicts = run_and_report(
-                sections, out, workers=workers, scheduler=scheduler, progress=progress
-            )
+            verdicts = play(workers=workers, scheduler=scheduler, progress=progress)
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None
-    table = Table(title="Section 6, claim by claim")
+    page = out / f"{name}.html"
+    if as_json:
+        print_json({"verdicts": verdict_records(verdicts), "report": str(page)})
+    elif not quiet:
+        Console().print(_table(title, verdicts))
+        seconds = time.perf_counter() - started
+        typer.echo(f"{page} and {name}.md, in {seconds:.0f} s.")
+
+
+def _table(title: str, verdicts: "Verdicts") -> Table:
+    from headstart.paper.wording import difference_text, verdict_text
+
+    table = Table(title=f"{title} (negative: the first has less regret)")
     for header in ("", "claim", "difference of regrets", "verdict"):
         table.add_column(header)
     for section, some in verdicts:
         for verdict in some:
-            table.add_row(
-                section.name,
-                verdict.claim.text,
-                difference_text(verdict.main),
-                verdict_text(section, verdict),
-            )
-    console.print(table)
-    seconds = time.perf_counter() - started
-    console.print(f"{out / 'report.html'} and report.md, in {seconds:.0f} s.", soft_wrap=True)
+            difference = f"{verdict.claim.rule.difference}: {difference_text(verdict.main)}"
+            text = verdict_text(section, verdict)
+            table.add_row(section.name, verdict.claim.text, difference, text)
+    return table

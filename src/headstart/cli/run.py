@@ -51,7 +51,7 @@ def run(
     from headstart.studies.summary import plain, summarise
     from headstart.studies.toml import from_file
 
-    notes = Console(stderr=True, quiet=quiet)
+    notes = Console(stderr=True, quiet=quiet, markup=False)
     try:
         wanted = from_file(study)
         folder = out or Path("out") / wanted.name
@@ -77,7 +77,7 @@ def run(
     if as_json:
         typer.echo(json.dumps({"study": wanted.name, **files, **plain(summary)}, indent=2))
     elif not quiet:
-        console = Console()
+        console = Console(markup=False)
         console.print(_table(wanted, summary))
         console.print(_legend(wanted, summary), highlight=False)
         for name, path in files.items():

@@ -30,7 +30,14 @@ class Reaction:
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """End the round: the features (R, d) of the arms chosen, and their rewards (R,)."""
-        self._played += TaskStatistics.from_data(features[:, None, :], rewards[:, None])
+        played = self._played
+        self._played = checks.trusted(
+            TaskStatistics,
+            gram=played.gram + features[:, :, None] * features[:, None, :],
+            moment=played.moment + rewards[:, None] * features,
+            count=played.count + 1.0,
+            sum_of_squares=played.sum_of_squares + rewards**2,
+        )
         self.parameter = self._decide()
 
     def _decide(self) -> Floats:

@@ -19,9 +19,14 @@ class EstimateSummary:
 
     __slots__ = ("_bias", "_regularization", "_scalars")
 
-    def __init__(self, scalars: Floats, bias: Floats, regularization: Callable[[], Floats]) -> None:
+    def __init__(
+        self,
+        scalars: Floats,
+        bias: Floats | Callable[[], Floats],
+        regularization: Callable[[], Floats],
+    ) -> None:
         self._scalars = np.moveaxis(scalars, -1, 0)
-        self._bias = bias
+        self._bias = bias  # or called where it is needed
         self._regularization = regularization  # called only where Λ is needed
 
     def update(self, scalars: Floats, bias: Floats) -> None:
@@ -50,7 +55,7 @@ class EstimateSummary:
     @property
     def bias(self) -> Floats:
         """The prior's bias, (…, d)."""
-        return self._bias
+        return self._bias() if callable(self._bias) else self._bias
 
     @property
     def largest_eigenvalue(self) -> Floats:
@@ -65,15 +70,13 @@ class EstimateSummary:
     def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
         """The summary at an index of the leading axes; with None, under a new axis."""
         scalars = np.moveaxis(self._scalars, 0, -1)[i]
-        return EstimateSummary(
-            scalars, self._bias[i], lambda: np.asarray(self._regularization()[i])
-        )
+        return EstimateSummary(scalars, self.bias[i], lambda: np.asarray(self._regularization()[i]))
 
     def repeat(self, n: int) -> "EstimateSummary":
         """The same n times along the first leading axis, which has length 1."""
         return EstimateSummary(
             np.repeat(self._scalars.T, n, axis=0),
-            self._bias[[0] * n],
+            self.bias[[0] * n],
             lambda: np.asarray(self._regularization()[[0] * n]),
         )
 

@@ -21,8 +21,8 @@ class Task:
     all replications play a round together (`by_round`).
 
     Regret is against the best arm of each round, or, where `comparator` u (…, d) is given, against
-    the arm of largest xᵀu: one rule for all rounds, as is usual where w changes from round to
-    round. With an `adversary`, rewards and means are what its xᵀw is added to; both, and the
+    the arm of largest xᵀu: one comparator for all rounds, as is usual where w changes from round
+    to round. With an `adversary`, rewards and means are what its xᵀw is added to; both, and the
     comparator Σw, are known when the task is played (`realised`).
     """
 
@@ -90,11 +90,11 @@ class Task:
         """
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
-            of_rule, of_choices = (
+            compared, played = (
                 np.take_along_axis(self.means, arm[..., None], -1)[..., 0]
                 for arm in (fixed, choices)
             )
-            return np.asarray(of_rule - of_choices)
+            return np.asarray(compared - played)
         means = by_round(self.means, 2)
         chosen = np.ascontiguousarray(choices.reshape(-1, self.horizon).T)
         regret = np.empty(chosen.shape)

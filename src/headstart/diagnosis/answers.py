@@ -1,11 +1,12 @@
 """Answers: whether a warm start reduces regret, which estimator is best, and why, as data."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.intervals import Interval
+from headstart.studies.summary import finite
 from headstart.theory import Term
 
 
@@ -76,9 +77,9 @@ Reason = VarianceRatio | LargestTerm | Nonlinearity
 
 
 def warm_start(diagnosis: Diagnosis) -> WarmStart | None:
-    """None unless one learner starts from zero and another learns its bias."""
-    baseline = diagnosis.learners.baseline
+    """The best learner that learns its bias against its baseline; None unless there are both."""
     best = diagnosis.regret.best(diagnosis.learners.learned)
+    baseline = None if best is None else diagnosis.learners.baseline(best)
     if best is None or baseline is None:
         return None
     saved = diagnosis.regret.saved(best, baseline)
@@ -113,3 +114,26 @@ def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
             )
     if diagnosis.tasks.unexplained > 0:
         yield Nonlinearity(unexplained=diagnosis.tasks.unexplained)
+
+
+def plain(diagnosis: Diagnosis) -> dict[str, object]:
+    """All answers as a JSON table; a number that is not finite is null, and so is no answer."""
+    found = [warm_start(diagnosis), choice(diagnosis)]
+    table: dict[str, object] = {
+        "learners": [
+            {"learner": name, "regret": asdict(diagnosis.regret.of(name))}
+            for name in diagnosis.learners.names
+        ],
+        "warm_start": _table(found[0]),
+        "best": _table(found[1]),
+        "reasons": [_table(reason) for reason in reasons(diagnosis)],
+    }
+    return finite(table)
+
+
+def _table(answer: WarmStart | Choice | Reason | None) -> dict[str, object] | None:
+    if answer is None:
+        return None
+    table = {"about": type(answer).__name__, **asdict(answer)}
+    kind = getattr(answer, "kind", None)
+    return table if kind is None else {**table, "kind": kind}

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
@@ -19,13 +20,11 @@ _SET_STYLES: dict[str, dict[str, Any]] = {
 
 def plot(diagnosis: Diagnosis, folder: Path) -> None:
     """Regret and error in one file, misalignment and coverage in another."""
-    with plots.figure(folder / "regret-and-error.png", columns=2, width=3.9) as (left, right):
+    size: dict[str, Any] = {"columns": 2, "height": 2.9, "legend": True}
+    with plots.figure(folder / "regret-and-error.png", **size) as (left, right):
         plot_regret(left, diagnosis)
         plot_error(right, diagnosis)
-    with plots.figure(folder / "alignment-and-coverage.png", columns=2, width=3.9) as (
-        left,
-        right,
-    ):
+    with plots.figure(folder / "alignment-and-coverage.png", **size) as (left, right):
         plot_alignment(left, diagnosis)
         plot_coverage(right, diagnosis)
 
@@ -37,8 +36,10 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     for i, name in enumerate(diagnosis.learners.names):
         style = plots.style(name, i)
         axes.plot(rounds, np.maximum(regret.cumulative(name), 1e-3), label=name, **style)
-        bound = [regret.bound(name, int(t)).total for t in rounds]
-        axes.plot(rounds, bound, color=style["color"], linewidth=0.8, alpha=0.7)
+        bounds = [regret.bound(name, int(t)) for t in rounds]
+        totals = [bound.total for bound in bounds if bound is not None]
+        if totals:
+            axes.plot(rounds, totals, color=style["color"], linewidth=0.8, alpha=0.7)
     trivial = regret.trivial_bound * rounds / horizon
     axes.plot(rounds, trivial, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
     axes.annotate(
@@ -51,18 +52,20 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_yscale("log")
     axes.set_xlim(1, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("cumulative regret")
-    axes.set_title("Regret (thick) and its bound (thin)")
+    axes.set_ylabel("cumulative regret (units of reward)")
+    axes.set_title("Regret (thick) and Lemma 2's bound (thin)")
 
 
 def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     """ε_N against the number of completed tasks, and that of tasks known exactly."""
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
+    # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
+    # of the panel of regrets.
+    shown = {*learners.from_zero, *learners.learned}
     for i, name in enumerate(learners.names):
-        if name != learners.oracle:
-            error = diagnosis.bias.of(name).mean(0)
-            axes.plot(completed, error, label=name, **plots.style(name, i))
+        error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
+        axes.plot(completed, error, label=name, **plots.style(name, i))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(
@@ -70,14 +73,10 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
         )
     axes.set_yscale("log")
     axes.set_xlim(0, n_tasks - 1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("completed tasks N")
     axes.set_ylabel("ε = ‖w̄ − h‖²")
     axes.set_title("Error of the bias")
-    # The Oracle has no error, but the legend is also that of the panel of regrets.
-    if learners.oracle is not None:
-        style = plots.style(learners.oracle, learners.names.index(learners.oracle))
-        axes.plot([], [], label=learners.oracle, **style)
-    _legend(axes)
 
 
 def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
@@ -85,7 +84,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
     for i, name in enumerate(diagnosis.learners.names):
         misalignment = diagnosis.alignment.misalignment(name).mean(0)
-        axes.plot(tasks, misalignment, **plots.style(name, i))
+        axes.plot(tasks, misalignment, label=name, **plots.style(name, i))
     axes.axhline(1.0 / len(tasks), color=_GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -97,6 +96,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     )
     axes.set_ylim(bottom=0)
     axes.set_xlim(1, max(2, len(tasks)))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("task j")
     axes.set_ylabel("σ_max($V_j$ Ṽ⁺)")
     axes.set_title("Misalignment by task")
@@ -111,12 +111,12 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     for i, name in enumerate(names):
         share = sets.share_outside(name, "as played")
         if share is not None:
-            axes.plot(rounds, share, label=f"{name}, as played", **plots.style(name, i), **steps)
+            axes.plot(rounds, share, label=name, **plots.style(name, i), **steps)
     for confidence_set, style in _SET_STYLES.items():
         of_learners = [sets.share_outside(name, confidence_set) for name in names]
         shares = [share for share in of_learners if share is not None]
         if shares:
-            label = f"{confidence_set}, worst"
+            label = f"{confidence_set}, worst learner"
             axes.plot(rounds, np.max(shares, axis=0), label=label, **style, **steps)
     delta = sets.failure_probability
     axes.axhline(delta, color="black", linestyle=(0, (1, 1.5)), linewidth=0.8)
@@ -130,10 +130,4 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_xlim(0, rounds[-1])
     axes.set_xlabel("round")
     axes.set_ylabel("share of tasks ever outside")
-    axes.set_title("Confidence sets")
-    _legend(axes)
-
-
-def _legend(axes: Axes) -> None:
-    """A legend beside the axes, where it hides nothing."""
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.set_title("Confidence sets, of learners as played")

@@ -38,7 +38,7 @@ def blocks(diagnosis: Diagnosis) -> Iterator[Block]:
     yield Heading("Alignment and confidence sets")
     yield from _alignment(diagnosis)
     yield Heading("Three choices of λ")
-    yield _regularization(diagnosis)
+    yield from _regularization(diagnosis)
 
 
 def _answers(diagnosis: Diagnosis) -> Iterator[Block]:
@@ -63,21 +63,30 @@ def _study(diagnosis: Diagnosis) -> str:
 
 def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
     yield Picture("regret-and-error", "Regret and its bound, and the error of the bias.")
-    measured, zero = diagnosis.regret, diagnosis.learners.baseline
+    measured, learners = diagnosis.regret, diagnosis.learners
     rows, violated = [], {}
-    for name in diagnosis.learners.names:
+    for name in learners.names:
         regret, bound = measured.of(name), measured.bound(name)
-        saved = "–" if zero is None or name == zero else f"{measured.saved(name, zero):.2f}"
-        ratio = f"{bound.total / regret.mean:.0f}" if regret.mean > 0 else "–"
-        rows.append([name, f"{regret:.2f}", saved, f"{bound.total:.0f}", ratio])
-        violated.update(dict.fromkeys(bound.violated))
+        zero = None if name in learners.from_zero else learners.baseline(name)
+        saved = "–" if zero is None else f"{measured.saved(name, zero):.2f}"
+        cells = [name, f"{regret:.2f}", saved, "–" if zero is None else zero]
+        if bound is None:
+            cells += ["–", "–"]
+        else:
+            ratio = f"{bound.total / regret.mean:.0f}" if regret.mean > 0 else "–"
+            cells += [f"{bound.total:.0f}", ratio]
+            violated.update(dict.fromkeys(bound.violated))
+        rows.append(cells)
     yield Table(
-        ["learner", "regret", "saved against zero", "Lemma 2's bound", "bound / regret"], rows
+        ["learner", "regret", "saved", "against", "Lemma 2's bound", "bound / regret"],
+        rows,
+        frozenset({0, 3}),
     )
     yield Paragraph(
         f"Without any theorem the regret is at most {measured.trivial_bound:.0f}. The bound is "
-        "for a policy with Theorem 1's radius, which depends on ‖h − w‖; a learner may use a "
-        "smaller one."
+        "for OFUL with Λ = λI and Theorem 1's radius, which depends on ‖h − w‖; a learner may use "
+        "a smaller one. Other policies and learned Λ have no such bound (–). What is saved is "
+        "against a learner that starts from zero, with the same policy if there is one."
     )
     for sentence in violated:
         yield Paragraph(f"Not covered: {sentence}.")
@@ -117,8 +126,8 @@ def _alignment(diagnosis: Diagnosis) -> Iterator[Block]:
     )
 
 
-def _regularization(diagnosis: Diagnosis) -> Block:
-    return Table(
+def _regularization(diagnosis: Diagnosis) -> Iterator[Block]:
+    yield Table(
         ["λ", "value", "the Oracle's regret there"],
         [
             [
@@ -129,3 +138,6 @@ def _regularization(diagnosis: Diagnosis) -> Block:
             for each in diagnosis.regularization.choices
         ],
     )
+    policy = diagnosis.dataset.attrs.get("oracle_policy")
+    if policy is not None:
+        yield Paragraph(f"The Oracle here starts from w̄ and plays {policy}.")

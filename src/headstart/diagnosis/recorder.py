@@ -1,6 +1,6 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -12,7 +12,7 @@ from headstart.diagnosis.trajectories import record_learner
 from headstart.environments import Synthetic
 from headstart.interfaces import Environment, Policy, PreparableEnvironment
 from headstart.paper.learners import paper_learners
-from headstart.policies import OFUL
+from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed
 from headstart.progress import Progress
 from headstart.simulation import Agents, simulate
@@ -40,7 +40,8 @@ def record(
 
     The numbers are those of `simulate`. In addition, the Oracle plays at each of
     `regularizations`, which gives the λ of least regret. `failure_probability` is that of the
-    confidence sets, 1/T unless given. OPT, which estimates nothing, is left out.
+    confidence sets, 1/T unless given. OPT, which estimates nothing, is left out. Progress is in
+    tasks, each played, rebuilt and, by the Oracle, played again.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
@@ -53,35 +54,31 @@ def record(
         estimating.extend(learner for learner in built if isinstance(learner, Learner))
         return estimating
 
+    n_oracle = min(n_tasks, _ORACLE_TASKS)
+    count = _Count(
+        progress, lambda: 2 * n_tasks * len(estimating) + n_oracle * len(regularizations)
+    )
+    settings = {"horizon": horizon, "replications": replications, "seed": seed}
     results = simulate(
-        sampled,
-        estimating_learners,
-        n_tasks=n_tasks,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-        progress=progress,
+        sampled, estimating_learners, n_tasks=n_tasks, progress=count.step, **settings
     )
     tasks = sampled.tasks
     truth = _truth(sampled.source, tasks)
+    sets = {"noise_scale": noise_scale, "failure_probability": delta}
     by_learner = [
-        record_learner(learner, results, tasks, noise_scale=noise_scale, failure_probability=delta)
-        for learner in estimating
+        record_learner(learner, results, tasks, report=count.step, **sets) for learner in estimating
     ]
     recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
     if regularizations:
-        oracles = _oracles(
-            estimating[0].policy, truth["mean_parameter"].to_numpy(), regularizations
+        policy = _oracle_policy(estimating)
+        oracles = _oracles(policy, truth["mean_parameter"].to_numpy(), regularizations)
+        played = simulate(
+            environment, list(oracles.values()), n_tasks=n_oracle, progress=count.step, **settings
         )
-        recorded["oracle_regret"] = _regret_by_regularization(
-            environment, oracles, min(n_tasks, _ORACLE_TASKS), horizon, replications, seed
-        )
+        recorded["oracle_regret"] = _per_task(played, list(oracles))
+        recorded.attrs["oracle_policy"] = repr(policy)
     return recorded.assign_attrs(
-        seed=seed,
-        noise_scale=noise_scale,
-        failure_probability=delta,
-        **_bounds(tasks),
-        environment=_description(environment),
+        seed=seed, **sets, **_bounds(tasks), environment=_description(environment)
     )
 
 
@@ -104,6 +101,21 @@ def record_synthetic(
     )
 
 
+class _Count:
+    """Steps of work that is done in several parts, as one progress."""
+
+    def __init__(self, progress: Progress | None, total: Callable[[], int]) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def step(self, *_: int) -> None:
+        """One step more, whatever the part itself counts."""
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total())
+
+
 class _TaskRecorder:
     """An environment that records the tasks it samples."""
 
@@ -121,8 +133,14 @@ class _TaskRecorder:
         return self
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        self.tasks.append(self.source.sample(horizon, replications, rng))
-        return self.tasks[-1]
+        task = self.source.sample(horizon, replications, rng)
+        if task.comparator is not None or task.adversary is not None:
+            raise ValueError(
+                "a diagnosis needs tasks with one parameter each, got tasks of "
+                f"{type(self.source).__name__}, whose parameter changes from round to round"
+            )
+        self.tasks.append(task)
+        return task
 
 
 def _truth(environment: Environment, tasks: Sequence[Task]) -> xr.Dataset:
@@ -168,6 +186,19 @@ def _description(environment: Environment) -> str:
     return settings if short else type(environment).__name__
 
 
+def _oracle_policy(learners: Sequence[Learner]) -> Policy:
+    """The policy of the Oracle's other λ: that of a learner with a given bias, else with any other.
+
+    Of several, that of the first by name; `Uniform`, which ignores the bias, last.
+    """
+
+    def rank(learner: Learner) -> tuple[bool, bool, str]:
+        given = isinstance(learner.prior, Fixed) and bool(np.any(learner.prior.bias))
+        return isinstance(learner.policy, Uniform), not given, learner.name
+
+    return min(learners, key=rank).policy
+
+
 def _oracles(
     policy: Policy, mean_parameter: Floats, regularizations: Sequence[float]
 ) -> dict[float, Learner]:
@@ -178,22 +209,7 @@ def _oracles(
     }
 
 
-def _regret_by_regularization(
-    environment: Environment,
-    learners: Mapping[float, Learner],
-    n_tasks: int,
-    horizon: int,
-    replications: int,
-    seed: int,
-) -> xr.DataArray:
+def _per_task(played: xr.Dataset, regularizations: Sequence[float]) -> xr.DataArray:
     """The regret per task at every λ, (λ, R)."""
-    results = simulate(
-        environment,
-        list(learners.values()),
-        n_tasks=n_tasks,
-        horizon=horizon,
-        replications=replications,
-        seed=seed,
-    )
-    regret = results["regret"].sum("round").mean("task").rename(learner="regularization")
-    return regret.assign_coords(regularization=list(learners))
+    regret = played["regret"].sum("round").mean("task").rename(learner="regularization")
+    return regret.assign_coords(regularization=regularizations)

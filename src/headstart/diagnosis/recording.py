@@ -12,7 +12,17 @@ from headstart.core.statistics import TaskStatistics
 from headstart.studies.netcdf import read_dataset
 
 # What a diagnosis needs: arms and parameters, which do not follow from regrets.
-REQUIRED = ("regret", "gram", "moment", "sum_of_squares", "bias", "bias_error", "parameter")
+REQUIRED = (
+    "regret",
+    "gram",
+    "moment",
+    "sum_of_squares",
+    "bias",
+    "bias_error",
+    "parameter",
+    "policy",
+    "has_bound",
+)
 
 
 def is_recording(dataset: xr.Dataset) -> bool:
@@ -22,7 +32,19 @@ def is_recording(dataset: xr.Dataset) -> bool:
 
 def read(path: Path) -> xr.Dataset:
     """A recording or results: the file itself, or `results.nc` of a study's folder."""
-    return read_dataset(path / "results.nc" if path.is_dir() else path)
+    if path.suffix == ".toml":
+        raise ValueError(
+            f"{path} is a study, and a diagnosis needs its results: first `headstart run {path}`, "
+            "then give the folder that it names"
+        )
+    if not path.exists():
+        raise ValueError(f"{path} must be a study's folder or a file of results, and is not there")
+    file = path / "results.nc" if path.is_dir() else path
+    if not file.exists():
+        raise ValueError(
+            f"{path} has no results.nc: it is no study's folder, or its run is not finished"
+        )
+    return read_dataset(file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +97,14 @@ class Recording:
         if confidence_set is not None:
             mine = mine.sel(set=confidence_set)
         return np.asarray(mine.transpose("replication", "task", ...).to_numpy())
+
+    def policy(self, learner: str) -> str:
+        """The policy of a learner, with its settings."""
+        return str(self.dataset["policy"].sel(learner=learner).item())
+
+    def has_bound(self, learner: str) -> bool:
+        """Whether Lemma 2 bounds the learner's regret."""
+        return bool(self.dataset["has_bound"].sel(learner=learner))
 
     def statistics(self, learner: str, tasks: slice) -> TaskStatistics:
         """The statistics of some of a learner's tasks, with leading axes (R, n)."""

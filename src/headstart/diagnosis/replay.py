@@ -4,16 +4,21 @@ A study's results are regrets. Misalignment, estimation errors and coverage need
 arms, statistics and parameter, which are far larger and follow from the study and its seed.
 """
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
+from headstart import own_code
 from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
+from headstart.progress import Progress
 from headstart.simulation.learner import Learner, Optimal
+from headstart.studies.changes import changed_files
 from headstart.studies.results import totals
-from headstart.studies.shards import SweptLearners, shard_seed
+from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
+from headstart.studies.sources import sources
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -21,24 +26,32 @@ from headstart.studies.toml import from_toml
 _REPLICATIONS = 100
 
 
-def replay(results: xr.Dataset, *, regularization: float | None = None) -> xr.Dataset:
+def replay(
+    results: xr.Dataset, *, regularization: float | None = None, progress: Progress | None = None
+) -> xr.Dataset:
     """A recording of the study whose results these are, at one λ of its grid.
 
     The λ is that of least regret, averaged over learners, unless given. Tests from a memory are
-    replayed as their training tasks. As many shards are replayed as make 100 replications. A
-    sequence's regrets are checked against the results.
+    replayed as their training tasks. As many shards are replayed as make 100 replications. One's
+    own code and data must be as they were, and a sequence's regrets are checked against the
+    results.
     """
     if "study" not in results.attrs:
         raise ValueError(
             "results must carry the study that made them, as `headstart run` writes it"
         )
-    study = from_toml(str(results.attrs["study"]))
+    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    _check_sources(study, results)
     chosen = _least_regret(results) if regularization is None else regularization
     if chosen not in study.regularization:
         raise ValueError(f"regularization must be one of {study.regularization}, got {chosen}")
-    environment = study.environment_built()
-    shards = range(min(study.n_shards, -(-_REPLICATIONS // study.shard)))
-    replayed = [_replay_shard(study, environment, chosen, number) for number in shards]
+    n = min(study.n_shards, -(-_REPLICATIONS // study.shard))
+    with own_code.importable(study.folder):
+        environment = study.environment_built()
+        replayed = [
+            _replay_shard(study, environment, chosen, number, _part(progress, number, n))
+            for number in range(n)
+        ]
     recorded = xr.concat(
         replayed,
         "replication",
@@ -56,17 +69,33 @@ def replay(results: xr.Dataset, *, regularization: float | None = None) -> xr.Da
     return recorded
 
 
+def _part(progress: Progress | None, number: int, n: int) -> Progress:
+    """The progress of one of n equal parts."""
+
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress(number * total + done, n * total)
+
+    return tell
+
+
 def _replay_shard(
-    study: Study, environment: Environment, regularization: float, number: int
+    study: Study,
+    environment: Environment,
+    regularization: float,
+    number: int,
+    progress: Progress,
 ) -> xr.Dataset:
     swept = SweptLearners(study, environment)
     # A learner's random stream follows from the name that it had in the study.
     names = swept.names(regularization)
 
     def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
-        return [learner for learner in swept.build(prepared) if learner.name in names]
+        # Only a learner has a prior to diagnose: other agents are left out.
+        every = swept.build(prepared, only=names)
+        return [agent for agent in every if isinstance(agent, Learner | Optimal)]
 
-    first = number * study.shard
+    replications = shard_replications(study, number)
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
     recorded = record(
         environment,
@@ -74,14 +103,14 @@ def _replay_shard(
         n_tasks=n_tasks,
         horizon=study.horizon,
         noise_scale=_noise_scale(study, environment),
-        replications=min(study.shard, study.replications - first),
+        replications=len(replications),
         seed=shard_seed(study.seed, number),
         regularizations=study.regularization if len(study.regularization) > 1 else (),
+        progress=progress,
     )
-    size = recorded.sizes["replication"]
     return recorded.assign_coords(
         learner=[names[str(name)] for name in recorded["learner"].to_numpy()],
-        replication=np.arange(first, first + size),
+        replication=list(replications),
     )
 
 
@@ -92,12 +121,23 @@ def _least_regret(results: xr.Dataset) -> float:
 
 
 def _noise_scale(study: Study, environment: Environment) -> float:
-    """R as the study's policies have it, or the environment."""
-    for learner in study.learners:
-        given = None if learner.policy is None else learner.policy.settings.get("noise_scale")
-        if isinstance(given, int | float):
-            return float(given)
-    return float(getattr(environment, "noise_scale", 1.0))
+    """R as the study's policies have it, the largest of several; else the environment's."""
+    policies = [learner.policy for learner in study.learners if learner.policy is not None]
+    given = [policy.settings.get("noise_scale") for policy in policies]
+    known = [float(scale) for scale in given if isinstance(scale, int | float)]
+    return max(known) if known else float(getattr(environment, "noise_scale", 1.0))
+
+
+def _check_sources(study: Study, results: xr.Dataset) -> None:
+    """One's own code and data are those of the results; other code of headstart may do."""
+    before = json.loads(str(results.attrs.get("sources", "{}")))
+    if before:
+        now = sources(study).plain()
+        names = changed_files(before | {"headstart": now["headstart"]}, now)
+        if names:
+            raise ValueError(
+                f"{', '.join(names)} changed since the results were made; run the study again first"
+            )
 
 
 def _check_regrets(replayed: xr.Dataset, results: xr.Dataset) -> None:

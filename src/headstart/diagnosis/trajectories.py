@@ -1,11 +1,12 @@
 """Trajectories: a learner's estimates in each of its tasks, round by round, as a dataset."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
 
 from headstart.arrays import Floats
+from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
@@ -24,8 +25,12 @@ def record_learner(
     *,
     noise_scale: float,
     failure_probability: float,
+    report: Callable[[], None],
 ) -> xr.Dataset:
-    """Rebuild a learner's tasks from its choices and rewards, and record each of them."""
+    """Rebuild a learner's tasks from its choices and rewards, and record each of them.
+
+    `report` is called after every task.
+    """
     mine = results.sel(learner=learner.name)
     memory = learner.prior.empty(tasks[0].dimension, tasks[0].lead)
     recorded: list[xr.Dataset] = []
@@ -36,9 +41,14 @@ def record_learner(
         path = Trajectory.of(task, Episode(choices, rewards, empty), learner.prior, memory)
         recorded.append(_record_task(path, learner, noise_scale, failure_probability))
         memory = learner.prior.absorb(memory, _last(path.estimate.statistics))
+        start = path.estimate.prior
+        report()
     by_task = xr.concat(recorded, dim=results["task"])
     by_task["estimator"] = ((), type(learner.prior).__name__)
     by_task["ridge"] = ((), _ridge(learner.prior))
+    by_task["policy"] = ((), repr(learner.policy))
+    # Lemma 2 is for OFUL with Λ = λI and a known scale of the noise.
+    by_task["has_bound"] = isinstance(learner.policy, OFUL) and start.isotropic
     return by_task
 
 
@@ -62,7 +72,7 @@ def _record_task(
             "bias_error": (("replication", "after"), path.bias_error),
             # 1 outside, 0 inside, −1 where there is no confidence set.
             "outside": (("set", "replication", "after"), np.stack(sets)),
-            "largest_eigenvalue": (("replication",), estimate.prior.largest_eigenvalue[:, 0]),
+            "largest_eigenvalue": (("replication",), _largest_eigenvalue(estimate.prior)),
         },
         coords={
             "set": list(CONFIDENCE_SETS),
@@ -70,6 +80,12 @@ def _record_task(
             "after": np.arange(path.bias_error.shape[-1]),
         },
     )
+
+
+def _largest_eigenvalue(prior: Prior) -> Floats:
+    """Of Λ at the start of a task, (R,), for a prior (R, T + 1)."""
+    start = prior.regularization[:, 0]
+    return start if start.ndim == 1 else np.asarray(np.linalg.eigvalsh(start)[..., -1])
 
 
 def claimed_radius(policy: Policy, estimate: RidgeEstimate) -> Floats | None:

@@ -1,16 +1,21 @@
 """Environments: where tasks come from."""
 
 from headstart.datasets import DataMissing
+from headstart.environments.ellipsoid import Ellipsoid
+from headstart.environments.non_stochastic import BeliefAdversary, NonStochastic
 from headstart.environments.ratings import AllUsers, Clusters, LastFM, MovieLens, Nearest, Ratings
 from headstart.environments.synthetic import Synthetic
 
 __all__ = [
     "AllUsers",
+    "BeliefAdversary",
     "Clusters",
     "DataMissing",
+    "Ellipsoid",
     "LastFM",
     "MovieLens",
     "Nearest",
+    "NonStochastic",
     "Ratings",
     "Synthetic",
 ]

@@ -8,6 +8,7 @@ of the library but array types: another backend could be a sibling package.
 
 from headstart.kernels.choice import TIE_TOLERANCE, choose, pick, propensities, regrets
 from headstart.kernels.contest import win_probabilities
+from headstart.kernels.factor_steps import climb, new_direction
 from headstart.kernels.factorisation import (
     add_observation,
     factorise,
@@ -15,6 +16,7 @@ from headstart.kernels.factorisation import (
     refactorise_drifted,
     start,
 )
+from headstart.kernels.factors import Expected, FactorModel, ThinTasks, expect
 from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import index, index_one, project, project_features, read, read_one
@@ -33,11 +35,16 @@ __all__ = [
     "TIE_TOLERANCE",
     "Buffer",
     "Components",
+    "Expected",
+    "FactorModel",
     "Reading",
     "TaskState",
+    "ThinTasks",
     "add_observation",
     "choose",
+    "climb",
     "component_posterior",
+    "expect",
     "factorise",
     "flush",
     "index",
@@ -45,6 +52,7 @@ __all__ = [
     "learn",
     "learn_choices",
     "moment_match",
+    "new_direction",
     "pick",
     "project",
     "project_features",

@@ -67,10 +67,15 @@ def meta_ts(
 ) -> MetaTS:
     """Meta-TS (Kveton et al., 2021): the prior mean of a task is sampled from h's posterior.
 
-    >>> meta_ts(task_variance=0.1).known.task_variance
+    >>> meta_ts(task_variance=0.1).task_variance
     0.1
     """
-    return MetaTS(name=name, known=_known(noise_variance, task_variance, mean_variance))
+    return MetaTS(
+        name=name,
+        noise_variance=noise_variance,
+        task_variance=task_variance,
+        mean_variance=mean_variance,
+    )
 
 
 def ada_ts(

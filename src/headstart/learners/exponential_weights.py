@@ -2,24 +2,32 @@
 
 from typing import Literal
 
+from numpy.typing import ArrayLike
+
 from headstart.learners.meta_lin_exp3 import MetaLinEXP3
 
 
-def lin_exp3(*, n_tasks: int = 20, name: str = "LinEXP3") -> MetaLinEXP3:
+def lin_exp3(
+    *, n_tasks: int = 20, arm_bound: ArrayLike | None = None, name: str = "LinEXP3"
+) -> MetaLinEXP3:
     """LinEXP3 (Neu and Olkhovskaya, 2020, as Li, Xu and Xie, 2026, have it): every task from zero.
 
     >>> lin_exp3().start
     'none'
     """
-    return MetaLinEXP3(name=name, start="none", n_tasks=n_tasks)
+    return MetaLinEXP3(name=name, start="none", n_tasks=n_tasks, arm_bound=arm_bound)
 
 
 def meta_lin_exp3(
-    *, n_tasks: int = 20, start: Literal["uniform", "pcrw"] = "pcrw", name: str = "Meta-LinEXP3"
+    *,
+    n_tasks: int = 20,
+    start: Literal["uniform", "pcrw"] = "pcrw",
+    arm_bound: ArrayLike | None = None,
+    name: str = "Meta-LinEXP3",
 ) -> MetaLinEXP3:
     """Meta-LinEXP3 (Li, Xu and Xie, 2026): LinEXP3 from a start that completed tasks give.
 
     >>> meta_lin_exp3(n_tasks=100).name
     'Meta-LinEXP3'
     """
-    return MetaLinEXP3(name=name, start=start, n_tasks=n_tasks)
+    return MetaLinEXP3(name=name, start=start, n_tasks=n_tasks, arm_bound=arm_bound)

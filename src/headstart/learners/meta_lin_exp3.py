@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats
@@ -15,24 +16,22 @@ Start = Literal["none", "uniform", "pcrw"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SecondMoment:
-    """E bbᵀ of arms, from all that were seen: their Σbbᵀ (R, d, d), number and largest ‖b‖ (R,)."""
+    """E bbᵀ of arms, from all that were seen: Σbbᵀ (R, d, d), their number, a bound of ‖b‖ (R,)."""
 
     total: Floats
     count: Floats
-    largest_norm: Floats
+    bound: Floats
 
     @classmethod
-    def empty(cls, dimension: int, replications: int) -> "SecondMoment":
+    def empty(cls, dimension: int, replications: int, bound: Floats) -> "SecondMoment":
         """Before any arm was seen."""
-        zeros = np.zeros(replications)
-        return cls(
-            total=np.zeros((replications, dimension, dimension)), count=zeros, largest_norm=zeros
-        )
+        total = np.zeros((replications, dimension, dimension))
+        return cls(total=total, count=np.zeros(replications), bound=bound)
 
-    def with_bound(self, arms: Floats) -> "SecondMoment":
-        """The same sums, with the norms of arms (R, K, d) among those seen."""
+    def with_norms(self, arms: Floats) -> "SecondMoment":
+        """The same sums, with a bound that holds for arms (R, K, d) as well."""
         norms = np.linalg.norm(arms, axis=-1).max(-1)
-        return replace(self, largest_norm=np.maximum(self.largest_norm, norms))
+        return replace(self, bound=np.maximum(self.bound, norms))
 
     def with_arms(self, arms: Floats) -> "SecondMoment":
         """The sums with arms (R, K, d) added."""
@@ -40,11 +39,11 @@ class SecondMoment:
             self, total=self.total + arms.mT @ arms, count=self.count + float(arms.shape[1])
         )
 
-    def solve(self, vectors: Floats, *, margin: Floats, smallest: float) -> Floats:
+    def solve(self, vectors: Floats, *, ridge: Floats, smallest: float) -> Floats:
         """S̃⁻¹v of vectors (R, d): S̃ = S̄ + ξI, its eigenvalues at least `smallest`; ξ is (R,)."""
         mean = self.total / np.maximum(self.count, 1.0)[:, None, None]
         values, basis = np.linalg.eigh(mean)
-        values = np.maximum(values + margin[:, None], smallest)
+        values = np.maximum(values + ridge[:, None], smallest)
         turned = (basis.mT @ vectors[..., None])[..., 0] / values
         return np.asarray((basis @ turned[..., None])[..., 0])
 
@@ -54,10 +53,10 @@ class Played:
     """What is learned from a task: Σθ̂ (R, d), and the arms that were seen."""
 
     loss: Floats
-    moment: SecondMoment
+    seen: SecondMoment
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MetaLinEXP3:
     """Meta-LinEXP3 (Li, Xu and Xie, 2026): sublinear regret against an adversary that chooses w_t.
 
@@ -69,7 +68,8 @@ class MetaLinEXP3:
     S̃ = S̄ + ξI with eigenvalues of at least `smallest_eigenvalue`, S̄ the mean of bbᵀ over the N arms
     seen before this round, in all tasks, and ξ = L²(Λ/3N + √(2Λ/N + Λ²/9N²)), Λ = log(2dT/δ), L² at
     N = 0. A task of n rounds, one of `n_tasks` m, has T = mn, η = √(log K/n) and γ = √(log K/mn)
-    unless `rate` and `exploration` are given. L is the largest ‖b‖ seen, or `arm_bound`.
+    unless `rate` and `exploration` are given. L is `arm_bound`, a number or one per replication, or
+    else the largest ‖b‖ seen.
 
     The start h is 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks ("uniform"), or
     their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks, τ = `offset` ("pcrw").
@@ -82,7 +82,7 @@ class MetaLinEXP3:
     exploration: float | None = None
     start_rate: float = 1.0846
     offset: float = 1.0
-    arm_bound: float | None = None
+    arm_bound: ArrayLike | None = None
     smallest_eigenvalue: float = 0.01
     failure_probability: float = 0.05
 
@@ -93,9 +93,15 @@ class MetaLinEXP3:
         for name in ("start_rate", "offset"):
             checks.nonnegative(name, getattr(self, name))
         checks.positive("smallest_eigenvalue", self.smallest_eigenvalue)
-        for name in ("rate", "arm_bound"):
-            if getattr(self, name) is not None:
-                checks.positive(name, getattr(self, name))
+        if self.rate is not None:
+            checks.positive("rate", self.rate)
+        if self.arm_bound is not None:
+            bound = checks.floats("arm_bound", self.arm_bound)
+            if bound.ndim > 1 or (bound <= 0.0).any():
+                raise ValueError(
+                    "arm_bound must be a number above 0, or one per replication, "
+                    f"got {self.arm_bound!r}"
+                )
         if (
             self.exploration is not None
             and not 0.0 < checks.real("exploration", self.exploration) <= 1.0
@@ -108,32 +114,37 @@ class MetaLinEXP3:
 
     def begin(self, dimension: int, replications: int) -> State:
         """No arms seen, and no directions of completed tasks, (R, 0, d)."""
-        return _to_state(
-            SecondMoment.empty(dimension, replications), np.zeros((replications, 0, dimension))
-        )
+        bound = np.asarray(0.0 if self.arm_bound is None else self.arm_bound, dtype=np.float64)
+        if bound.ndim == 1 and len(bound) != replications:
+            raise ValueError(
+                f"arm_bound must be a number or one per replication, {replications}, "
+                f"got {len(bound)}"
+            )
+        seen = SecondMoment.empty(dimension, replications, np.broadcast_to(bound, replications))
+        return _to_state(seen, np.zeros((replications, 0, dimension)))
 
     def play(self, state: State, rounds: Rounds) -> Played:
         """Play a task by exponential weights from the start that completed tasks give."""
         n, k, d = rounds.horizon, rounds.n_arms, rounds.dimension
         rate, exploration = self._rates(n, k)
-        start, moment = self.learned_start(state), _moment(state)
+        start, seen = self.learned_start(state), _seen(state)
         confidence = np.log(2.0 * d * self.n_tasks * n / self.failure_probability)
         loss, rows = np.zeros((rounds.replications, d)), np.arange(rounds.replications)
         while not rounds.over:
             arms = rounds.arms
-            moment = moment.with_bound(arms)
+            if self.arm_bound is None:
+                seen = seen.with_norms(arms)
             scores = arms @ (self.start_rate * start + rate * loss)[:, :, None]
             p = _propensities(-scores[..., 0], exploration)
             below = p.cumsum(-1) <= rounds.uniforms
             choices = np.minimum(below.sum(-1), k - 1)
             chosen = p[rows, choices]
             losses = -rounds.choose(choices, chosen)
-            bound = moment.largest_norm if self.arm_bound is None else np.asarray(self.arm_bound)
-            margin = bound**2 * _margin(moment.count, confidence)
+            ridge = seen.bound**2 * _ridge(seen.count, confidence)
             weighted = rounds.features * (losses / (k * chosen))[:, None]
-            loss += moment.solve(weighted, margin=margin, smallest=self.smallest_eigenvalue)
-            moment = moment.with_arms(arms)
-        return Played(loss=loss, moment=moment)
+            loss += seen.solve(weighted, ridge=ridge, smallest=self.smallest_eigenvalue)
+            seen = seen.with_arms(arms)
+        return Played(loss=loss, seen=seen)
 
     def learn(self, state: State, played: Played) -> State:
         """Keep the arms that were seen, and the direction of the task's Σθ̂."""
@@ -142,7 +153,7 @@ class MetaLinEXP3:
             size = np.linalg.norm(played.loss, axis=-1, keepdims=True)
             last = played.loss / np.where(size > 0.0, size, 1.0)
             directions = np.concatenate([directions, last[:, None, :]], axis=1)
-        return _to_state(played.moment, directions)
+        return _to_state(played.seen, directions)
 
     def learned_start(self, state: State) -> Floats:
         """The start h of the next task, (R, d)."""
@@ -175,23 +186,23 @@ def _propensities(logits: Floats, exploration: float) -> Floats:
     return np.asarray((1.0 - exploration) * q + exploration / logits.shape[-1])
 
 
-def _margin(count: Floats, confidence: float) -> Floats:
+def _ridge(count: Floats, confidence: float) -> Floats:
     """ξ/L² after N = count (R,) arms; 1 at N = 0."""
     n = np.maximum(count, 1.0)
     third = confidence / (3.0 * n)
     return np.where(count > 0.0, third + np.sqrt(2.0 * confidence / n + third**2), 1.0)
 
 
-def _moment(state: State) -> SecondMoment:
+def _seen(state: State) -> SecondMoment:
     return SecondMoment(
-        total=state["second_moment"], count=state["arms_seen"], largest_norm=state["largest_norm"]
+        total=state["second_moment"], count=state["arms_seen"], bound=state["arm_bound"]
     )
 
 
-def _to_state(moment: SecondMoment, directions: Floats) -> State:
+def _to_state(seen: SecondMoment, directions: Floats) -> State:
     return {
-        "second_moment": moment.total,
-        "arms_seen": moment.count,
-        "largest_norm": moment.largest_norm,
+        "second_moment": seen.total,
+        "arms_seen": seen.count,
+        "arm_bound": seen.bound,
         "directions": directions,
     }

@@ -1,6 +1,6 @@
 """MetaTS: Thompson sampling from a prior mean that is sampled once per task."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,12 +20,25 @@ from headstart.simulation.rounds import Rounds
 class MetaTS:
     """Meta-TS (Kveton et al., 2021): Thompson sampling from N(h̃, τ²I), h̃ ~ p(h | completed tasks).
 
-    `known` has the variances of w ~ N(h, τ²I), h ~ N(0, κ²I) and of the noise. AdaTS integrates
-    over h where this samples it.
+    The model is reward = xᵀw + noise of variance s², w ~ N(h, τ²I), h ~ N(0, κ²I), with s², τ² and
+    κ² given. AdaTS integrates over h where this samples it.
     """
 
     name: str = "Meta-TS"
-    known: KnownVariances = field(default_factory=KnownVariances)
+    noise_variance: float = 1.0
+    task_variance: float = 1.0
+    mean_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _ = self._known  # which checks the variances
+
+    @property
+    def _known(self) -> KnownVariances:
+        return KnownVariances(
+            noise_variance=self.noise_variance,
+            task_variance=self.task_variance,
+            mean_variance=self.mean_variance,
+        )
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """One per feature for h̃, used in the first round, and one per feature and round for w̃."""
@@ -33,23 +46,23 @@ class MetaTS:
 
     def begin(self, dimension: int, replications: int) -> Memory:
         """The sums over completed tasks."""
-        return self.known.empty(dimension, (replications,))
+        return self._known.empty(dimension, (replications,))
 
     def play(self, state: State, rounds: Rounds) -> Episode:
         """Sample the prior mean, then play the task by Thompson sampling."""
         bias = self.sampled_mean(state, rounds.uniforms[..., : rounds.dimension])
-        ratio = self.known.noise_variance / self.known.task_variance
-        policy = _OnSecondHalf(Thompson(noise_scale=float(np.sqrt(self.known.noise_variance))))
+        ratio = self.noise_variance / self.task_variance
+        policy = _OnSecondHalf(Thompson(noise_scale=float(np.sqrt(self.noise_variance))))
         learner = Learner(self.name, policy, Fixed(bias=bias, regularization=ratio))
         return learner.play(learner.begin(rounds.dimension, rounds.replications), rounds)
 
     def learn(self, state: State, played: Episode) -> Memory:
         """Add the task to the sums."""
-        return self.known.absorb(state, played.statistics)
+        return self._known.absorb(state, played.statistics)
 
     def sampled_mean(self, state: State, uniforms: Floats) -> Floats:
         """A draw h̃ (R, d) from the posterior of the mean task, by uniforms (R, d) in [0, 1)."""
-        mean, covariance = self.known.mean_posterior(state)
+        mean, covariance = self._known.mean_posterior(state)
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
         return np.asarray(mean + (np.linalg.cholesky(covariance) @ normals[..., None])[..., 0])
 

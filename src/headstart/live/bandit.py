@@ -1,10 +1,9 @@
 """MetaBandit: a bandit for an application."""
 
-import io
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import IO, Any, Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,33 +11,31 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
-from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator
-from headstart.kernels import state as columns
-from headstart.live import inputs, merging, persistence
+from headstart.interfaces import Policy, PriorEstimator
+from headstart.live import copies, inputs, persistence
 from headstart.live.catalogue import Catalogue
+from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.deciding.decider import Decider
+from headstart.live.deciding.masks import Mask
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
-from headstart.live.engine import deciding, from_logs, rewarding
-from headstart.live.engine.expiry import expire, make_places
-from headstart.live.engine.guard import Guard
-from headstart.live.engine.layout import NONE
-from headstart.live.engine.population import Change
-from headstart.live.engine.scoring import Scoring
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.uniforms import UniformStream
+from headstart.live.explanation import Explanation
 from headstart.live.feature_names import FeatureNames
 from headstart.live.inputs import Arms
-from headstart.live.masks import Mask
+from headstart.live.memory import from_logs
+from headstart.live.memory.merging import merge
 from headstart.live.outcomes import Outcome
-from headstart.live.settings import CHANGEABLE, Refresh, Settings, range_of, scales_of
-from headstart.logs import grouped_by_task as grouped_by_task_of
-from headstart.logs import statistics
-from headstart.logs.reader import Columns
+from headstart.live.processes.guard import Guard
+from headstart.live.settings import CHANGEABLE, Options, Settings
+from headstart.live.tasks import rewarding
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.expiry import cancel, run_out
+from headstart.live.tasks.removal import erase
+from headstart.live.tasks.views import explain, view_of
+from headstart.logs import ColumnNames, Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.progress import Progress
-
-_DOUBLE = np.dtype(np.float64)
 
 
 class MetaBandit:
@@ -46,34 +43,20 @@ class MetaBandit:
 
     `decide` opens a task for a new name, `reward` pays a decision, once. Every task teaches the
     prior of the others, open or finished, and counts once; one that comes back goes on from what
-    it was. Threads may share a bandit, and so may the child processes of a fork: ids are
-    different everywhere.
+    it was. Threads may share a bandit, and the children of a fork go on with ids of their own.
 
-    Parameters
-    ----------
-    dimension : the number of features, d.
-    policy : how an arm is chosen; `BayesUCB(z="growing")` if None.
-    prior : the estimator that learns across tasks; `Hierarchical()` if None.
-    seed : for runs that can be repeated.
-    horizon, idle_seconds : a task is finished by its reward of that number, or once it has not
-        been used for so long. Finishing frees half of its memory, and nothing else.
-    discount : below 1, each reward makes the task's earlier ones count that much less.
-    deadline_seconds, default_reward : a decision without a reward after so long expires, and is
-        paid the default, if there is one.
-    max_pending : how many decisions may wait; beyond it the oldest expire.
-    reward_range : (low, high); rewards outside of it are not learned.
-    half_life_tasks, half_life_seconds : the prior forgets: a task counts half as much after so
-        many others, or after so long.
-    exploration : ε; every arm that may be chosen has a propensity of at least ε/K.
-    propensity_draws : how many draws give the propensities of a policy that samples.
-    feature_names : for `explain`.
-    scales : "learn" for features of very different sizes, the sizes (d,), or None.
-    refresh : when the prior is brought up to date: "background", in a thread, so that no call
-        waits for it; or "inline", when a task opens, so that a run can be repeated. None for
-        "inline" with a seed and "background" without.
-    clock : the time in seconds.
+    dimension: the number of features, d. policy: how an arm is chosen, `BayesUCB(z="growing")` if
+    None. prior: the estimator that learns across tasks, `Hierarchical()` if None. seed: for runs
+    that can be repeated. feature_names: what `explain` calls the features, and which columns of a
+    DataFrame are taken. clock: the time in seconds. settings: those of `Settings`, none needed.
 
+    >>> bandit = MetaBandit(dimension=2, seed=0)
+    >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
+    >>> bandit.reward(decision.id, 1.0)
+    <Outcome.PAID: 'paid'>
     """
+
+    log_report: LogReport | None = None  # of the last `fit`
 
     def __init__(
         self,
@@ -82,55 +65,23 @@ class MetaBandit:
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
-        horizon: int | None = None,
-        idle_seconds: float | None = None,
-        discount: float = 1.0,
-        deadline_seconds: float | None = None,
-        default_reward: float | None = None,
-        max_pending: int = 1_000_000,
-        reward_range: Sequence[float] | None = None,
-        half_life_tasks: float | None = None,
-        half_life_seconds: float | None = None,
-        exploration: float = 0.0,
-        propensity_draws: int = 100,
         feature_names: Sequence[str] | None = None,
-        scales: ArrayLike | Literal["learn"] | None = "learn",
-        refresh: Refresh | None = None,
         clock: Callable[[], float] = time.time,
+        **settings: Unpack[Options],
     ) -> None:
         self.dimension = checks.count("dimension", dimension)
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        if not isinstance(self.prior, LivePriorEstimator):
-            raise ValueError(
-                f"prior must have the methods absorb with a weight, scale and merge for live use, "
-                f"got {self.prior!r}"
-            )
-        by_seed: Refresh = "background" if seed is None else "inline"
-        self.settings = Settings(
-            horizon=horizon,
-            idle_seconds=idle_seconds,
-            discount=discount,
-            deadline_seconds=deadline_seconds,
-            default_reward=default_reward,
-            max_pending=max_pending,
-            reward_range=range_of(reward_range),
-            half_life_tasks=half_life_tasks,
-            half_life_seconds=half_life_seconds,
-            exploration=exploration,
-            propensity_draws=propensity_draws,
-            scales=scales_of(scales, self.dimension),
-            refresh=by_seed if refresh is None else refresh,
-            clock=clock,
-        )
-        self._tasks = Tasks(self.dimension, self.prior, self.settings)
-        self._scoring = Scoring(self.policy, self._tasks)
+        if settings.get("refresh") is None:
+            settings["refresh"] = "background" if seed is None else "inline"
+        self.settings = Settings.from_options(self.dimension, clock, **settings)
+        names = FeatureNames(self.dimension, feature_names)
+        self._tasks = Tasks(self.dimension, self.prior, self.settings, names)
         self._stream = UniformStream(np.random.default_rng(seed))
-        self._decides_in_one_call = self._tasks.one_call and self._scoring.index is not None
-        self._runs_out = deadline_seconds is not None or idle_seconds is not None
-        self._names = self._tasks.feature_names = FeatureNames(self.dimension, feature_names)
-        self._lock = Guard(self._tasks, self._stream)
+        self._decider = Decider(self.policy, self._tasks, self._stream)
+        self._guard = Guard(self._tasks, self._stream)
+        self._lock = self._guard.lock
 
     def __repr__(self) -> str:
         return (
@@ -147,9 +98,9 @@ class MetaBandit:
 
     def learned(self) -> Learned:
         """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
-        prior = self.next_prior()
-        state = self._tasks.population.state
-        return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
+        with self._lock:
+            prior, state = self.next_prior(), self._tasks.population.state
+            return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
 
     @property
     def n_finished(self) -> int:
@@ -164,17 +115,7 @@ class MetaBandit:
     def task(self, name: Name) -> TaskView:
         """What is known of an open task."""
         with self._lock:
-            tasks = self._tasks
-            slot = tasks.slot(name)
-            tasks.move_bias(slot)
-            row = tasks.rows[slot]
-            return TaskView(
-                task=name,
-                estimate=tasks.layout.estimate(row),
-                n_rewards=int(tasks.scalar(slot, columns.REWARDS)),
-                n_pending=len(tasks.pending.of(row)),
-                noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
-            )
+            return view_of(self._tasks, name)
 
     @overload
     def decide(
@@ -209,65 +150,19 @@ class MetaBandit:
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
-        `mask` (K,) says which arms may be chosen. With n, the best n in order, each a decision
-        with its own id. `side` (p,) is what is known of the task beside its rewards, for a prior
-        that uses it; the first that is given for a task counts.
+        `mask` (K,) says which arms may be chosen; n asks for the best n, each a decision. `side`
+        (p,) is known of the task beforehand, for a prior that uses it; the first given counts.
         """
         with self._lock:
-            if self._runs_out:
-                self._run_out()  # first: it may finish the task
-            # True and 1.0 would find the task 1.
-            plain = self._decides_in_one_call and (type(task) is str or type(task) is int)
-            slot = self._tasks.slots.get(task) if plain else None
-            if (
-                slot is None
-                or mask is not None
-                or n is not None
-                or side is not None
-                or type(arms) is not np.ndarray
-                or arms.dtype is not _DOUBLE
-                or arms.ndim != 2
-                or arms.shape[1] != self.dimension
-                or arms.shape[0] == 0
-                or not arms.flags.carray
-            ):
-                given = (self._tasks, self._scoring, self._stream, task, arms)
-                draws = self.settings.propensity_draws
-                with self._tasks.knowing(task, side):
-                    return deciding.decide(*given, mask=mask, n=n, draws=draws, names=self._names)
-            tasks, pending, stream = self._tasks, self._tasks.pending, self._stream
-            if not pending.free:
-                pending.reserve(1)
-            scores = np.empty((1, arms.shape[0]))
-            choice, tied, code = deciding.decide_one(
-                tasks.rows,
-                slot,
-                self._scoring.radius(slot),
-                arms,
-                stream.peek_one(),
-                self._scoring.scratch(arms.shape[0]),
-                scores,
-                pending.kept,
-                pending.links,
-                pending.free[-1],
-            )
-            if choice < 0:
-                raise inputs.too_large("arms", arms)
-            pending.note_time(pending.free.pop())
-            if len(pending.free) < pending.least_free:
-                make_places(tasks, 0)  # now that the call cannot fail
-            stream.advance(1)
-            return Decision(pending.id_of(code), task, choice, choice, scores[0], 1.0 / tied)
+            return self._decider.decide(task, arms, mask=mask, n=n, side=side)
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
-        """Pay a decision, once, any time before its deadline; says what became of it.
-
-        A weight counts the reward that many times. A finished task is opened again.
-        """
+        """Pay a decision, once, any time before its deadline; a weight counts it so many times."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
-            self._run_out()
+            if self._tasks.runs_out:
+                run_out(self._tasks)
             return rewarding.reward(self._tasks, decision, value, weight)
 
     def observe(
@@ -276,16 +171,13 @@ class MetaBandit:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            self._run_out()
+            run_out(self._tasks)
             return rewarding.observe(self._tasks, task, features, value, weight)
 
     def cancel(self, decision_id: str) -> bool:
         """Give up the reward of a decision; false if it is not pending."""
         with self._lock:
-            place = self._tasks.pending.find(inputs.id_of(decision_id))
-            if place != NONE:
-                self._tasks.drop(place)
-            return place != NONE
+            return cancel(self._tasks, inputs.id_of(decision_id))
 
     def finish(self, task: Name) -> None:
         """Close a task, which frees half of its memory; what is known of it is kept."""
@@ -295,29 +187,25 @@ class MetaBandit:
     def forget(self, task: Name) -> None:
         """Erase a task: its data, its pending decisions, and what the prior learned from it."""
         with self._lock:
-            tasks = self._tasks
-            contribution = tasks.forget(inputs.name_of(task))
-            if contribution is not None:
-                population = tasks.population
-                change = Change(task, contribution, None)
-                population.install(population.replaced(population.state, [change]))
-            tasks.changes.bring_up_to_date()
+            erase(self._tasks, inputs.name_of(task))
 
-    def decide_many(self, tasks: Sequence[Name], arms: ArrayLike) -> Decisions:
-        """Choose for n different tasks at once among arms (n, K, d), or (K, d) for all."""
+    def decide_many(
+        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
+    ) -> Decisions:
+        """Choose for n different tasks at once; if anything is wrong with one, for none.
+
+        Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
+        set for all. The mask is one for all, or a list of n.
+        """
         with self._lock:
-            self._run_out()
-            return deciding.decide_many(self._tasks, self._scoring, self._stream, tasks, arms)
+            return self._decider.decide_many(list(tasks), arms, mask=mask)
 
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
     ) -> list[Outcome]:
-        """Pay n decisions, in their order; says of each what became of it.
-
-        Only a malformed call raises, and then nothing is paid.
-        """
+        """Pay n decisions, in their order; says of each what became of it."""
         with self._lock:
-            self._run_out()
+            run_out(self._tasks)
             return rewarding.reward_many(self._tasks, decision_ids, values, weights)
 
     def propensities(
@@ -325,56 +213,54 @@ class MetaBandit:
     ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
-        Exact for a policy that does not sample, else estimated with `propensity_draws` draws.
+        For the best n, that of the first. Exact for a policy that does not sample; else over
+        `propensity_draws` fresh draws.
         """
         with self._lock:
-            given = (self._tasks, self._scoring, self._stream, task, arms)
-            draws = self.settings.propensity_draws
-            return deciding.propensities(*given, mask=mask, draws=draws, names=self._names)
+            return self._decider.propensities(task, arms, mask=mask)
 
     def fit(
         self,
         logs: object,
         *,
-        task: str = "task",
-        features: str | Sequence[str] = "features",
-        reward: str = "reward",
-        weight: str | None = None,
+        on_bad: Literal["raise", "drop"] = "raise",
         grouped_by_task: bool = False,
         keep_open: bool = False,
         progress: Progress | None = None,
+        **columns: Unpack[ColumnNames],
     ) -> "MetaBandit":
         """Warm start: every task of the logs teaches the prior as if it had been played here.
 
-        Logs are a pandas, Polars or Arrow table, a Parquet file or folder of any size, or a Dask
-        frame. Columns name the task, its features (several columns, or one of lists) and the
-        reward. Where the rows of each task are `grouped_by_task`, one task is held at a time; else
-        d² numbers per task. With `keep_open` the log's tasks go on when they come back; else a task
-        of that name is a new one. If anything is wrong with the logs, nothing is learned.
+        Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
+        Polars or Arrow table, a lazy frame, or Dask. Columns are those of `Columns`: task, features
+        (several columns, or one of lists), reward, and if wanted weight, id, time, side, task_type.
+        Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
+        numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
+        that name is a new one. If anything is wrong with the logs, nothing is learned; with
+        on_bad="drop" bad rows are left out, and `log_report` says which.
         """
-        columns = Columns(task=task, features=features, reward=reward, weight=weight)
-        given = (logs, columns, self.dimension, progress)
-        found: Iterable[tuple[object, TaskStatistics]]
-        found = enumerate(grouped_by_task_of(*given)) if grouped_by_task else statistics(*given)
-        with self._lock:
-            from_logs.absorb(self._tasks, found, keep=keep_open)
+        named = Columns(**columns)
+        given: dict[str, Any] = {"on_bad": on_bad, "grouped_by_task": grouped_by_task}
+        reading = LogReading(logs, named, self.dimension, progress=progress, **given)
+        from_logs.fit(self._tasks, self._lock, reading, keep=keep_open)
+        self.log_report = reading.report
         return self
 
     def merge(self, other: "MetaBandit") -> "MetaBandit":
         """Take over what another bandit knows: its memory, its tasks, its pending decisions.
 
-        Both must have the same settings of the prior and different tasks. The other is unchanged.
+        Both must have the same prior and different tasks. The other is unchanged.
         """
-        saved = other._saved()
+        content = copies.saved(other)
         with self._lock:
-            merging.merge(self._tasks, saved)
+            merge(self._tasks, content)
         return self
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit to one .npz file, atomically, readable by its owner only."""
         with self._lock:
-            self._prepare_to_save()
-            persistence.save(Path(path), self._tasks, self._stream, self.policy)
+            file = Path(path) if isinstance(path, str) else path
+            persistence.save(file, self._tasks, self._stream, self.policy)
 
     @classmethod
     def load(
@@ -390,55 +276,25 @@ class MetaBandit:
     ) -> "MetaBandit":
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that two copies of a file do not explore alike; with
-        `resume` they go on where they were. New decisions get ids that no copy of the file gives.
-        Changes may be made to horizon, idle_seconds, deadline_seconds, default_reward, max_pending,
-        reward_range, the half-life, exploration, propensity_draws and refresh. A policy or prior
-        that is not part of headstart has to be given.
+        Its random numbers are fresh, so that copies do not explore alike; with `resume` they go on
+        where they were. New decisions get ids that no other copy gives. Changes may be made to all
+        settings but discount and scales. A policy or prior of your own has to be given again.
         """
         for name in changes:
             checks.one_of("the setting to change", name, CHANGEABLE)
-        saved = persistence.read(Path(path))
         given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
-        return cls._restored(saved, resume=resume, **given)
-
-    @classmethod
-    def _restored(cls, saved: persistence.Saved, *, resume: bool, **given: Any) -> "MetaBandit":
-        names = saved.header["feature_names"]
-        settings: dict[str, Any] = {**saved.header["settings"], "feature_names": names, **given}
-        settings["policy"] = settings["policy"] or saved.policy()
-        settings["prior"] = settings["prior"] or saved.prior()
-        bandit = cls(dimension=saved.header["dimension"], **settings)
-        persistence.restore(saved, bandit._tasks)
-        if resume:
-            bandit._stream.go_on_as(saved.stream())
-        return bandit
+        return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
 
     def __reduce__(self) -> tuple[object, ...]:
         given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
-        return _unpickled, (self._saved(), given)
+        return copies.unpickled, (type(self), copies.saved(self), given)
 
-    def _saved(self) -> persistence.Saved:
-        file = io.BytesIO()
+    def explain(self, decision: Decision | str) -> Explanation:
+        """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
+
+        And the contribution of every feature: what the prior says, and what the rewards add.
+        """
+        given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        arm = decision.arm if isinstance(decision, Decision) else None
         with self._lock:
-            self._prepare_to_save()
-            persistence.write(file, self._tasks, self._stream, self.policy)
-        file.seek(0)
-        return persistence.read(file)
-
-    def _prepare_to_save(self) -> None:
-        self._tasks.changes.bring_up_to_date()
-        # A loaded bandit reads catalogues anew; so does this one, and both score alike.
-        self._tasks.catalogue_scores.clear()
-
-    def _run_out(self) -> None:
-        """Finish the tasks that are idle, and settle the decisions whose deadline has passed."""
-        if self._tasks.pending.clock is not None:
-            expire(self._tasks)
-        if self.settings.idle_seconds is not None:
-            self._tasks.finish_idle()
-
-
-def _unpickled(saved: persistence.Saved, given: dict[str, Any]) -> MetaBandit:
-    """A copy with ids and random numbers of its own."""
-    return MetaBandit._restored(saved, resume=False, **given)
+            return explain(self._tasks, given, arm)

@@ -12,40 +12,96 @@ from headstart.arrays import Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.intervals import quantile
+from headstart.live.explanation import Explanation
+from headstart.live.feature_names import default_names
 
 # A task's name: of the types that a file can store.
 Name = str | int
 
 
 class Decision(NamedTuple):
-    """One choice. Its id takes the reward, once, any time later."""
+    """One choice. Its id takes the reward, once, any time later.
+
+    >>> import headstart as hs
+    >>> bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), seed=0)
+    >>> bandit.observe("ann", [1.0, 0.0], 1.0)
+    >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
+    >>> decision.arm, decision.propensity
+    ('tea', 1.0)
+    >>> bandit.reward(decision.id, 1.0)
+    """
 
     id: str
     task: Name
-    arm: Hashable  # the key of a mapping, the item of a catalogue, or the index in an array
+    arm: Hashable  # a mapping's key, a DataFrame's index, a catalogue's id, or an array's index
     arm_index: int  # its index among the arms
     scores: Floats  # (K,), of all arms; −∞ where masked
-    propensity: float  # the probability of this arm under the policy; nan where it is not known
+    # The probability of this arm; for the best n, given those before it. Nan where not known.
+    propensity: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Decision(id={self.id!r}, task={self.task!r}, arm={self.arm!r}, "
+            f"arm_index={self.arm_index}, propensity={self.propensity:.4g}, "
+            f"scores={_short(self.scores)})"
+        )
 
 
 class Decisions(NamedTuple):
-    """One choice for each of n tasks."""
+    """One choice for each of n tasks.
+
+    >>> import headstart as hs
+    >>> bandit = hs.MetaBandit(dimension=1, policy=hs.policies.Greedy(), seed=0)
+    >>> for name in ("ann", "bob"):
+    ...     bandit.observe(name, [1.0], 1.0)
+    >>> menus = [{"tea": [2.0], "milk": [1.0]}, {"rum": [0.5]}]
+    >>> decisions = bandit.decide_many(["ann", "bob"], menus)
+    >>> decisions.arms
+    ('tea', 'rum')
+    """
 
     ids: NDArray[np.str_]  # (n,)
     tasks: tuple[Name, ...]
-    arm_indices: Integers  # (n,), of the chosen arms
-    scores: Floats  # (n, K)
+    arms: tuple[Hashable, ...]  # the ids of the chosen arms; their indices where they have none
+    arm_indices: Integers  # (n,), of the chosen arms among those of their task
+    scores: Floats  # (n, K); −∞ where masked, and behind the last arm of a task with fewer than K
     propensities: Floats  # (n,)
+
+    def __repr__(self) -> str:
+        return (
+            f"Decisions(n={len(self.tasks)}, tasks={_listed(self.tasks)}, "
+            f"arms={_listed(self.arms)}, propensities={_short(self.propensities)}, "
+            f"scores of shape {self.scores.shape})"
+        )
 
 
 class TaskView(NamedTuple):
-    """What is known of an open task."""
+    """What is known of an open task.
+
+    >>> import headstart as hs
+    >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
+    >>> bandit.observe("ann", [1.0, 0.0], 1.0)
+    >>> view = bandit.task("ann")
+    >>> view
+    TaskView(task='ann', n_rewards=1, n_pending=0, noise_scale=1, d=2)
+    >>> low, high = view.interval([1.0, 0.0])
+    >>> round(low, 2), round(high, 2)
+    (-0.89, 1.89)
+    """
 
     task: Name
     estimate: RidgeEstimate  # statistics and prior; .parameter is ŵ
     n_rewards: int  # so far
     n_pending: int  # decisions without a reward yet
     noise_scale: float
+    feature_names: tuple[str, ...] = ()  # x1 to xd where there are none
+
+    def __repr__(self) -> str:
+        return (
+            f"TaskView(task={self.task!r}, n_rewards={self.n_rewards}, "
+            f"n_pending={self.n_pending}, noise_scale={self.noise_scale:.4g}, "
+            f"d={self.estimate.prior.dimension})"
+        )
 
     @overload
     def interval(self, features: Sequence[float]) -> tuple[float, float]: ...
@@ -64,6 +120,22 @@ class TaskView(NamedTuple):
         half = quantile(math.inf) * self.noise_scale * self.estimate.widths(arms)
         low, high = middle - half, middle + half
         return (float(low[0]), float(high[0])) if x.ndim == 1 else (low, high)
+
+    def explain(self, features: ArrayLike, *, arm: Hashable | None = None) -> Explanation:
+        """What the task's estimate says about features (d,), and where it comes from."""
+        x = checks.floats("features", features)
+        dimension = self.estimate.prior.dimension
+        checks.shape("features", x, (dimension,), "(d,)")
+        return Explanation.of(
+            x,
+            task=self.task,
+            arm=arm,
+            names=self.feature_names or default_names(dimension),
+            parameter=self.estimate.parameter,
+            bias=self.estimate.prior.bias,
+            width=float(self.estimate.widths(x[None])[0]),
+            noise_scale=self.noise_scale,
+        )
 
 
 class Learned(NamedTuple):
@@ -84,3 +156,13 @@ class Learned(NamedTuple):
         scale = float(prior.noise_scale)
         spread = scale * np.sqrt(np.diagonal(np.linalg.inv(matrix)))
         return cls(prior.bias.copy(), spread, scale, n_tasks, weight)
+
+
+def _short(array: Floats) -> str:
+    return np.array2string(array, precision=3, threshold=6, edgeitems=3).replace("...", "…")
+
+
+def _listed(values: tuple[object, ...]) -> str:
+    if len(values) <= 4:
+        return repr(values)
+    return f"({', '.join(map(repr, values[:3]))}, …)"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.intervals import Interval, interval, interval_around
@@ -17,6 +17,16 @@ from headstart.live.decision import Name
 
 # Of no rounds at all.
 _UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
+# Propensities are often stored with fewer digits.
+_ROUNDING = 1e-4
+# With less, an estimate would be made of a handful of rounds.
+_LEAST_SAMPLE_SIZE = 10.0
+# How much of a policy's probability may be on arms that the log never chooses: that part of its
+# value is not in the log at all.
+_LEAST_OVERLAP = 0.95
+# Standard errors by which the mean weight must miss the overlap, so that one sound log in a
+# thousand is refused by chance.
+_STANDARD_ERRORS = 3.3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,7 +34,8 @@ class LoggedDecisions:
     """Decisions in the order in which they were made: n rounds.
 
     Shapes: tasks n names; arms (n, K, d); choices (n,), indices of the arms; rewards (n,);
-    propensities (n,), the probability with which each choice was made, above 0.
+    propensities (n,), the probability with which each choice was made, above 0. If known,
+    `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
     """
 
     tasks: Sequence[Name]
@@ -32,6 +43,7 @@ class LoggedDecisions:
     choices: ArrayLike
     rewards: ArrayLike
     propensities: ArrayLike
+    propensities_of_all: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         arms = checks.floats("arms", self.arms)
@@ -51,6 +63,11 @@ class LoggedDecisions:
             raise ValueError("propensities must be above 0 and at most 1")
         if len(self.tasks) != n:
             raise ValueError(f"tasks must be {n} names, got {len(self.tasks)}")
+        if self.propensities_of_all is not None:
+            everything = _checked_propensities(
+                self.propensities_of_all, propensities, choices, n_arms
+            )
+            object.__setattr__(self, "propensities_of_all", everything)
         for name, value in (
             ("tasks", list(self.tasks)),
             ("arms", arms),
@@ -63,7 +80,12 @@ class LoggedDecisions:
 
 @dataclass(frozen=True)
 class OffPolicy:
-    """Four estimates of a bandit's mean reward per round, and the weights behind them."""
+    """Four estimates of a bandit's mean reward per round, and the weights behind them.
+
+    The mean weight estimates the overlap, the probability that the bandit gives to arms which the
+    log may choose: it is 1 where the log's propensities are right and none of the bandit's arms is
+    left out. `overlap` is the exact one, where the propensities of all arms are known.
+    """
 
     replay: Interval  # of the rounds that it accepted
     inverse_propensity: Interval
@@ -71,6 +93,23 @@ class OffPolicy:
     doubly_robust: Interval
     accepted: Booleans  # (n,)
     weights: Floats  # (n,), its probability of the logged choice over the log's
+    mean_weight: Interval
+    effective_sample_size: float  # (Σw)²/Σw², of n
+    overlap: float | None
+
+    def __str__(self) -> str:
+        n = len(self.weights)
+        estimates = ("replay", "inverse_propensity", "self_normalised", "doubly_robust")
+        lines = [f"{name.replace('_', ' '):20}{getattr(self, name):.3g}" for name in estimates]
+        overlap = "not known" if self.overlap is None else f"{self.overlap:.3g}"
+        return "\n".join(
+            [
+                *lines,
+                f"{n:,} rounds, an effective {self.effective_sample_size:,.0f}; "
+                f"{int(self.accepted.sum()):,} accepted",
+                f"mean weight {self.mean_weight:.3g}, 1 with full overlap; overlap {overlap}",
+            ]
+        )
 
 
 def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) -> OffPolicy:
@@ -82,21 +121,27 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
     evaluated with the experience it gathered, which is less than the log's. A task is finished
     after its last round. The doubly robust estimate uses a ridge regression over the log's earlier
     rounds.
+
+    A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
+    log's propensities are wrong, or too few rounds carry all the weight.
     """
     arms, choices = np.asarray(log.arms), np.asarray(log.choices)
     rewards, propensities = np.asarray(log.rewards), np.asarray(log.propensities)
+    everything = None if log.propensities_of_all is None else np.asarray(log.propensities_of_all)
     n = len(rewards)
     last = {task: i for i, task in enumerate(log.tasks)}
     uniforms = np.random.default_rng(seed).random(n)
     scale = float(propensities.min())
     model = RunningEstimate(Prior.zero(arms.shape[2], regularization=1.0))
-    weights, robust = np.empty(n), np.empty(n)
+    weights, robust, overlaps = np.empty(n), np.empty(n), np.ones(n)
     accepted = np.zeros(n, dtype=bool)
     begun: set[Name] = set()
     for i, task in enumerate(log.tasks):
         choice, x = int(choices[i]), arms[i, choices[i]]
         probabilities = bandit.propensities(task, arms[i])
         weights[i] = probabilities[choice] / propensities[i]
+        if everything is not None:
+            overlaps[i] = probabilities[everything[i] > 0].sum()
         guesses = arms[i] @ model.parameter
         robust[i] = probabilities @ guesses + weights[i] * (rewards[i] - guesses[choice])
         accepted[i] = uniforms[i] < scale * weights[i]
@@ -106,6 +151,9 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
             bandit.finish(task)
+    overlap = None if everything is None else float(overlaps.mean())
+    mean_weight, size = _mean(weights), _effective_sample_size(weights)
+    _check_overlap(mean_weight, size, overlap)
     return OffPolicy(
         replay=_mean(rewards[accepted]),
         inverse_propensity=_mean(weights * rewards),
@@ -113,7 +161,63 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
         doubly_robust=_mean(robust),
         accepted=accepted,
         weights=weights,
+        mean_weight=mean_weight,
+        effective_sample_size=size,
+        overlap=overlap,
     )
+
+
+def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) -> None:
+    """Refuse weights from which no estimate follows; E[w] is the overlap."""
+    if overlap is not None and overlap < _LEAST_OVERLAP:
+        raise ValueError(
+            f"the log cannot tell the bandit's value: {1 - overlap:.1%} of the bandit's choices "
+            "are of arms that the log never chooses (overlap "
+            f"{overlap:.3g}); log with an exploration floor, or evaluate a bandit closer to it"
+        )
+    slack = _STANDARD_ERRORS * mean_weight.error if size > 1 else 0.0
+    if mean_weight.mean + slack < _LEAST_OVERLAP:
+        raise ValueError(
+            "the log cannot tell the bandit's value: the mean weight π/p is "
+            f"{mean_weight.mean:.3g} ± {mean_weight.error:.2g} and should be 1, so that the bandit "
+            "chooses arms that the log does not; log with an exploration floor, or evaluate a "
+            "bandit closer to it"
+        )
+    if mean_weight.mean - slack > 1.0 / _LEAST_OVERLAP and size >= _LEAST_SAMPLE_SIZE:
+        raise ValueError(
+            f"propensities must be those of the log's policy: the mean weight π/p is "
+            f"{mean_weight.mean:.3g} ± {mean_weight.error:.2g} and should be 1"
+        )
+    if size < _LEAST_SAMPLE_SIZE:
+        raise ValueError(
+            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} rounds are "
+            f"worth {size:.1f}, by (Σw)²/Σw² of the weights π/p, and at least "
+            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more rounds, or a log that explores more"
+        )
+
+
+def _effective_sample_size(weights: Floats) -> float:
+    """(Σw)²/Σw²: as many rounds of equal weight tell as much."""
+    squares = float(weights @ weights)
+    return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def _checked_propensities(
+    given: ArrayLike, chosen: Floats, choices: Integers, n_arms: int
+) -> Floats:
+    """Probabilities (n, K) that sum to 1, among them those of the choices."""
+    found = checks.floats("propensities_of_all", given)
+    checks.shape("propensities_of_all", found, (len(chosen), n_arms), "(n, K)")
+    if (found < 0).any() or (np.abs(found.sum(1) - 1) > _ROUNDING).any():
+        raise ValueError("propensities_of_all must be at least 0 and sum to 1 in every round")
+    differs = np.abs(found[np.arange(len(choices)), choices] - chosen) > _ROUNDING
+    if differs.any():
+        i = int(np.flatnonzero(differs)[0])
+        raise ValueError(
+            f"propensities_of_all must agree with propensities, got {found[i, choices[i]]} and "
+            f"{chosen[i]} for the choice of round {i}"
+        )
+    return found
 
 
 def _mean(values: Floats) -> Interval:

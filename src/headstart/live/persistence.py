@@ -14,12 +14,14 @@ from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.interfaces import Memory
+from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Name
-from headstart.live.engine import half_lives
-from headstart.live.engine.layout import check_rows
-from headstart.live.engine.population import State
-from headstart.live.engine.tasks import Tasks
-from headstart.live.engine.uniforms import UniformStream
+from headstart.live.memory import half_lives
+from headstart.live.memory.population import State
+from headstart.live.tasks.adoption import adopt, adopt_decision
+from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.layout import check_rows
+from headstart.live.tasks.pending import owner
 from headstart.live.upgrades import FORMAT, upgraded
 
 Arrays = dict[str, NDArray[np.generic]]
@@ -55,14 +57,20 @@ class Saved:
         return UniformStream.resumed(str(self.header["generator"]), self.floats("drawn"))
 
 
-def save(path: Path, tasks: Tasks, stream: UniformStream, policy: object) -> None:
+def save(path: Path | IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
     """Write the file atomically, readable by its owner only: it holds the names of tasks."""
+    if not isinstance(path, Path):
+        write(path, tasks, stream, policy)
+        return
     with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
         write(file, tasks, stream, policy)
 
 
 def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) -> None:
-    """Write the content of a file. The memory must be up to date."""
+    """Write the content of a file, with a memory that is up to date."""
+    tasks.changes.bring_up_to_date()
+    # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+    tasks.catalogue_scores.clear()
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
     owners = {slot: i for i, slot in enumerate(slots.tolist())}
@@ -93,7 +101,7 @@ def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) 
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "rows": tasks.rows[slots],
         "finished": tasks.finished.rows[numbers],
-        "owners": np.array([owners[pending.owner(place)] for place in places], dtype=np.int64),
+        "owners": np.array([owners[owner(pending, place)] for place in places], dtype=np.int64),
         "kept": pending.kept[places],
         "times": pending.times[places],
         "drawn": drawn,
@@ -167,7 +175,8 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     shape = (len(header["finished"]), tasks.layout.finished_length)
     checks.shape("finished", finished, shape, "(tasks, numbers)")
     tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
-    tasks.adopt(
+    adopt(
+        tasks,
         dict(zip(header["tasks"], rows, strict=True)),
         dict(zip(header["finished"], finished, strict=True)),
     )
@@ -176,5 +185,5 @@ def restore_tasks(saved: Saved, tasks: Tasks) -> None:
     # Without a deadline no times were noted; one that is given now counts from now.
     timed = header["settings"].get("deadline_seconds") is not None
     now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
-    for decision, owner, kept, time in given:
-        tasks.adopt_decision(names[owner], decision, kept, float(time) if timed else now)
+    for decision, i, kept, time in given:
+        adopt_decision(tasks, names[i], decision, kept, float(time) if timed else now)

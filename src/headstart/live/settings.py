@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,48 @@ CHANGEABLE = (
 )
 
 
+class Options(TypedDict, total=False):
+    """The settings as arguments of `MetaBandit`."""
+
+    horizon: int | None
+    idle_seconds: float | None
+    discount: float
+    deadline_seconds: float | None
+    default_reward: float | None
+    max_pending: int
+    reward_range: Sequence[float] | None
+    half_life_tasks: float | None
+    half_life_seconds: float | None
+    exploration: float
+    propensity_draws: int
+    scales: ArrayLike | Literal["learn"] | None
+    refresh: Refresh | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a `MetaBandit`, checked. Their meanings are those of its arguments."""
+    """The settings of a `MetaBandit`, which takes them as keyword arguments.
+
+    Ending: a task is finished by its reward of number `horizon`, or once it has not been used for
+    `idle_seconds`. Finishing frees half of its memory, and nothing else.
+
+    Rewards: a decision without a reward after `deadline_seconds` expires, and is paid
+    `default_reward` if there is one; of more than `max_pending` the oldest expire. Rewards outside
+    of `reward_range`, (low, high), are not learned.
+
+    Forgetting: with `discount` below 1, each reward makes the task's earlier ones count that much
+    less. In the prior, a task counts half as much after `half_life_tasks` others, or after
+    `half_life_seconds`.
+
+    Exploration: every arm that may be chosen has a propensity of at least `exploration`/K. A policy
+    that samples scores `propensity_draws` times, one of the draws decides, and the share of them
+    that choose its arm is the propensity; with 0 it is nan.
+
+    `scales`: "learn" for features of very different sizes, the sizes (d,), or None. `refresh`: when
+    the prior is brought up to date: "background", in a thread, so that no call waits for it, or
+    "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
+    "inline" with a seed and "background" without.
+    """
 
     horizon: int | None = None
     idle_seconds: float | None = None
@@ -46,6 +85,20 @@ class Settings:
     scales: Literal["learn"] | tuple[float, ...] | None = "learn"
     refresh: Refresh = "background"
     clock: Callable[[], float] = time.time
+
+    @classmethod
+    def from_options(
+        cls, dimension: int, clock: Callable[[], float], **given: Unpack[Options]
+    ) -> "Settings":
+        """The settings of a bandit with d features."""
+        options: dict[str, Any] = dict(given)
+        for name in options:
+            checks.one_of("the setting", name, Options.__annotations__)
+        if "scales" in options:
+            options["scales"] = scales_of(options["scales"], dimension)
+        if options.get("reward_range") is not None:
+            options["reward_range"] = range_of(options["reward_range"])
+        return cls(clock=clock, **options)
 
     def __post_init__(self) -> None:
         if self.horizon is not None:
@@ -107,10 +160,8 @@ def scales_of(
     return tuple(found.tolist())
 
 
-def range_of(value: Sequence[float] | None) -> tuple[float, float] | None:
+def range_of(value: Sequence[float]) -> tuple[float, float]:
     """The range of rewards, checked."""
-    if value is None:
-        return None
     if len(value) != 2:
         raise ValueError(f"reward_range must be (low, high), got {value!r}")
     return float(value[0]), float(value[1])

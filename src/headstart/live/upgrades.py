@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headstart.live.engine.layout import upgrade_rows
+from headstart.live.tasks.layout import upgrade_rows
 
 # Raised when the meaning of a file changes; every version reads all formats up to its own.
 FORMAT = 4

@@ -1,12 +1,19 @@
 """Logs of past decisions, read in one pass into statistics per task."""
 
-from headstart.logs.accumulate import LogStatistics, grouped_by_task, statistics
-from headstart.logs.reader import Columns, n_features
+from headstart.logs.accumulate import LoggedTask, LogStatistics
+from headstart.logs.columns import ColumnNames, Columns
+from headstart.logs.reader import n_features
+from headstart.logs.reading import LogReading, check_log
+from headstart.logs.report import LogReport, Scale
 
 __all__ = [
+    "ColumnNames",
     "Columns",
+    "LogReading",
+    "LogReport",
     "LogStatistics",
-    "grouped_by_task",
+    "LoggedTask",
+    "Scale",
+    "check_log",
     "n_features",
-    "statistics",
 ]

@@ -1,200 +1,146 @@
-"""Per-task statistics of a log, accumulated in one pass: all tasks at once, or one by one."""
+"""LogStatistics: the statistics of every task of a log, with its name, side and last time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
-from headstart.kernels import add_observation
-from headstart.kernels.compilation import compiled
-from headstart.logs.reader import Batch, Columns, batches
-from headstart.progress import Progress
+from headstart.logs.columns import Columns
+from headstart.logs.reader import Batch
+from headstart.logs.rows import add_rows
+from headstart.logs.tally import Tally
 
 
-@compiled
-def _accumulate(
-    gram: Floats,
-    moment: Floats,
-    totals: Floats,
-    tasks: Integers,
-    codes: Integers,
-    features: Floats,
-    rewards: Floats,
-    weights: Floats,
-) -> None:
-    """Add rows to the sums of their tasks: V's lower triangle, b, and (T, q) as two columns.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LoggedTask:
+    """A task of a log: its name, a string or an integer, and what its rows say.
 
-    Row i belongs to task tasks[codes[i]]. Task by task, in the order of a counting sort: rows are
-    small beside the sums they are added to.
+    Where there are side columns, `statistics.side` (p,) has them.
     """
-    dimension = features.shape[1]
-    ends = np.zeros(tasks.shape[0] + 1, dtype=np.int64)
-    for i in range(codes.shape[0]):
-        ends[codes[i] + 1] += 1
-    for code in range(tasks.shape[0]):
-        ends[code + 1] += ends[code]
-    order = np.empty(codes.shape[0], dtype=np.int64)
-    for i in range(codes.shape[0]):
-        order[ends[codes[i]]] = i
-        ends[codes[i]] += 1
-    x = np.empty(dimension)
-    for row in order:
-        task = tasks[codes[row]]
-        root = np.sqrt(weights[row])
-        for a in range(dimension):
-            x[a] = root * features[row, a]
-        y = root * rewards[row]
-        add_observation(gram[task], moment[task], x, y)
-        totals[task, 0] += weights[row]
-        totals[task, 1] += y * y
+
+    name: str | int
+    statistics: TaskStatistics
+    last_time: float | None  # in seconds, where there is a column of times
 
 
 @dataclass
 class LogStatistics:
     """The statistics of many tasks, in the order in which they first appear. They add."""
 
+    columns: Columns
     dimension: int
     codes: dict[object, int] = field(default_factory=dict)
-    n_rows: int = 0
+    tally: Tally = field(init=False)
 
     def __post_init__(self) -> None:
-        self._gram = np.zeros((0, self.dimension, self.dimension))
-        self._moment = np.zeros((0, self.dimension))
-        self._totals = np.zeros((0, 2))
+        size = self.dimension + 2
+        self.tally = Tally(self.dimension)
+        self._sums = np.zeros((0, size, size))
+        self._side = np.zeros((0, len(self.columns.side)))
+        self._last_times = np.zeros(0)
 
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
-        tasks = np.array(list(map(self._code, batch.names)), dtype=np.int64)
-        _accumulate(
-            self._gram,
-            self._moment,
-            self._totals,
-            tasks,
-            batch.codes,
-            batch.features,
-            batch.rewards,
-            batch.weights,
-        )
-        self.n_rows += len(batch)
+        before = len(self.codes)
+        get = self.codes.get
+        found = [get(name, -1) for name in batch.names]
+        for i, name in enumerate(batch.names):
+            if found[i] < 0:
+                found[i] = self._code(name)
+        tasks = np.array(found, dtype=np.int64)
+        add_rows(self._sums, tasks, batch.ends, batch.rows)
+        if batch.times is not None:
+            np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
+        if self.columns.side:
+            self._add_side(batch, tasks, before)
+
+    def _add_side(self, batch: Batch, tasks: Integers, before: int) -> None:
+        """Note the side of new tasks, and refuse one that changes."""
+        first = np.empty(len(batch.names), dtype=np.int64)
+        first[batch.codes[::-1]] = np.arange(len(batch) - 1, -1, -1)
+        new = tasks >= before
+        self._side[tasks[new]] = batch.side[first[new]]
+        differs = batch.side != self._side[tasks[batch.codes]]
+        if differs.any():
+            row, column = map(int, np.argwhere(differs)[0])
+            code = int(batch.codes[row])
+            raise ValueError(
+                f"column {self.columns.side[column]!r} must be constant within a task, "
+                f"got {self._side[tasks[code], column]} and {batch.side[row, column]} "
+                f"for task {batch.names[code]!r}{batch.piece.place(int(batch.numbers[row]))}"
+            )
 
     def _code(self, name: object) -> int:
         code = self.codes.get(name)
         if code is not None:
             return code
         code = self.codes[name] = len(self.codes)
-        if code >= len(self._gram):
-            more = max(64, len(self._gram) // 2)
-            self._gram, self._moment, self._totals = (
-                np.concatenate([old, np.zeros((more, *old.shape[1:]))])
-                for old in (self._gram, self._moment, self._totals)
-            )
+        if code >= len(self._sums):
+            more = max(64, len(self._sums) // 2)
+            self._sums = np.concatenate([self._sums, np.zeros((more, *self._sums.shape[1:]))])
+            self._side = np.concatenate([self._side, np.zeros((more, self._side.shape[1]))])
+            self._last_times = np.concatenate([self._last_times, np.full(more, -np.inf)])
         return code
 
     def __add__(self, other: "LogStatistics") -> "LogStatistics":
-        joined = LogStatistics(self.dimension)
+        joined = LogStatistics(self.columns, self.dimension)
+        joined.tally = self.tally + other.tally
+        kinds = {type(name) for each in (self, other) for name in each.codes}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"column {self.columns.task!r} must be of one type, got strings and integers; "
+                'task_type="str" or "int" makes them alike'
+            )
         for each in (self, other):
+            before, n = len(joined.codes), len(each.codes)
             tasks = np.array([joined._code(name) for name in each.codes], dtype=np.int64)
-            n = len(tasks)
-            for name in ("_gram", "_moment", "_totals"):
-                getattr(joined, name)[tasks] += getattr(each, name)[:n]
-            joined.n_rows += each.n_rows
+            joined._sums[tasks] += each._sums[:n]
+            joined._last_times[tasks] = np.maximum(joined._last_times[tasks], each._last_times[:n])
+            new = tasks >= before
+            joined._side[tasks[new]] = each._side[:n][new]
+            differs = (joined._side[tasks] != each._side[:n]).any(1)
+            if differs.any():
+                name = list(each.codes)[int(np.flatnonzero(differs)[0])]
+                raise ValueError(f"side columns must be constant within a task, not for {name!r}")
         return joined
+
+    def last(self) -> "LogStatistics":
+        """The task that appeared last, alone."""
+        alone = LogStatistics(self.columns, self.dimension)
+        if self.codes:
+            name, code = next(reversed(self.codes.items()))
+            alone._code(name)
+            alone._sums[0], alone._side[0] = self._sums[code], self._side[code]
+            alone._last_times[0] = self._last_times[code]
+        return alone
+
+    def total(self) -> Floats:
+        """Σzzᵀ over all tasks, (d + 2, d + 2)."""
+        return np.asarray(self._sums.sum(0))
 
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __iter__(self) -> Iterator[tuple[object, TaskStatistics]]:
-        for name, code in self.codes.items():
-            yield name, self[code]
+    def __iter__(self) -> Iterator[LoggedTask]:
+        for name in self.codes:
+            yield self[name]
 
-    def __getitem__(self, code: int) -> TaskStatistics:
-        lower = self._gram[code]
-        return TaskStatistics(
-            gram=np.tril(lower) + np.tril(lower, -1).T,
-            moment=self._moment[code].copy(),
-            count=np.asarray(self._totals[code, 0]),
-            sum_of_squares=np.asarray(self._totals[code, 1]),
-        )
-
-
-def statistics(
-    logs: Any, columns: Columns, dimension: int, progress: Progress | None = None
-) -> LogStatistics:
-    """Per-task statistics of a table: pandas, Polars, Arrow, a Parquet file or folder, or Dask.
-
-    A Dask frame is read by partitions, on the workers that hold them, and the sums are added.
-    """
-    if hasattr(logs, "to_delayed"):
-        return _by_partition(logs, columns, dimension)
-    found = LogStatistics(dimension)
-    for batch, total in batches(logs, columns, dimension):
-        found.add(batch)
-        if progress is not None:
-            progress(found.n_rows, total)
-    return found
-
-
-def grouped_by_task(
-    logs: Any, columns: Columns, dimension: int, progress: Progress | None = None
-) -> Iterator[TaskStatistics]:
-    """The same task by task, for a log in which the rows of each task are consecutive.
-
-    Held in memory are the sums of one task, and a hash of every task before it.
-    """
-    done = 0
-    current, current_name = LogStatistics(dimension), None
-    seen: set[int] = set()
-    for batch, total in batches(logs, columns, dimension):
-        for name, rows in _runs(batch):
-            if len(current) and name != current_name:
-                yield current[0]
-                current = LogStatistics(dimension)
-            if not len(current):
-                if hash(name) in seen:
-                    raise ValueError(
-                        f"logs must be grouped by task, got rows of task {name!r} "
-                        "that are not consecutive"
-                    )
-                seen.add(hash(name))
-            current_name = name
-            current.add(rows)
-        done += len(batch)
-        if progress is not None:
-            progress(done, total)
-    if len(current):
-        yield current[0]
-
-
-def _runs(batch: Batch) -> Iterator[tuple[object, Batch]]:
-    """The consecutive rows of one task after another."""
-    ends = np.flatnonzero(np.diff(batch.codes)) + 1
-    for start, end in pairwise([0, *ends.tolist(), len(batch)]):
-        name = batch.names[int(batch.codes[start])]
-        yield (
-            name,
-            Batch(
-                names=[name],
-                codes=np.zeros(end - start, dtype=np.int64),
-                features=batch.features[start:end],
-                rewards=batch.rewards[start:end],
-                weights=batch.weights[start:end],
+    def __getitem__(self, name: object) -> LoggedTask:
+        code = self.codes[name]
+        sums, d = self._sums[code], self.dimension
+        lower = np.tril(sums[:d, :d])
+        return LoggedTask(
+            name=name,  # type: ignore[arg-type]
+            statistics=checks.trusted(
+                TaskStatistics,
+                gram=lower + np.tril(lower, -1).T,
+                moment=sums[d, :d].copy(),
+                count=np.asarray(sums[d + 1, d + 1]),
+                sum_of_squares=np.asarray(sums[d, d]),
+                side=self._side[code].copy() if self.columns.side else None,
             ),
+            last_time=None if self.columns.time is None else float(self._last_times[code]),
         )
-
-
-def _by_partition(logs: Any, columns: Columns, dimension: int) -> LogStatistics:
-    import dask  # noqa: PLC0415 (an optional extra)
-
-    partition = dask.delayed(statistics)
-    partial = [partition(each, columns, dimension) for each in logs.to_delayed()]
-    join = dask.delayed(LogStatistics.__add__)
-    while len(partial) > 1:  # a tree, so that no single worker holds everything early
-        pairs = [partial[i : i + 2] for i in range(0, len(partial), 2)]
-        partial = [join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    (found,) = dask.compute(*partial)
-    assert isinstance(found, LogStatistics)
-    return found

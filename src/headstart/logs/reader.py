@@ -1,147 +1,197 @@
-"""Batches of log rows, checked, from pandas, Polars, Arrow or Parquet."""
+"""Reader: the rows of a log in checked batches, and a tally of what was left out."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.logs import convert, names, sources
+from headstart.logs.columns import Columns
+from headstart.logs.duplicates import SeenRows
+from headstart.logs.fields import Fields, read_fields
+from headstart.logs.rows import RowBuffer
+from headstart.logs.sources import Piece
+from headstart.logs.tally import Tally, examples_of
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-# Rows per batch: some megabytes per feature. The more rows of a task are in one batch, the fewer
-# times its sums are loaded.
-BATCH_ROWS = 1 << 18
-
-
-@dataclass(frozen=True, kw_only=True)
-class Columns:
-    """The names of a log's columns; the features are several columns, or one of lists."""
-
-    task: str = "task"
-    features: str | Sequence[str] = "features"
-    reward: str = "reward"
-    weight: str | None = None
-
-    def names(self) -> list[str]:
-        """All of them."""
-        features = [self.features] if isinstance(self.features, str) else list(self.features)
-        more = [] if self.weight is None else [self.weight]
-        return [self.task, *features, self.reward, *more]
+OnBad = Literal["raise", "drop"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Log rows: features (n, d), rewards (n,), weights (n,); row i is of task names[codes[i]]."""
+    """Rows of tasks: row i is of task names[codes[i]], all of which have rows.
+
+    `rows` has z = √w·(x, y, 1), (n, d + 2), in the order of the codes: ends[c] to ends[c + 1] are
+    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch
+    after the next.
+    """
 
     names: Sequence[object]
-    codes: Integers
-    features: Floats
-    rewards: Floats
-    weights: Floats
+    codes: Integers  # (n,)
+    rows: Floats
+    ends: Integers
+    places: Integers  # (n,)
+    side: Floats  # (n, p)
+    times: Floats | None  # (n,)
+    numbers: Integers  # (n,), of the rows in their piece
+    piece: Piece
 
     def __len__(self) -> int:
-        """The number of rows."""
         return len(self.codes)
 
 
-def batches(logs: Any, columns: Columns, dimension: int) -> Iterator[tuple[Batch, int]]:
-    """The rows of a log in checked batches, each with the number of rows in all."""
-    for batch, total in record_batches(logs, columns):
-        yield _checked(batch, columns, dimension), total
+class Reader:
+    """One pass over a log.
 
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted.
+    """
 
-def record_batches(logs: Any, columns: Columns) -> Iterator[tuple["pa.RecordBatch", int]]:
-    """Record batches of the columns that are used, unchecked, with the number of rows in all."""
-    try:
-        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
-        import pyarrow.dataset as ds  # noqa: PLC0415
-    except ImportError as error:
-        raise ImportError("reading logs needs pyarrow: pip install 'headstart[data]'") from error
-
-    names = columns.names()
-    if isinstance(logs, str | Path):
-        dataset = ds.dataset(logs, format="parquet")
-        _check_columns(names, dataset.schema.names)
-        total = dataset.count_rows()
-        # Readahead takes memory: two batches are enough to use disk and kernel at once.
-        for batch in dataset.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=2):
-            yield batch, total
-        return
-    if not hasattr(logs, "__arrow_c_stream__"):
-        raise ValueError(
-            "logs must be a pandas, Polars or Arrow table, a Parquet file, or Dask, "
-            f"got {type(logs).__name__}"
+    def __init__(
+        self,
+        logs: Any,
+        columns: Columns,
+        dimension: int,
+        *,
+        on_bad: OnBad = "raise",
+        find_identical: bool = False,
+        label: str | None = None,
+    ) -> None:
+        self.columns = columns
+        self.dimension = checks.count("dimension", dimension)
+        self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
+        self.tally = Tally(dimension)
+        self.pieces = sources.pieces(logs, columns.names(), label)
+        counts = [piece.n_rows for piece in self.pieces]
+        self.total = sum(counts) if all(counts) else 0
+        self._seen_ids = SeenRows()
+        self._seen_rows = SeenRows() if find_identical else None
+        # Two, so that one batch can be made while the one before is summed.
+        self._buffers = itertools.cycle([RowBuffer(dimension), RowBuffer(dimension)])
+        self._keys = (
+            names.KeyColumn(columns.task, columns.task_type),
+            names.KeyColumn(columns.id or ""),
         )
-    arrow = hasattr(logs, "column_names")
-    _check_columns(names, logs.column_names if arrow else list(logs.columns))
-    total = len(logs)
-    chosen = logs.select(names) if arrow else logs[names]
-    for batch in pa.RecordBatchReader.from_stream(chosen):
-        for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield batch.slice(start, BATCH_ROWS), total
 
+    def batches(self) -> Iterator[Batch]:
+        """The rows that count."""
+        for piece in self.pieces:
+            self.tally.pieces += 1
+            waiting: list[Fields] = []
+            for fields in self._fields(piece):
+                if sum(map(len, waiting)) + len(fields) > sources.BATCH_ROWS:
+                    yield self._batch(waiting, piece)
+                    waiting = []
+                waiting.append(fields)
+            if waiting:
+                yield self._batch(waiting, piece)
 
-def _check_columns(expected: Sequence[str], present: Sequence[object]) -> None:
-    for name in expected:
-        if name not in [str(column) for column in present]:
-            raise ValueError(f"logs must have a column {name!r}, got {list(map(str, present))}")
+    def _fields(self, piece: Piece) -> Iterator[Fields]:
+        """The rows of a piece that count, as they come; at most as many at once as in a batch."""
+        first = 0
+        for whole in piece.batches():
+            for start in range(0, whole.num_rows, sources.BATCH_ROWS):
+                batch = whole.slice(start, sources.BATCH_ROWS)
+                fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
+                first += len(fields)
+                self.tally.rows += len(fields)
+                fields = self._without_repeated(self._without_bad(fields, piece), piece)
+                if len(fields):
+                    yield fields
 
-
-def _checked(batch: "pa.RecordBatch", columns: Columns, dimension: int) -> Batch:
-    task = batch.column(columns.task)
-    if task.null_count:
-        raise ValueError(f"column {columns.task!r} must name a task in every row, got a null")
-    encoded = task.dictionary_encode()
-    codes = np.asarray(encoded.indices, dtype=np.int64)
-    rewards = _numbers(batch, columns.reward)
-    weights = np.ones(len(codes)) if columns.weight is None else _numbers(batch, columns.weight)
-    if (weights <= 0).any():
-        raise ValueError(f"column {columns.weight!r} must be above 0, got {weights.min()}")
-    return Batch(
-        names=encoded.dictionary.to_pylist(),
-        codes=codes,
-        features=_features(batch, columns.features, dimension),
-        rewards=rewards,
-        weights=weights,
-    )
-
-
-def _features(batch: "pa.RecordBatch", columns: str | Sequence[str], dimension: int) -> Floats:
-    """The features (n, d) of one column of lists, or of d columns."""
-    if isinstance(columns, str):
-        lists = batch.column(columns)
-        values = lists.flatten().to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
-        if len(values) != dimension * batch.num_rows:
+    def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
+        least, largest = fields.ranges()
+        if fields.seems_right(least, largest):
+            if self.columns.id is None:
+                self.tally.note_range(least, largest)
+            return fields
+        bad = np.zeros(len(fields), dtype=bool)
+        found: list[tuple[int, str]] = []
+        for name, what, mask, values in fields.faults(self.columns):
+            new = mask & ~bad
+            if not new.any():
+                continue
+            bad |= new
+            examples = examples_of(new, fields.rows, piece.label, values)
+            found.append((examples[0].row, _error(name, what, examples[0].value)))
+            self.tally.note_bad(f"column {name!r} {what}", int(new.sum()), examples)
+        if found and self.on_bad == "raise":
+            row, error = min(found)
             raise ValueError(
-                f"column {columns!r} must hold {dimension} features in every row, "
-                f"got {len(values)} in {batch.num_rows} rows"
+                f'{error}{piece.place(row)} (rows count from 0); on_bad="drop" leaves such rows out'
             )
-        return np.ascontiguousarray(checks.floats(columns, values).reshape(-1, dimension))
-    if len(columns) != dimension:
-        raise ValueError(f"features must be {dimension} columns, got {len(columns)}")
-    return np.ascontiguousarray(np.stack([_numbers(batch, name) for name in columns], axis=1))
+        self.tally.missing += fields.missing()
+        fields = fields.keep(~bad)
+        if self.columns.id is None and len(fields):
+            self.tally.note_range(*fields.ranges())
+        return fields
+
+    def _without_repeated(self, fields: Fields, piece: Piece) -> Fields:
+        if fields.id is None or not len(fields):
+            return fields
+        repeated = self._seen_ids.repeated_ids(fields.id)
+        if repeated.any():
+            examples = examples_of(repeated, fields.rows, piece.label, fields.id)
+            self.tally.duplicates.add(int(repeated.sum()), examples)
+            fields = fields.keep(~repeated)
+        if len(fields):
+            self.tally.note_range(*fields.ranges())
+        return fields
+
+    def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
+        """Rows that came in several parts, together."""
+        task_names, codes = names.encode([each.task for each in parts])
+        rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
+        side = [np.stack(each.side, axis=1) for each in parts if each.side]
+        times = [each.time for each in parts if each.time is not None]
+        batch = Batch(
+            names=task_names,
+            codes=codes,
+            rows=rows,
+            ends=ends,
+            places=places,
+            side=np.concatenate(side) if side else np.zeros((len(codes), 0)),
+            times=np.concatenate(times) if times else None,
+            numbers=np.concatenate([each.rows for each in parts]),
+            piece=piece,
+        )
+        if self._seen_rows is not None:
+            identical = self._identical(batch)
+            examples = examples_of(identical, batch.numbers, piece.label)
+            self.tally.identical.add(int(identical.sum()), examples)
+        return batch
+
+    def _identical(self, batch: Batch) -> Booleans:
+        """Which rows equal an earlier one in every column."""
+        tasks = np.array([hash(name) for name in batch.names], dtype=np.int64)[batch.codes]
+        times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
+        # Adding 0 makes −0 and 0 alike.
+        values = np.column_stack([batch.rows[batch.places], batch.side, times]) + 0.0
+        assert self._seen_rows is not None
+        return self._seen_rows.repeated_rows(np.column_stack([tasks, values.view(np.int64)]))
 
 
-def _numbers(batch: "pa.RecordBatch", name: str) -> Floats:
-    array = batch.column(name).to_numpy(zero_copy_only=False)
-    return checks.floats(f"column {name!r}", array)
+def _error(name: str, what: str, value: object) -> str:
+    must = {
+        "is missing": "must have a value in every row",
+        "is not a number": "must be a number in every row",
+        "is not finite": "must be finite in every row",
+        "is not above 0": "must be above 0",
+    }.get(what, what)
+    return f"column {name!r} {must}, got {value!r}"
 
 
-def n_features(logs: Path, features: str | Sequence[str]) -> int:
-    """The number of features in the rows of a Parquet file."""
+def n_features(logs: Any, features: str | Sequence[str]) -> int:
+    """The number of features in the rows of a log: of the columns, or of the first list."""
     if not isinstance(features, str):
         return len(features)
-    import pyarrow.dataset as ds  # noqa: PLC0415 (an optional extra)
-
-    dataset = ds.dataset(logs, format="parquet")
-    _check_columns([features], dataset.schema.names)
-    first = dataset.head(1, columns=[features]).column(features).to_pylist()
-    if not first or not isinstance(first[0], list):
-        raise ValueError(f"column {features!r} must hold a list in every row, got {first[:1]}")
-    return len(first[0])
+    for piece in sources.pieces(logs, [features]):
+        for batch in piece.batches():
+            if piece.is_text:
+                return 1
+            found = convert.list_length(batch.column(features), features, piece.place())
+            if found:
+                return found
+    raise ValueError(f"column {features!r} must hold a list of numbers in some row, got none")

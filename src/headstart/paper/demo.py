@@ -1,6 +1,7 @@
 """The paper's synthetic comparison in seconds."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import xarray as xr
 
 from headstart.environments import Synthetic
 from headstart.intervals import Interval, interval
-from headstart.paper.learners import paper_learners
+from headstart.paper.learners import OPT, our_learner, paper_learners
 from headstart.plotting.curves import plot_cumulative
 from headstart.plotting.style import figure
 from headstart.policies import OFUL
@@ -38,20 +39,28 @@ class LearnerTotals:
 def play_demo(
     *, replications: int, seed: int, progress: Callable[[str], Progress] | None = None
 ) -> dict[str, xr.Dataset]:
-    """Ten training tasks, then ten test tasks each from the same memory, for both rewards."""
-    results = {}
-    for name, (environment, policy) in SETTINGS.items():
-        results[name] = evaluate(
+    """Ten training tasks, then ten test tasks each from the same memory, for both rewards.
+
+    The two rewards are played at the same time, since at this size one of them uses one core.
+    """
+    told = {name: None if progress is None else progress(name) for name in SETTINGS}
+
+    def play(name: str) -> xr.Dataset:
+        environment, policy = SETTINGS[name]
+        learners = paper_learners(policy=policy, mean_parameter=environment.mean_parameter)
+        return evaluate(
             environment,
-            paper_learners(policy=policy, mean_parameter=environment.mean_parameter),
+            [*learners, our_learner()],
             n_training_tasks=[TRAINING_TASKS],
             n_test_tasks=10,
             horizon=HORIZON,
             replications=replications,
             seed=seed,
-            progress=None if progress is None else progress(name),
+            progress=told[name],
         ).sel(trained=TRAINING_TASKS)
-    return results
+
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(SETTINGS, threads.map(play, SETTINGS), strict=True))
 
 
 def learner_totals(results: xr.Dataset) -> Iterator[LearnerTotals]:
@@ -67,14 +76,15 @@ def learner_totals(results: xr.Dataset) -> Iterator[LearnerTotals]:
 
 
 def plot_demo(results: dict[str, xr.Dataset], path: Path) -> None:
-    """Cumulative reward as in the paper's Figure 1, and cumulative regret under its theory."""
+    """Cumulative 0/1 reward, and cumulative regret under the theory's linear reward."""
     panels = (
-        ("winner", "reward", "0/1 reward to the winner"),
-        ("linear", "regret", "linear reward"),
+        ("winner", "reward", "wins", "0/1 reward to the winner"),
+        ("linear", "regret", "units of reward", "linear reward"),
     )
-    with figure(path, columns=2) as axes:
-        for axis, (setting, variable, title) in zip(axes, panels, strict=True):
+    with figure(path, columns=2, height=2.8, legend=True) as axes:
+        for axis, (setting, variable, unit, title) in zip(axes, panels, strict=True):
             values = results[setting][variable].mean("task").expand_dims("task")
-            plot_cumulative(axis, values, label=f"cumulative {variable}")
+            if variable == "regret":
+                values = values.drop_sel(learner=OPT)  # always 0
+            plot_cumulative(axis, values, label=f"cumulative {variable} ({unit})")
             axis.set_title(title)
-        axes[0].legend(loc="upper left")

@@ -1,6 +1,6 @@
 """The paper's report's figures: each section's curves, its sweep over λ, and regret against N."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import xarray as xr
@@ -11,16 +11,21 @@ from headstart.paper.studies import FIGURES
 from headstart.plotting import curves
 from headstart.plotting.document import Picture
 from headstart.plotting.reports import figures as panels
-from headstart.plotting.reports.figures import Panel, bands_text, save
+from headstart.plotting.reports.figures import Panel, bands_text
 from headstart.plotting.reports.played import Played
 from headstart.studies.results import totals
 
 
 def plot_section(section: ReportSection, results: Results, folder: Path) -> list[Picture]:
-    """Plot a section's figures into the folder, as PNG, SVG and PDF."""
+    """Plot a section's figures into the folder, as PNG and SVG."""
     tested = section.main.study.protocol == "train-then-test"
     plot = _plot_tests if tested else _plot_sequence
     return list(plot(section, results, folder))
+
+
+def save(picture: Picture, folder: Path, shown: Sequence[Panel], *, share: bool = False) -> Picture:
+    """Write a figure in the two formats that the documents show."""
+    return panels.save(picture, folder, shown, share=share, suffixes=(".png", ".svg"))
 
 
 def played_under(one: Interpretation, results: Results) -> Played:
@@ -92,28 +97,19 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
 
 def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
     main = played_under(section.main, results)
-    linear = played_under(section.interpretation("linear"), results)
     yield save(
         Picture(
             f"{section.name}-regret",
-            "Left: cumulative regret over 20 tasks of 5 rounds, main interpretation, λ = 1. Right: "
-            "the same less ITL's, within replications; below 0 a learner has less regret than ITL. "
-            f"{bands_text(main)} {_OURS}",
+            "Left: cumulative regret over 20 tasks of 5 rounds, main interpretation, λ = 1. "
+            f"{_LESS} {bands_text(main)} {_OURS}",
         ),
         folder,
-        [panels.cumulative(main, 1.0), panels.difference(main, 1.0)],
+        _beside(main),
     )
     if any(one.key == "unfiltered" for one in section.interpretations):
-        every = played_under(section.interpretation("unfiltered"), results)
-        yield save(
-            Picture(
-                f"{section.name}-clusters",
-                "The same for all 20 clusters of one clustering, which share no user. "
-                f"{bands_text(every)}",
-            ),
-            folder,
-            [panels.cumulative(every, 1.0), panels.difference(every, 1.0)],
-        )
+        yield from _plot_clusters(section, results, folder)
+        return
+    linear = played_under(section.interpretation("linear"), results)
     yield save(
         Picture(
             f"{section.name}-sweep",
@@ -121,10 +117,57 @@ def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> It
             f"reward, on a logarithmic axis. {bands_text(main)}",
         ),
         folder,
-        [panels.sweep(main, "main interpretation"), panels.sweep(linear, "linear reward")],
+        [
+            panels.sweep(main, "main interpretation"),
+            panels.sweep(linear, "linear reward", log=True),
+        ],
     )
 
 
+def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
+    """MovieLens: the few cohorts of the main interpretation beside clusters that share no user."""
+    main = played_under(section.main, results)
+    every = played_under(section.interpretation("unfiltered"), results)
+    linear = played_under(section.interpretation("unfiltered-linear"), results)
+    yield save(
+        Picture(
+            f"{section.name}-clusters",
+            "The same for all 20 clusters of one clustering, which share no user. "
+            f"{bands_text(every)}",
+        ),
+        folder,
+        _beside(every),
+    )
+    yield save(
+        Picture(
+            f"{section.name}-sweep",
+            "Regret of all 20 tasks against λ. Left: the main interpretation, three cohorts. "
+            "Right: all 20 clusters of one clustering.",
+        ),
+        folder,
+        [panels.sweep(main, "main interpretation"), panels.sweep(every, "all 20 clusters")],
+        share=True,
+    )
+    yield save(
+        Picture(
+            f"{section.name}-linear",
+            "The linear reward, all 20 clusters of one clustering: regret of all 20 tasks against "
+            f"λ, and less ITL's at the same λ. {bands_text(linear)}",
+        ),
+        folder,
+        [panels.sweep(linear, "linear reward"), panels.sweep_difference(linear)],
+    )
+
+
+def _beside(played: Played) -> list[Panel]:
+    """Regret over the rounds at λ = 1, and the differences of all but the Oracle from ITL."""
+    return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
+
+
+_LESS = (
+    "Right: the same less ITL's, within replications, without the Oracle; below 0 a learner has "
+    "less regret than ITL."
+)
 _OURS = "“Hierarchical (ours)” is not in the paper and has no λ."
 
 

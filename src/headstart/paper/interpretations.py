@@ -1,6 +1,6 @@
 """Interpretations of the paper, and the sections of the report that compare them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
 
@@ -8,7 +8,7 @@ import xarray as xr
 
 from headstart.paper import claims
 from headstart.paper.claims import Claim
-from headstart.paper.rules import Outcome, all_equal
+from headstart.paper.rules import Outcome, Rule, all_equal
 from headstart.paper.verdicts import Verdict
 from headstart.studies.results import totals
 from headstart.studies.study import Study
@@ -34,7 +34,8 @@ class Interpretation:
 class ReportSection:
     """One section of the report: `interpretations` begin with the main one.
 
-    `curves` are further studies, over the number of completed tasks.
+    `curves` are further studies, over the number of completed tasks. `compared` gives the learners
+    that must differ for a study to say something about a rule; without it, every study does.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ReportSection:
     interpretations: Sequence[Interpretation]
     claims: Sequence[Claim]
     curves: Sequence[Interpretation] = ()
+    compared: Callable[[Rule], Sequence[str]] | None = None
 
     @property
     def main(self) -> Interpretation:
@@ -92,6 +94,6 @@ class ReportSection:
             if rule is not None:
                 of = regrets[one.study.name]
                 found = rule.judge(of)
-                if all_equal(of, claims.learners_of(rule), rule.sides):
+                if self.compared and all_equal(of, self.compared(rule), rule.sides):
                     found = replace(found, kind="uninformative")
                 yield one.key, found

@@ -1,6 +1,5 @@
 """The report: what was played, what came out, and a verdict on every sentence of Section 6."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from headstart.paper.figures import played_under, plot_section
 from headstart.paper.interpretations import ReportSection, Results
 from headstart.paper.studies import FIGURES
 from headstart.paper.tables import outcome_table, sentence_table, verdict_table
-from headstart.paper.verdicts import Verdict, by_sentence
+from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
 from headstart.plotting.document import Block, Heading, Items, Paragraph
 from headstart.plotting.files import write_document, write_tables
 from headstart.plotting.reports.study import setting_text
@@ -67,22 +66,22 @@ def _opening(verdicts: Verdicts) -> Iterator[Block]:
         "Meta-learning with Stochastic Linear Bandits (Cella, Lazaric and Pontil, ICML 2020) shows "
         "four figures, whose images are not in its source. This report plays their experiments "
         "again and judges what the paper says about them. "
-        + count_text("Sentences", Counter(sentence.kind for sentence in sentences))
-        + (" " + count_text("Implied orders", Counter(implied)) if implied else "")
+        + count_text("Sentences", [sentence.kind for sentence in sentences])
+        + (" " + count_text("Implied orders", implied) if implied else "")
     )
     yield sentence_table(sentences, sections)
 
 
-def count_text(what: str, kinds: Counter[str]) -> str:
+def count_text(what: str, kinds: Sequence[SentenceKind | VerdictKind]) -> str:
     """How many of each kind of verdict: "Sentences: 3 of 7 reproduced, …"."""
-    words = {
+    words: dict[SentenceKind, str] = {
         "reproduced": "reproduced under the main interpretation",
         "reproduced otherwise": "under another interpretation of what the paper leaves open",
         "in part": "in part",
         "not reproduced": "not reproduced",
     }
-    counts = ", ".join(f"{kinds[kind]} {text}" for kind, text in words.items() if kinds[kind])
-    return f"{what} ({kinds.total()}): {counts}."
+    counts = [f"{kinds.count(kind)} {text}" for kind, text in words.items() if kind in kinds]
+    return f"{what} ({len(kinds)}): {', '.join(counts)}."
 
 
 def _section(

@@ -144,12 +144,16 @@ class AboutEqual:
         """Holds inside the margin, fails outside of it, undecided across its edge."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
-        margin = MARGIN * float(second.mean())
-        if -margin < difference.low and difference.high < margin:
-            return Outcome("holds", difference, margin)
-        if difference.low > margin or difference.high < -margin:
-            return Outcome("fails", difference, margin)
-        return Outcome("undecided", difference, margin)
+        return about_zero(difference, MARGIN * float(second.mean()))
+
+
+def about_zero(difference: Interval, margin: float) -> Outcome:
+    """Holds where the interval is inside of ±margin, fails outside, undecided across its edge."""
+    if -margin < difference.low and difference.high < margin:
+        return Outcome("holds", difference, margin)
+    if difference.low > margin or difference.high < -margin:
+        return Outcome("fails", difference, margin)
+    return Outcome("undecided", difference, margin)
 
 
 def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Side]) -> bool:

@@ -65,6 +65,7 @@ def synthetic() -> ReportSection:
         interpretations,
         claims.SYNTHETIC,
         curves,
+        compared=claims.learners_of,
     )
 
 
@@ -89,6 +90,7 @@ def lastfm() -> ReportSection:
         "replication, and their neighbours may overlap. S is the largest norm of a user.",
         _with_best("lastfm", studies),
         claims.LASTFM,
+        compared=claims.learners_of,
     )
 
 
@@ -103,7 +105,7 @@ def movielens() -> ReportSection:
         ("norm-bound",): paper.movielens(parameter_bound="@parameter_bound"),
         ("unit-arms",): paper.movielens(unit_arms=True),
         ("unfiltered",): paper.movielens(ours=True, **one_clustering),
-        ("unfiltered", "linear"): paper.movielens(reward="linear", **one_clustering),
+        ("unfiltered", "linear"): paper.movielens(reward="linear", ours=True, **one_clustering),
         # U without S has no cluster with a silhouette of 0.15.
         ("items-scaled", "unfiltered"): paper.movielens(features="items-scaled", **one_clustering),
         ("unrated-disliked",): paper.movielens(unrated_disliked=True),
@@ -121,6 +123,7 @@ def movielens() -> ReportSection:
         "those clusters share no user, so its intervals are over 20.",
         _with_best("movielens", studies),
         claims.MOVIELENS,
+        compared=claims.learners_of,
     )
 
 

@@ -1,6 +1,7 @@
 """The report's tables: sentences, claims, and every claim under every interpretation."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.rules import OutcomeKind
@@ -35,6 +36,18 @@ def sentence_table(
     )
 
 
+def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -> Table:
+    """One row per claim of several sections."""
+    rows: list[list[str | Cell]] = []
+    for section, some in verdicts:
+        for number, verdict in enumerate(some, 1):
+            cell = verdict_cell(verdict.kind, verdict_text(section, verdict))
+            n = str(verdict.main.difference.replications)
+            name = f"{section.name}\N{NO-BREAK SPACE}{number}"
+            rows.append([name, verdict.claim.text, cell, n])
+    return Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
+
+
 def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
     """Each claim, the verdict and the difference that it rests on, with its sign and n."""
     letters = section.letters()
@@ -45,7 +58,7 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
         if verdict.kind == "reproduced otherwise":
             first = verdict.holds_under[0]
             detail += f"; {letters[first]}: {difference_text(verdict.outcomes[first])}"
-        source = "implied, " + claim.implied if claim.sentence is None else "said"
+        source = f"implied, {claim.implied}" if claim.sentence is None else "said"
         rows.append(
             [
                 str(number),
@@ -78,6 +91,25 @@ def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
         "hold",
     ]
     return Table(header, rows, name=f"{section.name}-interpretations")
+
+
+def verdict_records(
+    verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]],
+) -> list[dict[str, object]]:
+    """Every claim with its verdict, unrounded, for JSON."""
+    return [
+        {
+            "section": section.name,
+            "claim": verdict.claim.text,
+            "sentence": None if verdict.claim.sentence is None else verdict.claim.sentence.quote,
+            "verdict": verdict.kind,
+            "outcome": verdict.main.kind,
+            "difference": verdict.claim.rule.difference,
+            **asdict(verdict.main.difference),
+        }
+        for section, some in verdicts
+        for verdict in some
+    ]
 
 
 def _numbers(section: ReportSection, verdicts: Sequence[Verdict]) -> str:

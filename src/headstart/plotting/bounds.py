@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,6 +12,9 @@ from headstart import checks, theory
 from headstart.arrays import Floats
 from headstart.plotting import style as plots
 from headstart.theory import RegretBound, Setting
+
+# The terms of a bound, and their sum.
+_TERMS = ("bias", "noise", "failure", "total")
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,13 @@ class StatedBound:
     statement: str
     regularization: float
     bound: RegretBound
+
+    def plain(self) -> dict[str, object]:
+        """As a JSON table; λ → ∞ is null."""
+        terms = {name: float(getattr(self.bound, name)) for name in _TERMS}
+        value = self.regularization if np.isfinite(self.regularization) else None
+        who = {"learner": self.learner, "statement": self.statement}
+        return {**who, "regularization": value, **terms}
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,11 @@ class BoundStudy:
             mean_bound=max(1.0, bound * self.feature_bound),
         )
 
+    @property
+    def trivial_bound(self) -> float:
+        """The bound 2SLT on the regret that holds without any theorem, since |xᵀw| ≤ SL."""
+        return 2.0 * self.setting.parameter_bound * self.feature_bound * self.horizon
+
     def table(self) -> BoundTable:
         """Every bound of Sections 2 and 3."""
         setting, ridge = self.setting, self.regularization
@@ -114,23 +130,26 @@ class BoundStudy:
 def plot(study: BoundStudy, n_tasks: int, path: Path) -> None:
     """Lemma 2 against λ for two biases; and against N for the mean of N tasks known exactly."""
     regularizations = np.geomspace(1.0, 1e5, 101) * max(1.0, study.feature_bound**2)
-    with plots.figure(path, columns=2) as (left, right):
+    with plots.figure(path, columns=2, height=2.8, share=True, legend=True) as (left, right):
         _plot_regularizations(left, study, regularizations)
         _plot_tasks(right, study, regularizations, n_tasks)
         for axes in (left, right):
-            _plot_trivial(axes, study.setting.trivial_bound)
+            axes.axhline(study.trivial_bound, label="no theorem: 2SLT", **_TRIVIAL)
             axes.set_xscale("log")
-            axes.set_ylim(bottom=0)
-            axes.legend(loc="best")
+            axes.set_yscale("log")
+
+
+# The bound that needs no theorem.
+_TRIVIAL: dict[str, Any] = {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.0}
 
 
 def _plot_regularizations(axes: Axes, study: BoundStudy, regularizations: Floats) -> None:
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         total = study.transfer(variance, regularizations).total
-        axes.plot(regularizations, total, label=name, **plots.style(name, 0))
-    axes.set_xlabel("λ")
-    axes.set_ylabel("bound on the regret per task")
-    axes.set_title("Against λ")
+        axes.plot(regularizations, total, label=f"{name}, Lemma 2", **plots.style(name, 0))
+    axes.set_xlabel("regularization λ")
+    axes.set_ylabel("bound on the regret of a task\n(units of reward)")
+    axes.set_title("against λ")
 
 
 def _plot_tasks(axes: Axes, study: BoundStudy, regularizations: Floats, n_tasks: int) -> None:
@@ -138,15 +157,9 @@ def _plot_tasks(axes: Axes, study: BoundStudy, regularizations: Floats, n_tasks:
     numbers = np.unique(np.geomspace(1, max(2, n_tasks), 60).astype(np.int64))
     learned = study.variance * (1.0 + 1.0 / numbers)
     least = study.transfer(learned[:, None], regularizations).total.min(-1)
-    axes.plot(numbers, least, color="#0072B2", label="mean of N tasks")
+    axes.plot(numbers, least, label="h = mean of N tasks, Lemma 2", **plots.style("mean", 2))
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         level = float(study.transfer(variance, regularizations).total.min())
         axes.plot(numbers, np.full(len(numbers), level), **plots.style(name, 0))
     axes.set_xlabel("completed tasks N")
-    axes.set_title(f"Against N, at the best λ up to {regularizations[-1]:g}")
-
-
-def _plot_trivial(axes: Axes, bound: float) -> None:
-    axes.axhline(bound, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
-    right = axes.get_xlim()[1]
-    axes.annotate("2B per round", (right, bound), (-4, 3), textcoords="offset points", ha="right")
+    axes.set_title(f"against N, at the best λ up to {regularizations[-1]:g}")

@@ -61,14 +61,22 @@ def plot_per_task_difference(
     axes.set_ylabel(label)
 
 
-def plot_against_regularization(axes: Axes, values: xr.DataArray, *, label: str) -> None:
-    """Plot values (learner, regularization, replication) against λ on a logarithmic axis."""
+def plot_against_regularization(
+    axes: Axes, values: xr.DataArray, *, label: str, log: bool = False
+) -> None:
+    """Plot values (learner, regularization, replication) against λ on a logarithmic axis.
+
+    With `log`, the vertical axis is logarithmic as well.
+    """
     axes.set_xscale("log")
     _plot_lines(axes, values, "regularization")
     axes.minorticks_off()
     axes.set_xlabel("regularization λ")
     axes.set_ylabel(label)
-    scale_to_values(axes, values)
+    if log:
+        axes.set_yscale("log")
+    else:
+        scale_to_values(axes, values)
 
 
 def plot_difference_against_regularization(
@@ -135,11 +143,12 @@ def _plot_differences(axes: Axes, values: xr.DataArray, reference: str, along: s
     names = [str(name) for name in values["learner"].to_numpy()]
     drawn = styles(names, len(x))
     for name in names:
-        if name != reference:
+        if name == reference:
+            zero = {**drawn[reference], "marker": "", "linewidth": 1.0}
+            axes.plot(x, np.zeros(len(x)), label=reference, **zero)
+        else:
             less = values.sel(learner=name) - values.sel(learner=reference)
             _plot_line(axes, x, less, name, drawn[name])
-    zero = {**drawn[reference], "marker": "", "linewidth": 1.0}
-    axes.plot(x, np.zeros(len(x)), label=reference, **zero)
 
 
 def _plot_line(

@@ -1,6 +1,7 @@
 """Plots of live use: a task's estimate, the prior after every task, and reward by task age."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,11 +9,16 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from headstart import checks
+from headstart.arrays import Floats
 from headstart.intervals import quantile, standard_errors
 from headstart.live import TaskView
 
-# Okabe and Ito's palette, as in `plotting.style`.
+# Okabe and Ito's palette, as in `plotting.style`, with dashes for greyscale.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
+
+# The share of the first tasks whose swings do not set the scale of the prior's axis.
+_SETTLING = 0.05
 
 
 def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
@@ -35,31 +41,60 @@ def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
 
 
 def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
-    """The biases (N, d) of the prior after 0, 1, … finished tasks."""
+    """The biases (N, d) of the prior after 0, 1, … finished tasks.
+
+    The axis fits what follows the first twentieth of the tasks, when few rewards still move the
+    bias far; a note says how far it was outside.
+    """
     history = checks.floats("biases", biases)
     for a in range(history.shape[1]):
         label = None if names is None else names[a]
-        axes.plot(history[:, a], color=_COLOURS[a % len(_COLOURS)], linewidth=1, label=label)
+        axes.plot(history[:, a], label=label, linewidth=1, **_look(a))
     axes.set_xlabel("finished tasks")
-    axes.set_ylabel("the prior's bias")
+    axes.set_ylabel("prior's bias (reward / feature)")
     axes.set_xlim(0, max(len(history) - 1, 1))
+    _fit_settled(axes, history)
     if names is not None:
-        axes.legend(fontsize=7, ncols=2, loc="lower right")
+        axes.legend(fontsize=7, ncols=3, loc="upper right")
+
+
+def _fit_settled(axes: Axes, history: Floats) -> None:
+    settled = history[int(_SETTLING * len(history)) :]
+    low, high = min(0.0, float(settled.min())), max(0.0, float(settled.max()))
+    room = 0.25 * (high - low)
+    low, high = low - room, high + 2 * room
+    if room == 0.0 or (history.min() >= low and history.max() <= high):
+        return
+    axes.set_ylim(low, high)
+    axes.annotate(
+        f"first tasks: {history.min():.2g} to {history.max():.2g}",
+        (0.01, 0.01), xycoords="axes fraction", fontsize=6.5, color="#555555",
+    )  # fmt: skip
 
 
 def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds)."""
     longest = 1
-    for colour, (name, values) in zip(_COLOURS, rewards.items(), strict=False):
+    for i, (name, values) in enumerate(rewards.items()):
         array = checks.floats(name, values)
         age = np.arange(1, array.shape[1] + 1)
         mean = array.mean(0)
         half = quantile(len(array)) * standard_errors(array)
-        axes.plot(age, mean, color=colour, label=name)
-        axes.fill_between(age, mean - half, mean + half, color=colour, alpha=0.15, linewidth=0)
+        look = _look(i)
+        axes.plot(age, mean, label=name, **look)
+        axes.fill_between(
+            age, mean - half, mean + half, color=look["color"], alpha=0.15, linewidth=0
+        )
         longest = max(longest, array.shape[1])
     axes.set_xlabel("age of the task (rounds)")
-    axes.set_ylabel("mean reward")
+    axes.set_ylabel("mean reward per round")
     axes.set_xlim(1, longest)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(fontsize=7)
+
+
+def _look(position: int) -> dict[str, Any]:
+    return {
+        "color": _COLOURS[position % len(_COLOURS)],
+        "linestyle": _DASHES[position % len(_DASHES)],
+    }

@@ -1,11 +1,13 @@
 """The figure of one study: regret by round, and over λ or completed tasks if it has several."""
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from headstart.plotting import curves
+from headstart.plotting.reports.units import unit_of
 from headstart.plotting.style import figure
 from headstart.studies.comparisons import at_best
 from headstart.studies.results import at_training, totals
@@ -24,13 +26,14 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
     swept, sizes = len(grid) > 1, results["trained"].to_numpy()
     columns = 1 + swept + (len(sizes) > 1)
     after = f", N = {sizes[-1] if trained is None else trained}" if len(sizes) > 1 else ""
-    with figure(path, columns=columns, width=3.6) as panels:
+    unit = unit_of(tomllib.loads(str(results.attrs["study"]))["environment"])
+    with figure(path, columns=columns, height=2.8, legend=True) as panels:
         axes = list(panels)
-        curves.plot_cumulative(axes[0], regret, label="cumulative regret")
+        curves.plot_cumulative(axes[0], regret, label=f"cumulative regret ({unit})")
         axes[0].set_title(("each learner at its best λ" if swept else "by round") + after)
         if swept:
             curves.plot_against_regularization(
-                axes[1], totals(results, trained=trained), label="total regret"
+                axes[1], totals(results, trained=trained), label=f"total regret ({unit})"
             )
             axes[1].set_title(f"over λ{after}")
         if len(sizes) > 1:
@@ -38,9 +41,8 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
                 at_best(totals(results, trained=int(n))).drop_vars("regularization") for n in sizes
             ]
             by_size = xr.concat(every, "trained").assign_coords(trained=np.asarray(sizes))
-            curves.plot_against_tasks(axes[-1], by_size, label="total regret")
+            curves.plot_against_tasks(axes[-1], by_size, label=f"total regret ({unit})")
             axes[-1].set_title("over completed tasks" + (", at the best λ" if swept else ""))
-        axes[-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _with_regret(results: xr.Dataset) -> xr.Dataset:

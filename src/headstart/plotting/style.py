@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +124,18 @@ def figure(
                 axes.set_ylim(bottom=0)
         if legend:
             shared_legend(made, panels)
-        for path in paths:
+        for i, path in enumerate(paths):
+            if i == 1:  # the first has laid it out
+                made.set_layout_engine("none")
             save(made, path)
 
 
 def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
     """One legend below the panels, with every label once."""
-    found = [axes.get_legend_handles_labels() for axes in panels]
-    handles = dict(chain.from_iterable(zip(labels, lines, strict=True) for lines, labels in found))
+    handles: dict[str, Any] = {}
+    for axes in panels:
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, line)
     columns = min(len(handles), 6 if len(panels) > 1 else 3)
     return made.legend(
         list(handles.values()), list(handles), loc="outside lower center", ncols=max(columns, 1)

@@ -32,12 +32,16 @@ class Thompson:
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The predictions under the draw, (…, K)."""
+        return self.sampled_scores(estimates, uniforms[..., None, :])[..., 0, :]
+
+    def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
+        """The predictions under m draws, (…, m, K), from uniforms (…, m, d); one factorisation."""
         # Half a step of the generator in place of its 0, which would become −∞. Not added to all:
         # that rounds its largest number to 1, and so to ∞.
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
         # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections are reused.
         factor = np.linalg.cholesky(estimates.inverse)
-        turned = np.linalg.solve(factor.mT, normals[..., None])
-        noise = (estimates.projections @ turned)[..., 0]
+        turned = np.linalg.solve(factor.mT, normals.mT)
+        noise = (estimates.projections @ turned).mT
         size = self.scale * noise_scale(estimates.summary, self.noise_scale)
-        return np.asarray(estimates.predictions + size[..., None] * noise)
+        return np.asarray(estimates.predictions[..., None, :] + size[..., None, None] * noise)

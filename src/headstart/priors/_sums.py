@@ -7,10 +7,10 @@ from headstart.interfaces import Memory
 
 
 def add(memory: Memory, contribution: Mapping[str, Floats], weight: float) -> dict[str, Floats]:
-    """The memory with weight times what a task contributes."""
+    """The sums of a memory with weight times what a task contributes."""
     if weight == 1.0:
-        return {name: array + contribution[name] for name, array in memory.items()}
-    return {name: array + weight * contribution[name] for name, array in memory.items()}
+        return {name: memory[name] + array for name, array in contribution.items()}
+    return {name: memory[name] + weight * array for name, array in contribution.items()}
 
 
 def scale(memory: Memory, factor: float) -> dict[str, Floats]:

@@ -90,7 +90,9 @@ Agents = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
 
 
 def take(state: State, part: slice) -> State:
-    """The state of some replications."""
+    """The state of some replications; the same object where it is of all of them."""
+    if part.start == 0 and all(len(array) <= part.stop for array in state.values()):
+        return state
     return {name: array[part] for name, array in state.items()}
 
 

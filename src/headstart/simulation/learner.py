@@ -1,13 +1,17 @@
 """Learner and Optimal: the paper's agents, and its two loops (Algorithms 1 and 2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headstart.arrays import Floats
+from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
-from headstart.interfaces import Memory, Policy, PriorEstimator, starting_prior
+from headstart.interfaces import Memory, Policy, PriorEstimator, n_side, starting_prior
 from headstart.simulation.agent import State
 from headstart.simulation.rounds import Rounds
+
+# How many memories a learner keeps the priors of: one per number of training tasks.
+_KEPT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,8 @@ class Learner:
     name: str
     policy: Policy
     prior: PriorEstimator
+    # The last memories and the priors that they give: many test tasks start from each.
+    _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """Those of the policy."""
@@ -31,7 +37,7 @@ class Learner:
 
     def play(self, state: State, rounds: Rounds) -> Episode:
         """Algorithm 1, BIAS-OFUL: play one task from the prior that the memory gives."""
-        start = starting_prior(self.prior, state, rounds.side)
+        start = self._start(state, rounds.side)
         running_bias = self.prior.running_bias(state)
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior must not have a mixture where its bias moves within the task")
@@ -54,6 +60,17 @@ class Learner:
             if next_arms is not None:
                 arms = next_arms
         return rounds.episode(estimate.statistics)
+
+    def _start(self, state: State, side: Floats | None) -> Prior:
+        """The prior of the next task, computed once for tasks that start from the same memory."""
+        if n_side(self.prior):
+            return starting_prior(self.prior, state, side)
+        for known, prior in self._last:
+            if known is state:
+                return prior
+        prior = starting_prior(self.prior, state, side)
+        self._last[:] = [(state, prior), *self._last[: _KEPT - 1]]
+        return prior
 
     def learn(self, state: State, played: Episode) -> Memory:
         """Algorithm 2, one step: the completed task joins the memory."""

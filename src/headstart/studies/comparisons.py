@@ -114,7 +114,7 @@ def corrected(p_values: Sequence[float]) -> list[float]:
 
 def playing(study: Study) -> list[str]:
     """The learners of a study that learn: all but OPT."""
-    return [learner.name for learner in study.learners if learner.policy is not None]
+    return [learner.name for learner in _learning(study)]
 
 
 def default_reference(study: Study) -> str | None:
@@ -122,8 +122,11 @@ def default_reference(study: Study) -> str | None:
 
     A `Uniform` policy ignores its prior and is taken last.
     """
-    learning = [learner for learner in study.learners if learner.policy is not None]
-    return next((one.name for one in sorted(learning, key=_rank)), None)
+    return next((one.name for one in sorted(_learning(study), key=_rank)), None)
+
+
+def _learning(study: Study) -> list[LearnerSpec]:
+    return [one for one in study.learners if one.policy is not None or one.agent is not None]
 
 
 def _rank(learner: LearnerSpec) -> int:

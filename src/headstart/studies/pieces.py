@@ -32,7 +32,10 @@ class Pieces:
         """The contents of a shard's file; None where there is none."""
         path = self.folder.shard(number)
         if number not in self._open and path.exists():
-            self._open[number] = read_dataset(path)
+            shard = read_dataset(path)
+            if "digest" not in shard.coords:  # written by a version that kept no digests
+                return None
+            self._open[number] = shard
         return self._open.get(number)
 
     @cached_property

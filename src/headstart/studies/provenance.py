@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[1]
 _LIBRARIES = ("headstart", "numpy", "scipy", "numba", "xarray")
 
 # Packages that a study's numbers do not go through; all others count.
-NO_NUMBERS = frozenset({"cli", "diagnosis", "live", "logs", "paper", "plotting", "theory"})
+NO_NUMBERS = frozenset(
+    {"cli", "diagnosis", "live", "logs", "non_stochastic", "paper", "plotting", "theory"}
+)
 
 
 def versions() -> dict[str, str]:

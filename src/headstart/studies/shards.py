@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from headstart import own_code
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
-from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.agent import AnyAgent
 from headstart.studies.results import DIMENSIONS
 from headstart.studies.sources import sources
 from headstart.studies.study import LearnerSpec, Study
@@ -123,8 +123,8 @@ class SweptLearners:
 
     def build(
         self, prepared: Environment, *, only: Collection[str] | None = None
-    ) -> Sequence[Learner | Optimal]:
-        """The learners that play in one simulation, or those of some names."""
+    ) -> Sequence[AnyAgent]:
+        """The agents that play in one simulation, or those of some names."""
         return [
             learner.build(agent, partial(self._resolve, prepared, value))
             for agent, (learner, value) in agents(self._study).items()

@@ -9,6 +9,7 @@ import tomli_w
 
 from headstart import checks, own_code, specs
 from headstart.interfaces import Environment, Policy, PriorEstimator
+from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
 from headstart.specs import Spec
 
@@ -41,11 +42,15 @@ _FORBIDDEN = set('/\\:*?"<>|')
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSpec:
-    """A learner of a study: a policy and a prior, or neither for OPT."""
+    """A learner of a study: a policy and a prior, or another agent, or neither for OPT.
+
+    An agent is a class of `headstart.learners`, or of another module, with a field `name`.
+    """
 
     name: str
     policy: Spec | None = None
     prior: Spec | None = None
+    agent: Spec | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -54,25 +59,34 @@ class LearnerSpec:
             raise ValueError(
                 f"learner {self.name!r} must have a policy and a prior, or neither to be OPT"
             )
+        if self.agent is not None and (self.policy is not None or "name" in self.agent.settings):
+            raise ValueError(
+                f"learner {self.name!r} must have an agent without a policy, a prior and a name of "
+                "its own, or no agent"
+            )
 
     @property
     def swept(self) -> bool:
         """Whether anything in it follows the grid of regularizations."""
-        return any(
-            "regularization" in spec.placeholders() for spec in (self.policy, self.prior) if spec
-        )
+        given = (self.policy, self.prior, self.agent)
+        return any("regularization" in spec.placeholders() for spec in given if spec)
 
     def check(self) -> None:
         """Raise what `build` would raise, as far as it can be known before the run."""
         if self.policy is not None and self.prior is not None:
             specs.check(self.policy, "policies", where=f"learner {self.name!r} policy")
             specs.check(self.prior, "priors", where=f"learner {self.name!r} prior")
+        if self.agent is not None:
+            specs.check(self._named(self.name), "learners", where=f"learner {self.name!r} agent")
 
-    def build(self, name: str, resolve: Callable[[str], object]) -> Learner | Optimal:
+    def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
         """The learner, under another name; `resolve` gives the values that strings with @ name."""
+        where = f"learner {self.name!r}"
+        if self.agent is not None:
+            spec, at = self._named(name), f"{where} agent"
+            return cast(Agent, specs.build(spec, "learners", where=at, resolve=resolve))
         if self.policy is None or self.prior is None:
             return Optimal(name)
-        where = f"learner {self.name!r}"
         policy = specs.build(self.policy, "policies", where=f"{where} policy", resolve=resolve)
         prior = specs.build(self.prior, "priors", where=f"{where} prior", resolve=resolve)
         return Learner(name, cast(Policy, policy), cast(PriorEstimator, prior))
@@ -80,10 +94,16 @@ class LearnerSpec:
     def plain(self) -> dict[str, object]:
         """As a TOML table."""
         table: dict[str, object] = {"name": self.name}
-        for name, spec in (("policy", self.policy), ("prior", self.prior)):
+        for name in ("policy", "prior", "agent"):
+            spec = getattr(self, name)
             if spec is not None:
                 table[name] = spec.plain()
         return table
+
+    def _named(self, name: str) -> Spec:
+        """The agent's spec, with the name that it plays under."""
+        assert self.agent is not None
+        return Spec(kind=self.agent.kind, settings={**self.agent.settings, "name": name})
 
 
 @dataclass(frozen=True, kw_only=True)

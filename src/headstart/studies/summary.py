@@ -1,7 +1,7 @@
 """Summary: every learner of a study at its best λ, and paired differences to one of them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import xarray as xr
@@ -82,14 +82,17 @@ def _learner(name: str, best: xr.DataArray, reward: xr.DataArray) -> LearnerSumm
 
 def plain(summary: Summary) -> dict[str, object]:
     """As a JSON table; a number that is not finite is null."""
-    found = _finite(asdict(summary))
-    assert isinstance(found, dict)
-    return found
+    return finite(asdict(summary))
+
+
+def finite(table: Mapping[str, object]) -> dict[str, object]:
+    """A table with null for numbers that are not finite, which JSON does not have."""
+    return {name: _finite(value) for name, value in table.items()}
 
 
 def _finite(value: object) -> object:
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, Mapping):
+        return finite(value)
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -54,7 +54,7 @@ def _learner(table: object, where: str) -> LearnerSpec:
         raise ValueError(f"{where}.name is missing; a learner must have it")
     given = {
         name: specs.read(table[name], f"{where}.{name}")
-        for name in ("policy", "prior")
+        for name in ("policy", "prior", "agent")
         if name in table
     }
     return LearnerSpec(name=table["name"], **given)

@@ -127,3 +127,18 @@ def test_clusters_are_counted_for_a_grouping_by_clusters_only() -> None:
 def test_bad_settings_are_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         _environment(**settings)
+
+
+def test_user_attributes_are_the_tasks_side_information() -> None:
+    attributes = {int(user): [float(user), 1.0] for user in TABLE.user_names}
+    environment = _environment(user_attributes=attributes)
+    prepared = environment.prepare(3, np.random.default_rng(0))
+    task = prepared.sample(2, 3, np.random.default_rng(1))
+    assert task.side is not None
+    users = [environment.filtered.user_names[group[0]] for group in prepared.groups]
+    np.testing.assert_array_equal(task.side[:, 0], users)
+    with pytest.raises(ValueError, match="must have every user, got none for"):
+        _environment(user_attributes={})
+    attributes[int(TABLE.user_names[3])] = [1.0]
+    with pytest.raises(ValueError, match=r"as many numbers .* got shapes \(2,\) and \(1,\)"):
+        _environment(user_attributes=attributes)

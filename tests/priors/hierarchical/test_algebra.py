@@ -11,7 +11,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.priors import _sums
 from headstart.priors._regularization import regularization_from
 from headstart.priors.hierarchical.covariance import em_step, estimate_mean
-from headstart.priors.hierarchical.grid import split_at_median
+from headstart.priors.hierarchical.grid import Weights, split_at_median
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.posterior import Posterior
 from headstart.priors.hierarchical.sums import Sums
@@ -32,10 +32,17 @@ def _posterior(tasks: list[TaskStatistics], lambdas: Floats = LAMBDAS) -> Poster
     return Posterior(sums, lambdas, RHOS / lambdas[:, None])
 
 
-def _at(g: int, p: int) -> Floats:
+def _averaged(posterior: Posterior, weights: Floats) -> Weights:
+    """The average over grid points with these weights (G, P)."""
+    task = weights * posterior.noise_variance / LAMBDAS[:, None]
+    noise = (weights * posterior.noise_variance).sum()
+    return Weights(weights, task, np.asarray(noise), np.asarray(task.sum()))
+
+
+def _at(posterior: Posterior, g: int, p: int) -> Weights:
     weights = np.zeros((len(LAMBDAS), len(RHOS)))
     weights[g, p] = 1.0
-    return weights
+    return _averaged(posterior, weights)
 
 
 @pytest.fixture(name="data")
@@ -74,7 +81,7 @@ def test_mean_is_generalised_least_squares(
     posterior = _posterior(statistics(data))
     expected, mean_covariance = _dense(data, posterior, g, p).mean_task()
     np.testing.assert_allclose(posterior.mean()[g, p], expected, rtol=1e-10, atol=1e-10)
-    found = posterior.next_task(_at(g, p))
+    found = posterior.next_task(_at(posterior, g, p))
     bias, covariance = found.mean, found.covariance
     task = posterior.noise_variance[g, p] / LAMBDAS[g] * np.eye(DIMENSION)
     np.testing.assert_allclose(bias, expected, rtol=1e-10, atol=1e-10)
@@ -86,7 +93,7 @@ def test_a_constant_prior_equals_one_refreshed_every_round(g: int, p: int) -> No
     # The estimate from the other tasks' prior is the posterior given everything, this task in it.
     data = sample_tasks(np.random.default_rng(1), (4, 7, 6), DIMENSION)
     posterior = _posterior(statistics(data[:-1]))
-    found = posterior.next_task(_at(g, p))
+    found = posterior.next_task(_at(posterior, g, p))
     bias, covariance = found.mean, found.covariance
     noise = posterior.noise_variance[g, p]
     prior = Prior(bias, regularization_from(covariance, noise))
@@ -118,10 +125,10 @@ def test_moments_are_those_of_the_mixture(data: list[tuple[Floats, Floats]]) -> 
     weights /= weights.sum()
     mean, second = np.zeros(DIMENSION), np.zeros((DIMENSION, DIMENSION))
     for g, p in CORNERS:
-        one = posterior.next_task(_at(g, p))
+        one = posterior.next_task(_at(posterior, g, p))
         mean += weights[g, p] * one.mean
         second += weights[g, p] * (one.covariance + np.outer(one.mean, one.mean))
-    found = posterior.next_task(weights)
+    found = posterior.next_task(_averaged(posterior, weights))
     np.testing.assert_allclose(found.mean, mean, rtol=1e-10)
     np.testing.assert_allclose(found.covariance, second - np.outer(mean, mean), rtol=1e-8)
 
@@ -178,7 +185,9 @@ def test_full_covariance_mean_is_generalised_least_squares(
 ) -> None:
     root = np.random.default_rng(4).standard_normal((DIMENSION, DIMENSION))
     covariance = root @ root.T + 0.1 * np.eye(DIMENSION)
-    found, found_covariance = estimate_mean(_stack(data), covariance, np.array(0.3), np.array(2.0))
+    found, found_covariance = estimate_mean(
+        _stack(data), covariance, np.array(0.3), np.array(2.0), np.ones(len(data))
+    )
     expected, expected_covariance = Dense(data, 0.3, covariance, 2.0).mean_task()
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(found_covariance, expected_covariance, rtol=1e-9, atol=1e-10)
@@ -204,6 +213,7 @@ def test_every_step_makes_the_full_covariance_more_likely(
             noise,
             mean_variance=np.array(kappa2),
             task_variance=np.array(tau2),
+            weights=np.ones(len(data)),
         )
         after = objective(covariance, noise)
         assert after <= before + 1e-9

@@ -11,10 +11,10 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
-from headstart.priors.hierarchical.covariance import CAPACITY
+from headstart.priors.hierarchical.recent import CAPACITY
 
-BOTH = [Hierarchical(), Hierarchical(covariance="full")]
-either = pytest.mark.parametrize("estimator", BOTH, ids=["isotropic", "full"])
+ALL = [Hierarchical(covariance="isotropic"), Hierarchical(), Hierarchical(covariance="full")]
+each = pytest.mark.parametrize("estimator", ALL, ids=["isotropic", "factor", "full"])
 
 
 def _learn(
@@ -73,7 +73,7 @@ def test_full_covariance_finds_the_directions_along_which_tasks_differ() -> None
     assert variance[1:].max() < 0.3
 
 
-@either
+@each
 def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
     # From the first round on, with nothing known about the scale. 1024 only moves exponents.
     environment = hs.environments.Synthetic(dimension=6, n_arms=4, reward="linear")
@@ -93,7 +93,7 @@ def test_multiplied_rewards_change_no_choice(estimator: Hierarchical) -> None:
         np.testing.assert_array_equal(chosen[0], other)
 
 
-@either
+@each
 @pytest.mark.parametrize(
     ("factor", "digits"),
     # λ's grid moves in steps of √10: between two of them, only a spline tells its points apart.
@@ -113,7 +113,7 @@ def test_features_of_any_scale_give_the_same_predictions(
     np.testing.assert_allclose(two.noise_scale, one.noise_scale, rtol=accuracy)
 
 
-@either
+@each
 def test_tasks_without_rewards_are_ignored(estimator: Hierarchical) -> None:
     tasks = statistics(sample_tasks(np.random.default_rng(4), (5, 9, 2, 7, 7, 7), 3))
     nothing = TaskStatistics.zeros(3)
@@ -123,7 +123,7 @@ def test_tasks_without_rewards_are_ignored(estimator: Hierarchical) -> None:
     np.testing.assert_allclose(mixed.regularization, plain.regularization, rtol=1e-5)
 
 
-@either
+@each
 def test_before_any_reward_it_is_itl(estimator: Hierarchical) -> None:
     for memory in (
         estimator.empty(3, (2,)),
@@ -144,7 +144,7 @@ def test_rewards_of_zero_leave_the_bias_at_zero() -> None:
     assert np.isfinite(prior.regularization).all()
 
 
-@either
+@each
 def test_noiseless_tasks_stay_finite(estimator: Hierarchical) -> None:
     data = sample_tasks(np.random.default_rng(6), (6,) * 8, 3, noise=0.0, task_scale=0.0)
     prior = estimator.prior(_learn(estimator, statistics(data)))
@@ -152,7 +152,7 @@ def test_noiseless_tasks_stay_finite(estimator: Hierarchical) -> None:
     assert np.isfinite(prior.regularization).all()
 
 
-@either
+@each
 def test_leading_axes_are_independent(estimator: Hierarchical) -> None:
     tasks = _batch(7, lead=(2, 3), n_tasks=7, horizon=5, dimension=4, scale=np.full(4, 0.5))
     whole = estimator.prior(_learn(estimator, tasks, (2, 3)))
@@ -190,7 +190,9 @@ def test_an_intercept_learns_the_offset(offset: float) -> None:
 
 
 def test_unknown_covariance_is_refused() -> None:
-    with pytest.raises(ValueError, match="covariance must be one of full, isotropic, got 'low'"):
+    with pytest.raises(
+        ValueError, match="covariance must be one of factor, full, isotropic, got 'low'"
+    ):
         Hierarchical(covariance="low")  # type: ignore[arg-type]
 
 

@@ -1,14 +1,18 @@
-"""The role of every learner, found by the biases it has, not by its name."""
+"""The role of every learner, found by what it does: not by its name, nor by its place."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
+from headstart.diagnosis.measures.regret import LateRegret
 from headstart.diagnosis.recording import Recording
 
 
 @dataclass(frozen=True, eq=False)
 class Learners:
-    """The baseline, the Oracle, and the learners that estimate their bias."""
+    """Those that start from zero, those with a bias that is given, and those that estimate it.
+
+    A policy that ignores its estimates, `Uniform`, has no role: its prior changes nothing.
+    """
 
     recording: Recording
 
@@ -18,23 +22,36 @@ class Learners:
         return self.recording.names
 
     @cached_property
-    def baseline(self) -> str | None:
-        """The learner whose bias is 0 in every task."""
-        zero = (name for name in self.names if not self.recording.of(name, "bias").any())
-        return next(zero, None)
+    def from_zero(self) -> list[str]:
+        """The learners whose bias is 0 in every task."""
+        return [name for name in self._playing if not self.recording.of(name, "bias").any()]
 
     @cached_property
-    def oracle(self) -> str | None:
-        """The learner that has the same bias, not 0, in every task."""
-        fixed = (
-            name for name in self.names if name != self.baseline and self._has_fixed_bias(name)
-        )
-        return next(fixed, None)
+    def oracles(self) -> list[str]:
+        """The learners that have the same bias, not 0, in every task."""
+        fixed = [name for name in self._playing if self._has_fixed_bias(name)]
+        return [name for name in fixed if name not in self.from_zero]
 
     @property
     def learned(self) -> list[str]:
         """The learners that estimate their bias."""
-        return [name for name in self.names if name not in {self.baseline, self.oracle}]
+        given = {*self.from_zero, *self.oracles}
+        return [name for name in self._playing if name not in given]
+
+    def baseline(self, name: str) -> str | None:
+        """What a learner is compared with: one that starts from zero and plays the same policy.
+
+        Without one, the learner of least regret that starts from zero; None if none does.
+        """
+        policy = self.recording.policy(name)
+        same = [one for one in self.from_zero if self.recording.policy(one) == policy]
+        return LateRegret(self.recording).best(same or self.from_zero)
+
+    @cached_property
+    def _playing(self) -> list[str]:
+        return [
+            name for name in self.names if not self.recording.policy(name).startswith("Uniform(")
+        ]
 
     def _has_fixed_bias(self, name: str) -> bool:
         bias = self.recording.of(name, "bias")

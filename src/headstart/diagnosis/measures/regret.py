@@ -40,19 +40,24 @@ class LateRegret:
         return interval(self.by_replication(against) - self.by_replication(name))
 
     def best(self, names: Sequence[str]) -> str | None:
-        """The learner of least regret; None of no learners."""
-        return min(names, key=lambda name: self.by_replication(name).mean(), default=None)
+        """The learner of least regret, the first by name of equal ones; None of no learners."""
+        return min(
+            names, key=lambda name: (float(self.by_replication(name).mean()), name), default=None
+        )
 
     def cumulative(self, name: str) -> Floats:
         """The mean regret of the first t rounds of a task, (T,)."""
         regret = self.recording.dataset["regret"].sel(learner=name).isel(task=self.recording.late)
         return np.asarray(regret.mean(["replication", "task"]).cumsum("round").to_numpy())
 
-    def bound(self, name: str, rounds: int | None = None) -> CheckedBound:
-        """Lemma 2 for tasks of T rounds, or of another number.
+    def bound(self, name: str, rounds: int | None = None) -> CheckedBound | None:
+        """Lemma 2 for tasks of T rounds, or of another number; None where it says nothing.
 
-        Mar_h is the mean of the largest ‖h − w‖ of each task, so that it covers a moving bias.
+        It is for OFUL with Λ = λI. Mar_h is the mean of the largest ‖h − w‖ of each task, so that
+        it covers a moving bias.
         """
+        if not self.recording.has_bound(name):
+            return None
         largest = self.recording.of(name, "bias_error")[:, self.recording.late].max(-1)
         with theory.violated_assumptions() as violated:
             setting = self._setting(name, self.recording.horizon if rounds is None else rounds)

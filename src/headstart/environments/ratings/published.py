@@ -1,13 +1,14 @@
 """LastFM and MovieLens: `Ratings` of the paper's two data sets, with the paper's settings."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from headstart.core.task import Task
+from headstart.datasets.attributes import movielens_users
 from headstart.datasets.published import LASTFM, MOVIELENS, Published, find, load_filtered
 from headstart.datasets.table import RatingTable
 from headstart.environments.ratings.clusters import Clusters
@@ -73,8 +74,9 @@ class MovieLens:
     """`Ratings` of MovieLens-1M, 847 users × 618 films, with the paper's settings.
 
     Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film is not a
-    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1. `data` is as
-    in `LastFM`; the other settings are those of `Ratings`.
+    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1. With
+    `user_attributes` a task's side information is the user's gender, age and occupation, 23
+    numbers. `data` is as in `LastFM`; the other settings are those of `Ratings`.
     """
 
     data: str | Path | None = None
@@ -90,6 +92,7 @@ class MovieLens:
     reward: Mode = "winner"
     shift: Shift | None = None
     noise_scale: float = math.sqrt(0.1)
+    user_attributes: bool = False
 
     def __post_init__(self) -> None:
         _ = self.ratings
@@ -97,7 +100,10 @@ class MovieLens:
     @cached_property
     def ratings(self) -> Ratings:
         """The environment that these settings describe."""
-        return _ratings(MOVIELENS, self)
+        found = _ratings(MOVIELENS, self)
+        if not self.user_attributes:
+            return found
+        return replace(found, user_attributes=movielens_users(self.data))
 
     @staticmethod
     def files(data: str | Path | None = None, **settings: object) -> list[Path]:
@@ -128,7 +134,7 @@ def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
     settings = {
         each.name: getattr(environment, each.name)
         for each in fields(environment)
-        if each.name != "data"
+        if each.name not in {"data", "user_attributes"}
     }
     # Filtered here, so that only the rows that are used are sent to another process.
     return Ratings(table=load_filtered(published, environment.data), **settings)

@@ -1,12 +1,13 @@
 """Ratings: tasks from a table of users, items and ratings, as the paper makes them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Floats, Integers
@@ -36,6 +37,7 @@ class Ratings:
     at least `liked` and `n_arms` − 1 rated at most `disliked`, unrated ones among them if
     `unrated_disliked`; a user without such items is not eligible as a task. `liked` and `disliked`
     apply to ratings before the `transform`. `grouping` selects the users of a replication.
+    `user_attributes`, by user name, are the tasks' side information: as many numbers for each.
     """
 
     table: RatingTable
@@ -53,6 +55,7 @@ class Ratings:
     reward: rewards.Mode = "winner"
     shift: rewards.Shift | None = None
     noise_scale: float = 1.0
+    user_attributes: Mapping[Any, ArrayLike] | None = None
 
     def __post_init__(self) -> None:
         checks.count("min_item_ratings", self.min_item_ratings, least=0)
@@ -64,6 +67,7 @@ class Ratings:
         rewards.check(self.reward, self.shift, self.noise_scale)
         if not self.disliked < self.liked:
             raise ValueError(f"disliked must be below liked={self.liked}, got {self.disliked}")
+        _ = self.sides
 
     @classmethod
     def from_frame(
@@ -97,6 +101,25 @@ class Ratings:
         return self.table.filtered(
             item_ratings=self.min_item_ratings, user_ratings=self.min_user_ratings
         )
+
+    @cached_property
+    def sides(self) -> Floats | None:
+        """The attributes of the users after the filter, (n, p)."""
+        if self.user_attributes is None:
+            return None
+        rows: list[Floats] = []
+        for user in self.filtered.user_names.tolist():
+            if user not in self.user_attributes:
+                raise ValueError(f"user_attributes must have every user, got none for {user!r}")
+            row = checks.floats(f"user_attributes of {user!r}", self.user_attributes[user])
+            size = rows[0].shape if rows else row.shape
+            if row.ndim != 1 or row.shape != size or not len(row):
+                raise ValueError(
+                    "user_attributes must be as many numbers for every user, "
+                    f"got shapes {size} and {row.shape} for {user!r}"
+                )
+            rows.append(row)
+        return np.stack(rows)
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -212,4 +235,5 @@ class PreparedRatings:
             shift=settings.shift,
             noise_scale=settings.noise_scale,
             rng=rng,
+            side=None if settings.sides is None else settings.sides[users],
         )

@@ -39,10 +39,15 @@ def study_figures(played: Played, values: Sequence[float], folder: Path) -> Iter
 
 
 def save(
-    picture: Picture, folder: Path, panels: Sequence[Panel], *, share: bool = False
+    picture: Picture,
+    folder: Path,
+    panels: Sequence[Panel],
+    *,
+    share: bool = False,
+    suffixes: Sequence[str] = SUFFIXES,
 ) -> Picture:
-    """Write a figure as PNG, SVG and PDF, its legend below the panels."""
-    paths = [folder / f"{picture.name}{suffix}" for suffix in SUFFIXES]
+    """Write a figure, by default as PNG, SVG and PDF, its legend below the panels."""
+    paths = [folder / f"{picture.name}{suffix}" for suffix in suffixes]
     with figure(*paths, columns=len(panels), height=2.8, share=share, legend=True) as axes:
         for axis, (title, plot) in zip(axes, panels, strict=True):
             plot(axis)
@@ -63,14 +68,20 @@ def cumulative(
     )
 
 
-def difference(played: Played, value: float | None, title: str | None = None) -> Panel:
-    """Cumulative regrets less the reference's, with bands of the paired differences."""
+def difference(
+    played: Played, value: float | None, title: str | None = None, without: Sequence[str] = ()
+) -> Panel:
+    """Cumulative regrets less the reference's, with bands of the paired differences.
+
+    `without` are learners to leave out, such as one that would take most of the height.
+    """
     reference = str(played.reference)
+    shown = [name for name in played.learners if name not in without]
     return title or f"less {reference}, paired", lambda axes: curves.plot_cumulative_difference(
         axes,
-        played.chosen(value),
+        played.chosen(value).sel(learner=shown),
         reference,
-        label=f"cumulative regret less {reference}'s ({played.unit})",
+        label=f"difference in cumulative regret ({played.unit})",
     )
 
 
@@ -88,7 +99,7 @@ def training_difference(played: Played, value: float | None) -> Panel:
         axes,
         played.by_training(value),
         reference,
-        label=f"regret less {reference}'s ({played.unit})",
+        label=f"difference in regret ({played.unit})",
     )
 
 
@@ -106,14 +117,14 @@ def per_task_difference(played: Played, value: float | None) -> Panel:
         axes,
         played.chosen(value),
         reference,
-        label=f"regret per task less {reference}'s ({played.unit})",
+        label=f"difference in regret per task ({played.unit})",
     )
 
 
-def sweep(played: Played, title: str) -> Panel:
-    """Regret against λ."""
+def sweep(played: Played, title: str, *, log: bool = False) -> Panel:
+    """Regret against λ; with `log`, on a logarithmic vertical axis."""
     return title, lambda axes: curves.plot_against_regularization(
-        axes, played.regrets, label=f"regret ({played.unit})"
+        axes, played.regrets, label=f"regret ({played.unit})", log=log
     )
 
 
@@ -123,7 +134,7 @@ def sweep_difference(played: Played, _: float | None = None, title: str | None =
     return (
         title or f"less {reference}, paired",
         lambda axes: curves.plot_difference_against_regularization(
-            axes, played.regrets, reference, label=f"regret less {reference}'s ({played.unit})"
+            axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
         ),
     )
 

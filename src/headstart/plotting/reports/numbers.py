@@ -23,8 +23,8 @@ def interval_text(found: Interval) -> str:
 
 
 def p_value_text(value: float) -> str:
-    """A p-value to two digits, "below 0.0001" at the least."""
-    return "below 0.0001" if value < 1e-4 else f"{value:.2g}"
+    """A p-value to two digits, "< 0.0001" at the least."""
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
 def regularization_text(value: float) -> str:

@@ -1,18 +1,15 @@
 """Played: a study with its results, and what reports take from them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import xarray as xr
 
-from headstart import environments
+from headstart.plotting.reports.units import unit_of
 from headstart.studies.comparisons import at_best, default_reference, playing
 from headstart.studies.results import at_training, totals
 from headstart.studies.study import Study
-
-# What a linear reward counts in the published data sets; a 0/1 reward counts wins everywhere.
-_UNITS = {"LastFM": "plays", "MovieLens": "stars"}
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,7 @@ class Played:
     @property
     def unit(self) -> str:
         """What reward and regret are counted in."""
-        spec = self.study.environment
-        if _setting(spec.kind, spec.settings, "reward") == "winner":
-            return "wins"
-        unit = _UNITS.get(spec.kind, "units of reward")
-        logged = _setting(spec.kind, spec.settings, "transform") == "log"
-        return f"log(1 + {unit})" if logged else unit
+        return unit_of(self.study.environment.plain())
 
 
 def choose_values(study: Study, given: Sequence[float]) -> list[float]:
@@ -99,13 +91,3 @@ def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.
             "regularization"
         )
     return values.sel(regularization=value, method="nearest", drop=True)
-
-
-def _setting(kind: str, settings: object, name: str) -> object:
-    """A setting of an environment, or its default."""
-    if isinstance(settings, dict) and name in settings:
-        return settings[name]
-    found = getattr(environments, kind.split(".", maxsplit=1)[0], None)
-    if found is None or not is_dataclass(found):
-        return None
-    return next((field.default for field in fields(found) if field.name == name), None)

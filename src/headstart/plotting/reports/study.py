@@ -50,7 +50,8 @@ def write_study_report(
             f"{folder} must be the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
-    played = Played(from_toml(str(results.attrs["study"])), results, against)
+    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    played = Played(study, results, against)
     if against is not None:
         checks.one_of("against", against, played.learners)
     shown = choose_values(played.study, values)
@@ -134,4 +135,4 @@ def _manifest(manifest: Mapping[str, object]) -> Iterator[Block]:
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
-    return str(value)
+    return "none" if value in (None, "") else str(value)

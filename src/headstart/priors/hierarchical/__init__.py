@@ -1,5 +1,8 @@
 """Hierarchical: the prior with learned variances."""
 
-from headstart.priors.hierarchical.estimator import Hierarchical, Variances
+from headstart.priors.hierarchical.estimator import Hierarchical
+from headstart.priors.hierarchical.factors import Directions
+from headstart.priors.hierarchical.isotropic import Variances
+from headstart.priors.hierarchical.upgrade import upgrade_memory
 
-__all__ = ["Hierarchical", "Variances"]
+__all__ = ["Directions", "Hierarchical", "Variances", "upgrade_memory"]

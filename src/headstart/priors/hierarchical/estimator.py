@@ -1,41 +1,27 @@
 """Hierarchical: the prior with learned variances."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats
-from headstart.core.mixture import Mixture
+from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import _sums
 from headstart.priors._regularization import regularization_from
-from headstart.priors.hierarchical import grid
-from headstart.priors.hierarchical.covariance import RecentTasks
-from headstart.priors.hierarchical.normal import Normal
-from headstart.priors.hierarchical.posterior import Posterior
+from headstart.priors.hierarchical import grid, structure
+from headstart.priors.hierarchical.factors import Directions, FactorFit
+from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
+from headstart.priors.hierarchical.normal import Normal, mixture
+from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.sums import Sums
 
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
 _INITIAL_LAMBDA = 0.5
-# The prior probability of the outlier component. It determines how much evidence an outlier takes:
-# odds of a hundred to one.
-_OUTLIER_PROBABILITY = 0.01
 # Every task revises its prior where the components' variances differ by more than this factor.
 _VARIANCE_RATIO = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class Variances:
-    """The fitted variances, (…) each: noise s², between tasks τ², of their mean about zero κ²."""
-
-    noise: Floats
-    task: Floats
-    mean: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,48 +35,54 @@ class Hierarchical:
     estimates. Whether tasks are alike, and whether this one is, is revised with the task's own
     rewards (`Mixture`).
 
-    `covariance` is "isotropic", Σ₀ = τ²I, with a memory of constant size; or "full", for tasks that
-    differ along few directions, fitted to the latest 64 tasks once there are five. With
-    `intercept` the last feature is the constant 1 and its coefficient an offset of the rewards,
-    brought to the scale of the other features.
+    `covariance` is "factor", Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks
+    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. With `n_side` = p above 0
+    tasks carry side information z (p,), and their mean is h + Hz where that predicts them better
+    (the latest 256 tasks decide). With `intercept` the last feature is the constant 1 and its
+    coefficient an offset of the rewards, brought to the scale of the other features.
     """
 
-    covariance: Literal["isotropic", "full"] = "isotropic"
+    covariance: structure.Covariance = "factor"
     intercept: bool = False
     n_side: int = 0
 
     def __post_init__(self) -> None:
+        checks.one_of("covariance", self.covariance, ("factor", "full", "isotropic"))
         checks.count("n_side", self.n_side, least=0)
-        checks.one_of("covariance", self.covariance, ("isotropic", "full"))
+        if self.covariance == "full" and self.n_side:
+            raise ValueError(f'n_side must be 0 where covariance is "full", got {self.n_side}')
+
+    @property
+    def _stores_tasks(self) -> bool:
+        return self.covariance != "isotropic" or self.n_side > 0
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sums over no task, and no unit of λ yet."""
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
-        if self.covariance == "full":
-            memory |= RecentTasks.zeros(dimension, lead).to_memory()
+        if self._stores_tasks:
+            memory |= structure.empty(self.covariance, dimension, lead, self.n_side)
         return memory
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
+        self._check_side(task.side, task.lead)
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
         sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
-        after = {"unit": unit} | _sums.add({name: memory[name] for name in sums}, sums, weight)
-        if self.covariance == "full":
-            recent = RecentTasks.from_memory(memory)
-            if weight > 0.0:
-                fit = self.variances(after)
-                recent = recent.with_task(scaled, fit.task, fit.mean, fit.noise)
-            else:
-                recent = recent.without_task(scaled)
-            after |= recent.to_memory()
-        return after
+        after = {"unit": unit} | _sums.add(memory, sums, weight)
+        if not self._stores_tasks:
+            return after
+        recent = RecentTasks.from_memory(memory)
+        recent = recent.with_task(scaled, weight) if weight > 0.0 else recent.without_task(scaled)
+        return structure.refitted(self.covariance, dict(memory) | after | recent.to_memory())
 
     def scale(self, memory: Memory, factor: float) -> Memory:
-        """Every task counts `factor` times as much in the sums; the latest 64 stay as they are."""
-        sums = Sums.from_memory(memory).to_memory()
-        return dict(memory) | _sums.scale(sums, factor)
+        """Every task counts `factor` times as much."""
+        after = dict(memory) | _sums.scale(Sums.from_memory(memory).to_memory(), factor)
+        if self._stores_tasks:
+            after |= RecentTasks.from_memory(memory).scaled(factor).to_memory()
+        return after
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both, and the latest tasks of both in turn."""
@@ -99,30 +91,31 @@ class Hierarchical:
             Sums.from_memory(each).shifted(grid.steps(each["unit"], unit)).to_memory()
             for each in (memory, other)
         )
-        after = {"unit": unit} | _sums.merge(one, two)
-        if self.covariance == "full":
-            recent = RecentTasks.from_memory(memory).merged(RecentTasks.from_memory(other))
-            after |= recent.to_memory()
-        return after
+        after: dict[str, Floats] = {"unit": unit} | _sums.merge(one, two)
+        if not self._stores_tasks:
+            return after
+        after |= structure.merged(self.covariance, memory, other)
+        return structure.refitted(self.covariance, after)
 
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
-        """N(h, Σ₀ + S̄) and the noise scale; ITL's prior before any reward.
+        """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
-        Its mixture has three components: the posterior below and above the median of λ, that is
-        tasks less and more alike, and an outlier.
+        ITL's prior before any reward. Its mixture has three components: the posterior below and
+        above the median of λ, that is tasks less and more alike, and an outlier.
         """
-        posterior, weights = self._posterior(memory)
-        lower, upper = (posterior.next_task(half) for half in grid.split_at_median(weights))
+        if side is not None:
+            self._check_side(side, memory["unit"].shape)
+        isotropic = IsotropicFit(memory)
+        lower, upper = isotropic.halves()
         whole = lower.moment_matched(upper)
-        if self.covariance == "full":
-            recent = RecentTasks.from_memory(memory)
-            whole = recent.next_task(whole, self._variances(memory, posterior, weights).mean)
-            lower, upper = (whole.where(recent.fitted, half) for half in (lower, upper))
+        if self._stores_tasks:
+            whole, special = structure.next_task(self.covariance, memory, isotropic, whole, side)
+            lower, upper = (whole.where(special, half) for half in (lower, upper))
         known, initial = whole.noise_variance > 0.0, self._initial(memory)
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
-        factors = self._factors(memory["unit"], initial.mean.shape[-1])
+        scales = self._factors(memory["unit"], initial.mean.shape[-1])
         *components, start = (
-            each.where(known, initial).scaled(factors)
+            each.where(known, initial).scaled(scales)
             for each in (lower, upper, whole.outlier(), whole)
         )
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
@@ -131,7 +124,7 @@ class Hierarchical:
             regularization_from(start.covariance, start.noise_variance),
             noise_scale=np.sqrt(start.noise_variance),
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
-            mixture=_mixture(components, components_differ=differ),
+            mixture=mixture(components, components_differ=differ),
         )
 
     def running_bias(self, memory: Memory) -> None:
@@ -139,26 +132,15 @@ class Hierarchical:
         return
 
     def variances(self, memory: Memory) -> Variances:
-        """The fitted variances: posterior means on the logarithmic scale; 0 before any reward."""
-        return self._variances(memory, *self._posterior(memory))
+        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first."""
+        return IsotropicFit(memory).most_likely()
 
-    def _variances(self, memory: Memory, posterior: Posterior, weights: Floats) -> Variances:
-        unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
-        noise = posterior.noise_variance
-        known = noise > 0.0
-        logarithm = np.log(np.where(known, noise, 1.0))
-
-        def mean(divisor: Floats | float) -> Floats:
-            average = np.exp((weights * (logarithm - np.log(divisor))).sum((-2, -1)))
-            return np.asarray(np.where(known.all((-2, -1)), average, 0.0))
-
-        task, of_mean = mean(grid.LAMBDAS[:, None]), mean(grid.RHOS)
-        return Variances(noise=mean(1.0), task=task / unit, mean=of_mean / unit)
-
-    def _posterior(self, memory: Memory) -> tuple[Posterior, Floats]:
-        regularizations = grid.regularizations(memory["unit"])
-        posterior = Posterior(Sums.from_memory(memory), regularizations, grid.RATIOS)
-        return posterior, grid.posterior_weights(posterior.deviance)
+    def directions(self, memory: Memory) -> Directions:
+        """The directions along which tasks differ, with covariance "factor"."""
+        if self.covariance != "factor":
+            raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
+        scales = self._factors(memory["unit"], memory["ridges"].shape[-1])
+        return FactorFit.from_memory(memory).directions(scales)
 
     def _initial(self, memory: Memory) -> Normal:
         """The distribution of a task before any reward."""
@@ -185,26 +167,17 @@ class Hierarchical:
         """The statistics of Dx."""
         if not self.intercept:
             return task
-        factors = self._factors(unit, task.dimension)
-        return checks.trusted(
-            TaskStatistics,
-            gram=factors[..., :, None] * task.gram * factors[..., None, :],
-            moment=factors * task.moment,
-            count=task.count,
-            sum_of_squares=task.sum_of_squares,
+        scales = self._factors(unit, task.dimension)
+        return replace(
+            task,
+            gram=scales[..., :, None] * task.gram * scales[..., None, :],
+            moment=scales * task.moment,
         )
 
-
-def _mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixture:
-    """The mixture of two equally likely components and an outlier, which comes last."""
-    bias = np.stack([each.mean for each in components], -2)
-    usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
-    weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
-    return checks.trusted(
-        Mixture,
-        bias=bias,
-        covariance=np.stack([each.covariance for each in components], -3),
-        noise_scale=np.sqrt(np.stack([each.noise_variance for each in components], -1)),
-        weights=np.array(np.broadcast_to(weights, bias.shape[:-1])),
-        components_differ=components_differ,
-    )
+    def _check_side(self, side: Floats | None, lead: tuple[int, ...]) -> None:
+        """Raise unless the side information is (…, p); where p is 0 it is ignored."""
+        if self.n_side == 0:
+            return
+        if side is None:
+            raise ValueError(f"tasks must have side information of {self.n_side} numbers, got none")
+        checks.side("side", side, lead, self.n_side)

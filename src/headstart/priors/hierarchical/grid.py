@@ -1,34 +1,77 @@
 """The grid of λ and ρ, and their posterior weights on it."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import make_interp_spline
 
 from headstart.arrays import Floats, Integers
 
 # λ and ρ in units of the features' mean square ‖x‖²: unit/λ is then how much of a round's reward
 # variance is due to the task, relative to noise. The grid covers 10^3.5 (negligible noise) to
-# 10^-4.5 (indistinguishable tasks), with steps of a quarter decade in λ and of half a decade in ρ.
-LAMBDAS = 10.0 ** np.arange(-3.5, 4.51, 0.25)
+# 10^-4.5 (indistinguishable tasks), in steps of half a decade.
+LAMBDAS = 10.0 ** np.arange(-3.5, 4.51, 0.5)
 RHOS = 10.0 ** np.arange(-4.0, 4.01, 0.5)
-
-# The prior of λ and ρ is flat on the logarithmic scale, but for a slight preference for related
-# tasks: a tenfold smaller e = τ²/κ² is √2 times as likely. It only matters after one task, which
-# does not determine whether its parameter is near the mean task's.
 RATIOS = RHOS / LAMBDAS[:, None]
+
+# The prior of λ and ρ is flat on the logarithmic scale, but for two preferences. A tenfold smaller
+# e = τ²/κ² is √2 times as likely, which only matters after one task: it does not determine whether
+# its parameter is near the mean task's. And with several tasks a λ so large that tasks could not be
+# told from their mean is less likely, in proportion to the share of their variance that the data
+# determine (as Jeffreys' prior and the uniform shrinkage prior have it): the likelihood is flat
+# there, and the posterior would be the grid's end.
 _PRIOR_DEVIANCE = math.log10(2.0) * np.log(RATIOS)
 
-# The deviance is smooth in log λ: a spline through the grid gives it in between, on a grid eight
-# times as fine. The weights of the fine grid are then interpolated linearly to the coarse one.
+# Everything is smooth in log λ: a spline of degree 7 gives it between grid points, to three digits
+# or better, on a grid sixteen times as fine.
 _SIZE = len(LAMBDAS)
-_FINE_GRID = np.linspace(0, _SIZE - 1, 8 * (_SIZE - 1) + 1)
-_TO_FINE = CubicSpline(np.arange(_SIZE), np.eye(_SIZE))(_FINE_GRID)
+_FINE_GRID = np.linspace(0, _SIZE - 1, 16 * (_SIZE - 1) + 1)
+_TO_FINE = np.asarray(make_interp_spline(np.arange(_SIZE), np.eye(_SIZE), k=7)(_FINE_GRID))
+FINE_LAMBDAS = 10.0 ** np.interp(_FINE_GRID, np.arange(_SIZE), np.log10(LAMBDAS))
+# From weights on the fine grid to weights on the coarse one.
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)
 
-
 # Units are powers of √10: then the grids of two memories are the same but for a shift.
-_STEPS_PER_DECADE = 4
+_STEPS_PER_DECADE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """An average over λ and ρ: weights of grid points, and mean variances.
+
+    `mean` (…, G, P) are the weights of h; `scale` (…, G, P) multiplies the covariances of h, which
+    are in units of τ²; noise_variance and task_variance are the means of s² and of τ², (…).
+    """
+
+    mean: Floats
+    scale: Floats
+    noise_variance: Floats
+    task_variance: Floats
+
+    @classmethod
+    def gathered(cls, fine: Floats, noise: Floats, traces: Floats, unit: Floats) -> "Weights":
+        """From weights on the fine grid (…, F, P), s² (…, G, P) and tr Σ M_jV_j (…, G).
+
+        τ² = s²/λ is computed on the fine grid: on the coarse one its mean would be too large. With
+        v̄ the mean square of features along a direction, h's covariance is nearly in proportion
+        to τ²(1 + λ/v̄), and the rest is interpolated.
+        """
+        known = np.asarray((noise > 0.0).all((-2, -1)))
+        variance = np.exp(to_fine(np.log(np.where(known[..., None, None], noise, 1.0))))
+        scale = np.where(unit > 0.0, unit, 1.0)[..., None, None]
+        task = fine * variance / (scale * FINE_LAMBDAS[:, None])
+        typical = (
+            LAMBDAS[-1] * traces[..., -1] / np.where(traces[..., 0] > 0.0, traces[..., 0], 1.0)
+        )
+        typical = np.maximum(typical, LAMBDAS[0])[..., None, None]
+        trend = to_coarse(task * (1.0 + FINE_LAMBDAS[:, None] / typical))
+        return cls(
+            mean=to_coarse(fine),
+            scale=trend / (1.0 + LAMBDAS[:, None] / typical),
+            noise_variance=np.where(known, (fine * variance).sum((-2, -1)), 0.0),
+            task_variance=task.sum((-2, -1)),
+        )
 
 
 def unit(square: Floats) -> Floats:
@@ -49,21 +92,71 @@ def regularizations(unit: Floats) -> Floats:
     return np.asarray(np.where(unit > 0.0, unit, 1.0)[..., None] * LAMBDAS)
 
 
-def posterior_weights(deviance: Floats) -> Floats:
-    """The posterior weights (…, G, P) of λ and ρ.
+def to_fine(values: Floats) -> Floats:
+    """Values (…, G, P) at the λ's between, (…, F, P)."""
+    return np.asarray(_TO_FINE @ values)
 
-    exp(−deviance/2) on the fine grid, summed to the coarse one by linear interpolation, so that
-    the mean of log λ under the weights is that of the fine grid.
+
+def to_coarse(weights: Floats) -> Floats:
+    """Weights (…, F, P) divided among the grid's λ's, (…, G, P): means of linear functions stay."""
+    return np.asarray(_TO_COARSE @ weights)
+
+
+def posterior_weights(deviance: Floats, traces: Floats) -> Floats:
+    """The posterior weights of λ and ρ on the fine grid, (…, F, P): prior times exp(−deviance/2).
+
+    `traces` (…, G) are those of Σ M_jV_j/d: how many tasks' worth of a task's variance the data
+    determine, a number of tasks n for small λ and nothing for large λ.
     """
-    fine = _TO_FINE @ (deviance + _PRIOR_DEVIANCE)
+    determined = np.log(np.where(traces > 0.0, traces, 1.0))
+    power = 1.0 - 1.0 / np.maximum(traces[..., :1], 1.0)
+    fine = to_fine(deviance + _PRIOR_DEVIANCE - 2.0 * (power * determined)[..., None])
     fine -= fine.min((-2, -1), keepdims=True)
     likelihood = np.exp(-fine / 2.0)
-    likelihood /= likelihood.sum((-2, -1), keepdims=True)
-    return np.asarray(_TO_COARSE @ likelihood)
+    return np.asarray(likelihood / likelihood.sum((-2, -1), keepdims=True))
+
+
+def most_likely(deviance: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
+    """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P).
+
+    The grid of ρ has as many points as that of λ, as far apart: one spline for both.
+    """
+    profile = to_fine(deviance.mT).min(-2)[..., None]
+    of_lambda = _least(to_fine(profile)[..., 0])
+    at_lambda = _cardinal(of_lambda)[..., None, :]
+    row = (at_lambda @ deviance).mT
+    of_rho = _least(to_fine(row)[..., 0])
+    known = np.asarray((noise > 0.0).all((-2, -1)))
+    logarithm = np.log(np.where(known[..., None, None], noise, 1.0))
+    at_best = (at_lambda @ logarithm @ _cardinal(of_rho)[..., None])[..., 0, 0]
+    variance = np.where(known, np.exp(at_best), 0.0)
+    step = FINE_LAMBDAS[1] / FINE_LAMBDAS[0]
+    return (
+        variance,
+        variance / (FINE_LAMBDAS[0] * step**of_lambda),
+        variance / (RHOS[0] * step**of_rho),
+    )
+
+
+def _least(values: Floats) -> Floats:
+    """Where values (…, F) are least, as an index with a fraction, (…), from a parabola."""
+    best = np.clip(values.argmin(-1), 1, values.shape[-1] - 2)
+    before, at, after = (
+        np.take_along_axis(values, (best + i)[..., None], -1)[..., 0] for i in (-1, 0, 1)
+    )
+    bend = np.maximum(before + after - 2.0 * at, 1e-300)
+    return np.asarray(best + np.clip((before - after) / (2.0 * bend), -1.0, 1.0))
+
+
+def _cardinal(index: Floats) -> Floats:
+    """What grid points weigh in the spline at an index of the fine grid, (…, G)."""
+    first = np.clip(np.floor(index), 0, len(_FINE_GRID) - 2).astype(np.int64)
+    share = (index - first)[..., None]
+    return np.asarray((1.0 - share) * _TO_FINE[first] + share * _TO_FINE[first + 1])
 
 
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:
-    """The weights (…, G, P) below and above the median of λ, each with a sum of 1.
+    """The weights (…, F, P) below and above the median of λ, each with a sum of 1.
 
     The weight of the λ on which the median falls is divided between them.
     """

@@ -1,10 +1,17 @@
 """Normal: a normal distribution of the next task, with the noise."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Booleans, Floats
+from headstart.core.mixture import Mixture
+
+# The prior probability of the outlier component. It determines how much evidence an outlier takes:
+# odds of a hundred to one.
+_OUTLIER_PROBABILITY = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,3 +62,18 @@ class Normal:
         """The distribution of Dw, with D = diag(factors) and factors (…, d)."""
         products = factors[..., :, None] * factors[..., None, :]
         return Normal(factors * self.mean, products * self.covariance, self.noise_variance)
+
+
+def mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixture:
+    """The mixture of two equally likely components and an outlier, which comes last."""
+    bias = np.stack([each.mean for each in components], -2)
+    usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
+    weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
+    return checks.trusted(
+        Mixture,
+        bias=bias,
+        covariance=np.stack([each.covariance for each in components], -3),
+        noise_scale=np.sqrt(np.stack([each.noise_variance for each in components], -1)),
+        weights=np.array(np.broadcast_to(weights, bias.shape[:-1])),
+        components_differ=components_differ,
+    )

@@ -7,8 +7,12 @@ axes, G values of λ, P values of ρ.
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.priors.hierarchical.grid import Weights
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.sums import Sums
+
+# Weights of λ below this part of all change no digit that matters.
+_NEGLIGIBLE = 1e-14
 
 
 class Posterior:
@@ -63,20 +67,33 @@ class Posterior:
         basis = self._basis[..., None, :, :]
         return np.asarray((basis * self._variances[..., None, :]) @ basis.mT)
 
-    def next_task(self, weights: Floats) -> Normal:
-        """The moments of the next task, and the noise variance, under weights (…, G, P).
+    def traces(self) -> Floats:
+        """The trace of the information, (…, G)."""
+        return np.asarray(self._values.sum((-2, -1)))
 
-        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ + S̄ = τ² (I + (information + eI)⁻¹); the
+    def next_task(self, weights: Weights) -> Normal:
+        """The moments of the next task, and the noise variance.
+
+        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ = τ²I and S̄ = τ²(information + eI)⁻¹; the
         covariance of h between the values of λ and ρ is added.
         """
-        rotated = self._rotated * self._variances
-        mean = (self._basis @ (weights[..., None] * rotated).sum(-2)[..., None])[..., 0].sum(-2)
-        scale = weights * self.noise_variance / self._regularizations[..., None]
-        diagonal = (scale[..., None] * (1.0 + self._variances)).sum(-2)
+        # Most values of λ have no weight; at d = 500 each takes two products of matrices. Set to 0,
+        # so that no other replication's weights matter.
+        counts = weights.mean.max(-1) > _NEGLIGIBLE
+        used = np.flatnonzero(counts.any(tuple(range(counts.ndim - 1))))
+        part = slice(used[0], used[-1] + 1)
+        kept = counts[..., part, None, None]
+        basis, variances = self._basis[..., part, :, :], self._variances[..., part, :, :]
+        rotated = self._rotated[..., part, :, :] * variances
+        share = np.where(kept, weights.mean[..., part, :, None], 0.0)
+        mean = (basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
         # Centred before squaring, because h may be large and its variance small.
-        gap = rotated - (self._basis.mT @ mean[..., None, :, None])[..., None, :, 0]
-        within = (weights[..., None] * gap).mT @ gap
-        within += diagonal[..., None] * np.eye(mean.shape[-1])
-        covariance = (self._basis @ within @ self._basis.mT).sum(-3)
-        noise = (weights * self.noise_variance).sum((-2, -1))
-        return Normal(mean, np.asarray((covariance + covariance.mT) / 2.0), np.asarray(noise))
+        gap = rotated - (basis.mT @ mean[..., None, :, None])[..., None, :, 0]
+        within = (share * gap).mT @ gap
+        identity = np.eye(mean.shape[-1])
+        scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
+        within += (scale * variances).sum(-2)[..., None] * identity
+        covariance = (basis @ within @ basis.mT).sum(-3)
+        covariance += weights.task_variance[..., None, None] * identity
+        covariance = (covariance + covariance.mT) / 2.0
+        return Normal(mean, np.asarray(covariance), weights.noise_variance)

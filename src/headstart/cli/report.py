@@ -1,0 +1,54 @@
+"""`headstart report`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from headstart.cli.output import check_parents, print_json
+from headstart.cli.run import AsJson, Quiet
+
+
+def report(
+    *,
+    folder: Annotated[Path, typer.Argument(help="The folder of a finished study.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report.", show_default="FOLDER/report")
+    ] = None,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A λ of the study's grid to show beside each learner's best; may be repeated.",
+            show_default="none",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="The learner that differences are taken from.",
+            show_default="the first that starts from zero",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the report of a study: Markdown, HTML and PDF, figures, tables and the manifest."""
+    from headstart.plotting.reports.study import write_study_report
+
+    place = folder / "report" if out is None else out
+    check_parents(place / "report.md")
+    notes = Console(stderr=True, quiet=quiet or as_json)
+    try:
+        with notes.status("writing the report"):
+            written = write_study_report(folder, place, values=at or (), against=against)
+    except (ValueError, OSError, ImportError) as error:
+        raise typer.BadParameter(str(error)) from error
+    if as_json:
+        tables = {name: list(table.records) for name, table in written.tables.items()}
+        print_json({"documents": [str(path) for path in written.documents], "tables": tables})
+    elif not quiet:
+        for path in written.documents:
+            typer.echo(f"Report: {path}")
+        typer.echo(f"Tables (LaTeX and CSV): {place / 'tables'}")
+        typer.echo(f"Figures (PNG, SVG and PDF): {place / 'figures'}")

@@ -1,0 +1,138 @@
+"""Refresher: the thread that keeps the prior up to date while calls go on."""
+
+import logging
+import threading
+import time
+import weakref
+from contextlib import AbstractContextManager
+
+from headstart.live.memory.population import Change, Start, State
+from headstart.live.processes.threads import one_blas_thread
+from headstart.live.tasks.all_tasks import Tasks
+
+_log = logging.getLogger("headstart.live")
+
+# The lock is held for so many tasks at a time, and one memory is computed from so many at most.
+_TASKS_PER_LOCK = 8
+_TASKS_PER_REFRESH = 256
+# The thread pauses for so many times as long as it worked, and at least for so many seconds.
+_PAUSE = 3.0
+_LEAST_PAUSE = 0.01
+# A thread without work ends after so many seconds; the next change starts another.
+_IDLE_SECONDS = 5.0
+# A refresh that takes longer is reported.
+_LONG_SECONDS = 1.0
+
+
+class Refresher:
+    """Brings the memory of a bandit up to date in a thread of its own, started when needed."""
+
+    def __init__(self, tasks: Tasks, lock: AbstractContextManager[object]) -> None:
+        self._tasks = tasks
+        self._lock = lock
+        self._requested = threading.Event()
+        self._thread: threading.Thread | None = None
+        # Held while the thread computes: a child that is forked then may find BLAS locked for good.
+        self.computing = threading.Lock()
+
+    def request(self) -> None:
+        """Ask for a refresh, under the bandit's lock."""
+        if not self._requested.is_set():
+            self._requested.set()
+            if self._thread is None:
+                # The thread must not keep a bandit alive that the application has dropped.
+                target = (weakref.ref(self), self._requested)
+                self._thread = threading.Thread(
+                    target=_work, args=target, name="headstart-refresh", daemon=True
+                )
+                self._thread.start()
+
+    def end(self) -> bool:
+        """End the thread, unless there is work; true if it ended."""
+        with self._lock:
+            if self._requested.is_set():
+                return False
+            self._thread = None
+            return True
+
+    def work(self) -> float:
+        """Refresh once; returns how long to pause."""
+        began = time.perf_counter()
+        self._requested.clear()
+        try:
+            with self.computing, one_blas_thread:
+                more = self._refresh()
+                self._move_tasks()
+        except Exception:
+            _log.exception("the prior could not be refreshed and stays as it is")
+            with self._lock:
+                self._tasks.changes.undo()
+            return _IDLE_SECONDS
+        took = time.perf_counter() - began
+        if took > _LONG_SECONDS:
+            d = self._tasks.dimension
+            _log.info("refreshing the prior of %d features took %.1f s, in the background", d, took)
+        if more:
+            self._requested.set()
+        return max(_PAUSE * took, _LEAST_PAUSE)
+
+    def _refresh(self) -> bool:
+        """Count the tasks that changed; whether some are left."""
+        changes, population = self._tasks.changes, self._tasks.population
+        collected: list[Change] = []
+        while len(collected) < _TASKS_PER_REFRESH:
+            with self._lock:
+                if not collected:
+                    generation, state = changes.generation, population.state
+                elif changes.generation != generation:
+                    return True
+                some = changes.collect(_TASKS_PER_LOCK)
+                more = changes.n_waiting > 0
+            collected += some
+            if not more:
+                break
+        if not collected:
+            return False
+        new = population.replaced(state, collected)
+        start = population.starting_from(new.memory)
+        return self._install(generation, new, start) or more
+
+    def _install(self, generation: int, state: State, start: Start) -> bool:
+        with self._lock:
+            if self._tasks.changes.generation == generation:
+                self._tasks.changes.install(state, start)
+                return False
+        return True  # the memory was replaced meanwhile, and the changes are waiting again
+
+    def _move_tasks(self) -> None:
+        """Give tasks that wait for it the prior of all others."""
+        changes, population = self._tasks.changes, self._tasks.population
+        while True:
+            with self._lock:
+                name = changes.next_move()
+                if name is None:
+                    return
+                generation = changes.generation
+                contribution, state = changes.contribution(name), population.state
+                side = self._tasks.sides.get(name)
+            start = population.starting_from(population.without(contribution, state), side)
+            with self._lock:
+                if name not in self._tasks.slots:
+                    continue
+                if changes.generation == generation:
+                    n_others = state.n_tasks - (contribution is not None)
+                    self._tasks.rebase(name, start, n_others)
+                else:
+                    changes.move(name)  # the memory was replaced meanwhile
+
+
+def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:
+    """Refresh whenever that is requested, until the bandit is gone or nothing is left to do."""
+    while True:
+        found = requested.wait(_IDLE_SECONDS)
+        it = refresher()
+        if it is None or (not found and it.end()):
+            return
+        pause = it.work() if found else 0.0
+        del it
+        time.sleep(pause)

@@ -1,0 +1,1 @@
+"""Threads, forks and the lock of a bandit. Private to `live`."""

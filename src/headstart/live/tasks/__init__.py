@@ -1,0 +1,1 @@
+"""Tasks and their pending decisions, as rows of arrays. Private to `live`."""

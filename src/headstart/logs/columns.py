@@ -1,0 +1,75 @@
+"""Columns: which columns of a log hold what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from headstart import checks
+
+
+class ColumnNames(TypedDict, total=False):
+    """The fields of `Columns` as keyword arguments."""
+
+    task: str
+    features: str | Sequence[str]
+    reward: str
+    weight: str | None
+    id: str | None
+    time: str | None
+    side: Sequence[str]
+    task_type: Literal["str", "int"] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The names of a log's columns; the features are several columns, or one of lists.
+
+    `weight` counts a row that many times. `id` tells rows apart: of rows with the same id the first
+    counts. `time` is when a row was made, in seconds or as a timestamp. `side` is what is known of
+    the task itself, p columns that are constant within a task. `task_type` turns the names of tasks
+    into strings or integers; by default they are what the log holds.
+    """
+
+    task: str = "task"
+    features: str | Sequence[str] = "features"
+    reward: str = "reward"
+    weight: str | None = None
+    id: str | None = None
+    time: str | None = None
+    side: Sequence[str] = ()
+    task_type: Literal["str", "int"] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.features, str):
+            object.__setattr__(self, "features", tuple(self.features))
+        side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
+        object.__setattr__(self, "side", side)
+        for name in self.names():
+            if not isinstance(name, str) or not name:
+                raise ValueError(f"columns must be named by strings, got {name!r}")
+        if not self.feature_columns():
+            raise ValueError("features must name at least one column, got none")
+        for one in ((*self.feature_columns(), self.reward), side):
+            twice = sorted({name for name in one if one.count(name) > 1})
+            if twice:
+                raise ValueError(f"columns must be given once, got {twice[0]!r} twice")
+        if self.task_type is not None:
+            checks.one_of("task_type", self.task_type, ("str", "int"))
+
+    def feature_columns(self) -> tuple[str, ...]:
+        """The columns of the features: one of lists, or d."""
+        return (self.features,) if isinstance(self.features, str) else tuple(self.features)
+
+    def feature_names(self) -> tuple[str, ...] | None:
+        """The names of the features, where each has a column of its own."""
+        return None if isinstance(self.features, str) else self.feature_columns()
+
+    def numeric(self) -> tuple[str, ...]:
+        """The columns of numbers, but for the features."""
+        weight = () if self.weight is None else (self.weight,)
+        return (self.reward, *weight, *self.side)
+
+    def names(self) -> list[str]:
+        """All columns, each once."""
+        more = [name for name in (self.id, self.time) if name is not None]
+        return list(dict.fromkeys([self.task, *self.feature_columns(), *self.numeric(), *more]))

@@ -1,0 +1,157 @@
+"""Arrow columns as NumPy arrays: numbers, vectors and times, with NaN where a value is missing."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from headstart.arrays import Booleans, Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# What a text may hold in place of a number.
+_WORDS = {"true": 1.0, "false": 0.0, "": np.nan}
+
+
+def numbers(
+    array: "pa.Array", name: str, place: str, is_text: bool
+) -> tuple[Floats, Booleans | None]:
+    """A column as float64, and where a text is not a number, if anywhere."""
+    import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+
+    array = decoded(array)
+    kind = array.type
+    if pa.types.is_null(kind):
+        return np.full(len(array), np.nan), None
+    if is_text and is_string(kind):
+        return _parsed(array)
+    if not _is_number(kind):
+        raise ValueError(f"column {name!r} must hold numbers or booleans, got {kind}{place}")
+    if not pa.types.is_float64(kind):
+        array = array.cast(pa.float64(), safe=False)
+    return array.to_numpy(zero_copy_only=False), None
+
+
+def vectors(
+    array: "pa.Array", name: str, dimension: int, place: str
+) -> tuple[Floats, Booleans | None]:
+    """A column of lists as (n, d), and where a list has not d values, if anywhere."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    if pa.types.is_null(array.type):
+        return np.full((len(array), dimension), np.nan), None
+    _check_lists(array.type, name, place)
+    lengths = pc.fill_null(pc.list_value_length(array), dimension).to_numpy(zero_copy_only=False)
+    wrong = lengths != dimension
+    if not array.null_count and not wrong.any():
+        values, _ = numbers(array.flatten(), name, place, False)
+        return values.reshape(-1, dimension), None
+    whole = ~wrong & array.is_valid().to_numpy(zero_copy_only=False)
+    found = np.full((len(array), dimension), np.nan)
+    values, _ = numbers(array.filter(pa.array(whole)).flatten(), name, place, False)
+    found[whole] = values.reshape(-1, dimension)
+    return found, wrong if wrong.any() else None
+
+
+def list_length(array: "pa.Array", name: str, place: str) -> int:
+    """The number of values in the first list of a column; 1 for a column of numbers; 0 for none."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    if _is_number(array.type):
+        return 1
+    if pa.types.is_null(array.type):
+        return 0
+    _check_lists(array.type, name, place)
+    lengths = pc.list_value_length(array).drop_null()
+    return int(lengths[0].as_py()) if len(lengths) else 0
+
+
+def seconds(
+    array: "pa.Array", name: str, place: str, is_text: bool
+) -> tuple[Floats, Booleans | None]:
+    """Times in seconds, those of timestamps and dates since 1970 (UTC where they have no zone)."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    kind = array.type
+    if is_text and is_string(kind):
+        try:
+            array = array.cast(pa.timestamp("us"))
+        except pa.ArrowInvalid:
+            return _parsed(array)
+        kind = array.type
+    if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
+        if not _is_number(decoded(array).type) and not pa.types.is_null(kind):
+            raise ValueError(
+                f"column {name!r} must hold seconds or timestamps, got {array.type}{place}"
+            )
+        return numbers(array, name, place, is_text)
+    if pa.types.is_date(kind):
+        array = array.cast(pa.timestamp("s"))
+    found = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    return found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6, None
+
+
+def decoded(array: "pa.Array") -> "pa.Array":
+    """The values of a column of categories."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not pa.types.is_dictionary(array.type):
+        return array
+    if pa.types.is_string_view(array.type.value_type):  # Polars; Arrow cannot decode these
+        texts = array.dictionary.cast(pa.large_string())
+        array = pa.DictionaryArray.from_arrays(array.indices, texts)
+    return array.dictionary_decode()
+
+
+def is_string(kind: Any) -> bool:
+    """Whether an Arrow type is one of text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa  # noqa: PLC0415
+
+    types = pa.types
+    return bool(
+        types.is_floating(kind)
+        or types.is_integer(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+    )
+
+
+def _check_lists(kind: Any, name: str, place: str) -> None:
+    import pyarrow as pa  # noqa: PLC0415
+
+    types = pa.types
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        raise ValueError(
+            f"column {name!r} must hold a list of numbers in every row, got {kind}{place}"
+        )
+    if not _is_number(kind.value_type) and not types.is_null(kind.value_type):
+        raise ValueError(
+            f"column {name!r} must hold lists of numbers or booleans, got {kind}{place}"
+        )
+
+
+def _parsed(array: "pa.Array") -> tuple[Floats, Booleans | None]:
+    """Numbers from text, and where it is something else; the fast path is Arrow's."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    try:
+        return array.cast(pa.float64()).to_numpy(zero_copy_only=False), None
+    except pa.ArrowInvalid:
+        found = np.full(len(array), np.nan)
+        wrong = np.zeros(len(array), dtype=bool)
+        for i, text in enumerate(array.to_pylist()):
+            word = "" if text is None else text.strip().lower()
+            try:
+                found[i] = _WORDS[word] if word in _WORDS else float(word)
+            except ValueError:
+                wrong[i] = True
+        return found, wrong if wrong.any() else None

@@ -1,0 +1,228 @@
+"""Reading a log: its tasks one after another, and the report."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from headstart.logs.accumulate import LoggedTask, LogStatistics
+from headstart.logs.columns import Columns
+from headstart.logs.reader import Batch, OnBad, Reader, n_features
+from headstart.logs.report import LogReport
+from headstart.logs.tally import Tally
+from headstart.progress import Progress
+
+# Tasks of a log grouped by task that are summed at once.
+_TASKS = 1024
+
+
+class LogReading:
+    """One pass over a log: iterate over its tasks; then the report is complete.
+
+    Tasks come in the order in which they first appear. With `grouped_by_task` each comes as soon as
+    its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
+    whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
+    each, and tasks come at the end.
+    """
+
+    def __init__(
+        self,
+        logs: Any,
+        columns: Columns,
+        dimension: int,
+        *,
+        on_bad: OnBad = "raise",
+        grouped_by_task: bool = False,
+        find_identical: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.columns, self.dimension = columns, dimension
+        self._logs, self._on_bad, self._progress = logs, on_bad, progress
+        self._identical = find_identical
+        in_partitions = hasattr(logs, "to_delayed") and columns.id is None
+        self._in_partitions = in_partitions and not grouped_by_task and not find_identical
+        self.grouped_by_task = grouped_by_task
+        self._reader = None if self._in_partitions else self._new_reader()
+        self._tally: Tally = Tally(dimension) if self._reader is None else self._reader.tally
+        self._total = np.zeros((dimension + 2, dimension + 2))
+        self._n_tasks = 0
+
+    def _new_reader(self) -> Reader:
+        return Reader(
+            self._logs,
+            self.columns,
+            self.dimension,
+            on_bad=self._on_bad,
+            find_identical=self._identical,
+        )
+
+    def __iter__(self) -> Iterator[LoggedTask]:
+        if not self.grouped_by_task:
+            yield from self.statistics()
+            return
+        for task in self._one_by_one():
+            self._n_tasks += 1
+            yield task
+        self._check_rows()
+
+    def statistics(self) -> LogStatistics:
+        """The statistics of all tasks at once."""
+        if self._reader is None:
+            found = _by_partition(self._logs, self.columns, self.dimension, self._on_bad)
+            self._tally = found.tally
+        else:
+            found = LogStatistics(self.columns, self.dimension)
+            for batch in self._batches(self._reader):
+                found.add(batch)
+            found.tally = self._tally
+        self._total, self._n_tasks = found.total(), len(found)
+        self._check_rows()
+        return found
+
+    @property
+    def report(self) -> LogReport:
+        """What was read so far."""
+        columns = self.columns
+        names = list(columns.feature_columns())
+        if len(names) != self.dimension:
+            names = [f"{names[0]}[{a}]" for a in range(self.dimension)]
+        return self._tally.report(
+            [*names, columns.reward], self._total, self._n_tasks, columns.id, self._identical
+        )
+
+    def _batches(self, reader: Reader) -> Iterator[Batch]:
+        for batch in _one_ahead(reader.batches()):
+            yield batch
+            if self._progress is not None:
+                self._progress(self._tally.rows, reader.total)
+
+    def _one_by_one(self) -> Iterator[LoggedTask]:
+        assert self._reader is not None
+        seen = _Names()
+        current = LogStatistics(self.columns, self.dimension)
+        for batch in self._batches(self._reader):
+            self._total += batch.rows.T @ batch.rows
+            _check_runs(batch, seen, next(iter(current.codes), None))
+            for first in range(0, len(batch.names), _TASKS):
+                current.add(_part(batch, first, min(first + _TASKS, len(batch.names))))
+                for name in list(current.codes)[:-1]:
+                    yield current[name]
+                current = current.last()
+        yield from current
+
+    def _check_rows(self) -> None:
+        tally = self._tally
+        used = tally.rows - tally.duplicates.count - sum(each.count for each in tally.bad.values())
+        if used == 0:
+            reasons = "; ".join(f"{each.count} rows: {what}" for what, each in tally.bad.items())
+            raise ValueError(
+                f"logs must have at least one row that counts, got {tally.rows} rows"
+                + (f" ({reasons})" if reasons else "")
+            )
+
+
+def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, each made by a thread while the one before is summed."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
+
+
+class _Names:
+    """The tasks so far, by hash: an integer stands for itself."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def is_new(self, name: object) -> bool:
+        """Note a task; whether it was not there."""
+        before = len(self._hashes)
+        self._hashes.add(name if isinstance(name, int) else hash(name))
+        return len(self._hashes) > before
+
+
+def _check_runs(batch: Batch, seen: _Names, open_name: object) -> None:
+    """Refuse a task whose rows are not consecutive, within the batch or across batches."""
+    starts = np.flatnonzero(np.diff(batch.codes, prepend=-1))
+    for i, start in enumerate(starts):
+        name = batch.names[int(batch.codes[start])]
+        if not seen.is_new(name) and (i > 0 or name != open_name):
+            raise ValueError(
+                f"logs must be grouped by task, got rows of task {name!r} that are not "
+                f"consecutive{batch.piece.place(int(batch.numbers[start]))}; sort the log by task, "
+                "or read it without grouped_by_task"
+            )
+
+
+def _part(batch: Batch, first: int, last: int) -> Batch:
+    """The rows of some tasks of a batch in which the rows of each are consecutive."""
+    start, end = int(batch.ends[first]), int(batch.ends[last])
+    return replace(
+        batch,
+        names=batch.names[first:last],
+        codes=batch.codes[start:end] - first,
+        rows=batch.rows[start:end],
+        ends=batch.ends[first : last + 1] - start,
+        places=batch.places[start:end] - start,
+        side=batch.side[start:end],
+        times=None if batch.times is None else batch.times[start:end],
+        numbers=batch.numbers[start:end],
+    )
+
+
+def _partition(
+    table: Any, columns: Columns, dimension: int, on_bad: OnBad, label: str
+) -> LogStatistics:
+    found = LogStatistics(columns, dimension)
+    reader = Reader(table, columns, dimension, on_bad=on_bad, label=label)
+    for batch in reader.batches():
+        found.add(batch)
+    found.tally = reader.tally
+    return found
+
+
+def _by_partition(logs: Any, columns: Columns, dimension: int, on_bad: OnBad) -> LogStatistics:
+    """A Dask frame is read by partitions, on the workers that hold them, and the sums are added."""
+    import dask  # noqa: PLC0415 (an optional extra)
+
+    partition = dask.delayed(_partition)
+    partial = [
+        partition(each, columns, dimension, on_bad, f"partition {i}")
+        for i, each in enumerate(logs.to_delayed())
+    ]
+    join = dask.delayed(LogStatistics.__add__)
+    while len(partial) > 1:  # a tree, so that no single worker holds everything early
+        pairs = [partial[i : i + 2] for i in range(0, len(partial), 2)]
+        partial = [join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    (found,) = dask.compute(*partial)
+    assert isinstance(found, LogStatistics)
+    return found
+
+
+def check_log(
+    logs: Any,
+    columns: Columns,
+    dimension: int | None = None,
+    *,
+    grouped_by_task: bool = False,
+    progress: Progress | None = None,
+) -> LogReport:
+    """Read a log and learn nothing: the report, also of rows that are equal."""
+    if dimension is None:
+        dimension = n_features(logs, columns.features)
+    reading = LogReading(
+        logs,
+        columns,
+        dimension,
+        on_bad="drop",
+        grouped_by_task=grouped_by_task,
+        find_identical=True,
+        progress=progress,
+    )
+    for _ in reading:
+        pass
+    return reading.report

@@ -1,0 +1,131 @@
+"""LogReport: what a log holds, and what is wrong with it."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+# A feature whose size differs from the median by more than this factor is worth a word.
+_FAR = 10.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """One row: its file (or table), its number there, counted from 0, and the value found."""
+
+    file: str | None
+    row: int
+    value: object
+
+    def __str__(self) -> str:
+        of = "" if self.file is None else f" of {self.file}"
+        value = "" if self.value is None else f": {self.value!r}"
+        return f"row {self.row:,}{of}{value}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowCount:
+    """How many rows something is true of, and the first few of them."""
+
+    what: str
+    count: int
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """The numbers of one feature, or the rewards, over the rows that count.
+
+    Mean and root mean square weigh each row by its weight.
+    """
+
+    name: str
+    least: float
+    largest: float
+    mean: float
+    root_mean_square: float
+    missing: int  # over all rows
+
+    @property
+    def standard_deviation(self) -> float:
+        """Around the mean; it loses digits where that is far from 0."""
+        return float(np.sqrt(max(self.root_mean_square**2 - self.mean**2, 0.0)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogReport:
+    """What was read: rows, tasks, what was left out and why, and the scale of every feature.
+
+    `duplicates` are rows left out since their id came before; none are looked for without an id.
+    `identical` are rows that equal an earlier one in every column that is read. They count, for an
+    arm may be shown twice; None where they were not looked for.
+    """
+
+    rows: int
+    tasks: int
+    pieces: int  # files, tables or partitions
+    bad: tuple[RowCount, ...]
+    duplicates: RowCount | None
+    identical: RowCount | None
+    features: tuple[Scale, ...]
+    reward: Scale
+
+    @property
+    def n_bad(self) -> int:
+        """How many rows were left out since a value is missing or wrong."""
+        return sum(each.count for each in self.bad)
+
+    @property
+    def n_used(self) -> int:
+        """How many rows count."""
+        return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
+
+    def far_apart(self) -> tuple[str, ...]:
+        """The features that are 10 times larger or smaller than the median one, or always 0."""
+        sizes = np.array([each.root_mean_square for each in self.features])
+        positive = sizes[sizes > 0]
+        if not len(positive):
+            return tuple(each.name for each in self.features)
+        ratio = sizes / np.median(positive)
+        odd = (ratio > _FAR) | (ratio < 1 / _FAR)
+        return tuple(each.name for each, far in zip(self.features, odd, strict=True) if far)
+
+    def summary(self) -> str:
+        """What was read and left out, without the scales: some lines."""
+        where = "" if self.pieces == 1 else f" in {self.pieces:,} files, tables or partitions"
+        lines = [f"{self.rows:,} rows of {self.tasks:,} tasks{where}; {self.n_used:,} count"]
+        lines += [_line(each, "left out") for each in self.bad]
+        if self.duplicates is not None:
+            lines.append(_line(self.duplicates, "left out"))
+        if self.identical is not None:
+            lines.append(
+                f"{self.identical.count:,} rows equal an earlier one, and count"
+                f"{_first(self.identical)}"
+            )
+        far = self.far_apart()
+        if far:
+            shown = ", ".join(far[:8]) + (", …" if len(far) > 8 else "")
+            lines.append(f"Features far from the size of the others: {shown}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        """The summary, and a table of the scales."""
+        width = max(len(each.name) for each in (*self.features, self.reward))
+        heading = f"{'':{width}}  {'min':>10} {'max':>10} {'mean':>10} {'rms':>10} {'missing':>9}"
+        table = [
+            f"{each.name:{width}}  {each.least:10.4g} {each.largest:10.4g} {each.mean:10.4g} "
+            f"{each.root_mean_square:10.4g} {each.missing:9,}"
+            for each in (*self.features, self.reward)
+        ]
+        return "\n".join([self.summary(), heading, *table])
+
+    def plain(self) -> dict[str, object]:
+        """As JSON holds it."""
+        return {**asdict(self), "n_bad": self.n_bad, "n_used": self.n_used}
+
+
+def _line(found: RowCount, fate: str) -> str:
+    return f"{found.count:,} rows {fate}: {found.what}{_first(found)}"
+
+
+def _first(found: RowCount) -> str:
+    return f" ({'; '.join(map(str, found.examples))})" if found.examples else ""

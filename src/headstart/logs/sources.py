@@ -1,0 +1,158 @@
+"""The pieces of a log: its files, tables or partitions, each with batches of rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headstart.logs import files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.dataset as ds
+
+# Rows per batch: some megabytes per feature. The more rows of a task are in one batch, the fewer
+# times its sums are loaded.
+BATCH_ROWS = 1 << 18
+
+_KINDS = (
+    "a Parquet or CSV file, a folder, a pattern, a pandas, Polars or Arrow table, "
+    "a lazy frame, Dask, or a list of these"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """A file, a table or a partition: its label in errors, and its rows in batches."""
+
+    batches: Callable[[], Iterator["pa.RecordBatch"]]
+    label: str | None = None  # none for the only table
+    n_rows: int = 0  # 0 where it is not known
+    is_text: bool = False  # whether numbers are still to be parsed
+
+    def place(self, row: int | None = None) -> str:
+        """Where a row is, in words."""
+        where = "" if row is None else f" in row {row}"
+        if self.label is None:
+            return where
+        return f"{where} of {self.label}" if where else f" in {self.label}"
+
+
+def pieces(logs: Any, names: list[str], label: str | None = None) -> list[Piece]:
+    """The pieces of a log; every one has the columns."""
+    try:
+        import pyarrow  # noqa: F401, PLC0415 (an optional extra)
+    except ImportError as error:
+        raise ImportError("reading logs needs pyarrow: pip install 'headstart[data]'") from error
+    many = list(logs) if isinstance(logs, list | tuple) else [logs]
+    if not many:
+        raise ValueError(f"logs must be {_KINDS}, got an empty list")
+    if all(isinstance(each, str | Path) for each in many):
+        return [piece for name in files.find_files(many) for piece in _of_file(name, names)]
+    if len(many) == 1:
+        return _of_table(many[0], names, label)
+    return [
+        piece
+        for i, each in enumerate(many)
+        for piece in (
+            pieces(each, names)
+            if isinstance(each, str | Path)
+            else _of_table(each, names, f"table {i}")
+        )
+    ]
+
+
+def check_columns(expected: Sequence[str], present: Sequence[object], place: str) -> None:
+    """Refuse a log without one of the columns, or with two of that name."""
+    names = [str(column) for column in present]
+    for name in expected:
+        if name not in names:
+            raise ValueError(f"logs must have a column {name!r}, got {names}{place}")
+        if names.count(name) > 1:
+            raise ValueError(f"logs must have one column {name!r}, got several{place}")
+
+
+def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
+    files.check_format(name)
+    text = files.is_text(name)
+    try:
+        dataset = files.open_file(name, names)
+        fragments = list(dataset.get_fragments())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"logs must be readable, got {name!r}: {error}") from error
+    check_columns(names, dataset.schema.names, f" in {name}")
+    for fragment in fragments:
+        yield Piece(
+            batches=_scan(fragment, names),
+            label=name if len(fragments) == 1 else str(fragment.path),
+            n_rows=0 if text else fragment.count_rows(),
+            is_text=text,
+        )
+
+
+def _scan(fragment: "ds.Fragment", names: list[str]) -> Callable[[], Iterator["pa.RecordBatch"]]:
+    # Readahead takes memory: two batches are enough to use disk and kernel at once.
+    return lambda: fragment.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=2)
+
+
+def _of_table(table: Any, names: list[str], label: str | None) -> list[Piece]:
+    place = "" if label is None else f" in {label}"
+    if hasattr(table, "to_delayed"):  # Dask
+        check_columns(names, getattr(table, "columns", names), place)
+        return [
+            Piece(batches=_computed(part, names), label=f"partition {i}{place}")
+            for i, part in enumerate(table.to_delayed())
+        ]
+    if hasattr(table, "collect_schema") and not hasattr(table, "__len__"):  # a lazy frame
+        check_columns(names, table.collect_schema().names(), place)
+        return [Piece(batches=lambda: _lazy(table.select(names)), label=label)]
+    if not hasattr(table, "__arrow_c_stream__"):
+        raise ValueError(f"logs must be {_KINDS}, got {type(table).__name__}")
+    if hasattr(table, "iloc"):  # pandas: by slices, since the whole of it would be copied
+        check_columns(names, table.columns, place)
+        return [Piece(batches=lambda: _pandas(table, names), label=label, n_rows=len(table))]
+    if hasattr(table, "column_names") or hasattr(table, "columns"):
+        check_columns(names, getattr(table, "column_names", None) or table.columns, place)
+        n_rows = len(table) if hasattr(table, "__len__") else 0
+        return [Piece(batches=lambda: _stream(table.select(names)), label=label, n_rows=n_rows)]
+    return [Piece(batches=lambda: _selected(table, names, place), label=label)]
+
+
+def _stream(table: Any) -> Iterator["pa.RecordBatch"]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    yield from pa.RecordBatchReader.from_stream(table)
+
+
+def _selected(stream: Any, names: list[str], place: str) -> Iterator["pa.RecordBatch"]:
+    """The columns of a stream that can be read once."""
+    for batch in _stream(stream):
+        check_columns(names, batch.schema.names, place)
+        yield batch.select(names)
+
+
+def _pandas(frame: Any, names: list[str]) -> Iterator["pa.RecordBatch"]:
+    import pyarrow as pa  # noqa: PLC0415
+
+    for start in range(0, len(frame), BATCH_ROWS):
+        part = frame.iloc[start : start + BATCH_ROWS][names]
+        try:
+            yield from pa.Table.from_pandas(part, preserve_index=False).to_batches()
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ValueError(f"columns must hold values of one type each: {error}") from error
+
+
+def _lazy(frame: Any) -> Iterator["pa.RecordBatch"]:
+    if hasattr(frame, "collect_batches"):
+        for part in frame.collect_batches(chunk_size=BATCH_ROWS):
+            yield from _stream(part)
+    else:  # an older Polars
+        yield from _stream(frame.collect(engine="streaming"))
+
+
+def _computed(part: Any, names: list[str]) -> Callable[[], Iterator["pa.RecordBatch"]]:
+    def batches() -> Iterator["pa.RecordBatch"]:
+        for piece in pieces(part.compute(), names):
+            yield from piece.batches()
+
+    return batches

@@ -1,0 +1,1 @@
+"""Non-stochastic tasks: the published table again, and how regret grows against an adversary."""

@@ -1,0 +1,49 @@
+"""A figure of what tasks share: the directions along which they differ."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from headstart.plotting import style as plots
+from headstart.priors.hierarchical import Directions
+
+
+def plot_directions(
+    directions: Directions, *paths: Path, features: Sequence[str] | None = None
+) -> None:
+    """The learned directions of one memory: how large they are, and their features.
+
+    Left the standard deviation of tasks along each, right its unit vector by feature. Of a memory
+    with leading axes, take one entry first.
+    """
+    if directions.loadings.ndim != 2:
+        raise ValueError(
+            "directions must be of one memory, with loadings (d, 8), "
+            f"got loadings of shape {directions.loadings.shape}"
+        )
+    rank, dimension = int(directions.rank), len(directions.loadings)
+    if rank == 0:
+        raise ValueError("directions must hold at least one direction, got rank 0")
+    names = [str(i) for i in range(dimension)] if features is None else list(features)
+    if len(names) != dimension:
+        raise ValueError(f"features must be {dimension} names, got {len(names)}")
+    loadings = directions.loadings[:, :rank]
+    sizes = np.linalg.norm(loadings, axis=0)
+    units = loadings / sizes
+    # An eigenvector's sign is arbitrary: the largest entry is positive.
+    units = units * np.sign(units[np.abs(units).argmax(0), np.arange(rank)])
+    labels = [str(k + 1) for k in range(rank)]
+    with plots.figure(*paths, columns=2, height=1.6 + 0.09 * dimension) as (left, right):
+        left.bar(labels, sizes, color="#0072B2", width=0.6)
+        left.set_xlabel("direction")
+        left.set_ylabel("standard deviation of tasks along it")
+        left.set_title(f"{float(directions.share):.0%} of the variance between tasks")
+        right.grid(False)
+        image = right.imshow(units, aspect="auto", cmap="RdBu_r", vmin=-1.0, vmax=1.0)
+        right.set_xticks(range(rank), labels)
+        right.set_yticks(range(dimension), names, fontsize=6)
+        right.set_xlabel("direction")
+        right.set_ylabel("feature")
+        right.set_title("its unit vector")
+        right.figure.colorbar(image, ax=right, pad=0.02)

@@ -1,0 +1,183 @@
+"""RecentTasks: the latest tasks in thin form, which fits of a covariance go through."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Booleans, Floats
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Memory
+
+# The number of tasks that are stored; more where side information has to be learned from them.
+CAPACITY = 64
+CAPACITY_WITH_SIDE = 256
+# The most rounds' worth of a task: where it has data along more directions, those with most count.
+MAX_DIRECTIONS = 64
+# Eigenvalues of V below this part of the largest are rounding errors.
+_NEGLIGIBLE = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class RecentTasks:
+    """The latest tasks (…, W), and the number of tasks ever seen (…).
+
+    Stored because no statistics of a fixed size determine how tasks differ: each task's design
+    matters. With V = U diag(v) Uᵀ, a task is as informative as R rewards of the features
+    diag(√v)Uᵀ, (R, d), with R = min(d, 64), and as a sum of squares of pure noise.
+    """
+
+    designs: Floats  # (…, W, R, d), diag(√v)Uᵀ; rows of zeros where there is no data
+    moments: Floats  # (…, W, d)
+    counts: Floats  # (…, W)
+    sums_of_squares: Floats  # (…, W)
+    residuals: Floats  # (…, W), of rewards from their least squares fit
+    freedoms: Floats  # (…, W), the residuals' degrees of freedom
+    weights: Floats  # (…, W), how much each task counts; 0 where there is none
+    sides: Floats  # (…, W, p), side information
+    seen: Floats  # (…)
+    arrivals: Floats  # (…, W), the number that a task had when it came, from 1; 0 for no task
+
+    @classmethod
+    def zeros(
+        cls, dimension: int, lead: tuple[int, ...], *, n_side: int = 0, directions: int
+    ) -> "RecentTasks":
+        """No tasks."""
+        stored = (*lead, CAPACITY_WITH_SIDE if n_side else CAPACITY)
+        return cls(
+            designs=np.zeros((*stored, directions, dimension)),
+            moments=np.zeros((*stored, dimension)),
+            counts=np.zeros(stored),
+            sums_of_squares=np.zeros(stored),
+            residuals=np.zeros(stored),
+            freedoms=np.zeros(stored),
+            weights=np.zeros(stored),
+            sides=np.zeros((*stored, n_side)),
+            seen=np.zeros(lead),
+            arrivals=np.zeros(stored),
+        )
+
+    @classmethod
+    def from_memory(cls, memory: Memory) -> "RecentTasks":
+        """The recent tasks among the arrays of a memory."""
+        return cls(**{field.name: memory[field.name] for field in fields(cls)})
+
+    def to_memory(self) -> dict[str, Floats]:
+        """The recent tasks as named arrays."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def present(self) -> Floats:
+        """How many tasks are stored, (…)."""
+        return np.asarray((self.weights > 0.0).sum(-1), dtype=np.float64)
+
+    @property
+    def capacity(self) -> int:
+        """How many tasks can be stored, W."""
+        return int(self.counts.shape[-1])
+
+    def statistics(self) -> tuple[TaskStatistics, Floats]:
+        """The slots that any replication has filled: their statistics and weights (…, W)."""
+        filled = np.flatnonzero((self.weights > 0.0).any(tuple(range(self.weights.ndim - 1))))
+        part = slice(0, int(filled.max(initial=-1)) + 1)
+        designs = self.designs[..., part, :, :]
+        statistics: TaskStatistics = checks.trusted(
+            TaskStatistics,
+            gram=designs.mT @ designs,
+            moment=self.moments[..., part, :],
+            count=self.counts[..., part],
+            sum_of_squares=self.sums_of_squares[..., part],
+        )
+        return statistics, self.weights[..., part]
+
+    def with_task(self, task: TaskStatistics, weight: float) -> "RecentTasks":
+        """One more task, in place of the oldest if all slots are filled.
+
+        A task without rewards changes nothing.
+        """
+        arrived = task.count > 0
+        oldest = np.where(self.weights > 0.0, self.arrivals, 0.0).argmin(-1)[..., None]
+        slot = (np.arange(self.capacity) == oldest) & arrived[..., None]
+        side = np.zeros((*task.lead, 0)) if task.side is None else task.side
+        return self._set(
+            slot,
+            thin(task, self.designs.shape[-2])
+            | {
+                "moments": task.moment,
+                "counts": task.count,
+                "sums_of_squares": task.sum_of_squares,
+                "weights": np.full(task.lead, weight),
+                "sides": side[..., : self.sides.shape[-1]],
+                "arrivals": self.seen + 1.0,
+            },
+            seen=self.seen + arrived,
+        )
+
+    def without_task(self, task: TaskStatistics) -> "RecentTasks":
+        """The tasks without one that has these statistics, if it is still stored."""
+        same = (self.moments == task.moment[..., None, :]).all(-1) & (self.weights > 0.0)
+        same &= self.counts == task.count[..., None]
+        same &= self.sums_of_squares == task.sum_of_squares[..., None]
+        slot = same & (np.cumsum(same, -1) == 1)
+        lead, (rows, dimension) = self.seen.shape, self.designs.shape[-2:]
+        nothing = {
+            "designs": np.zeros((*lead, rows, dimension)),
+            "moments": np.zeros((*lead, dimension)),
+            "sides": np.zeros((*lead, self.sides.shape[-1])),
+        }
+        scalars = ("counts", "sums_of_squares", "residuals", "freedoms", "weights", "arrivals")
+        return self._set(slot, nothing | {name: np.zeros(lead) for name in scalars}, self.seen)
+
+    def _set(self, slot: Booleans, values: dict[str, Floats], seen: Floats) -> "RecentTasks":
+        """The values (…, own axes) in the slots (…, W) that are marked."""
+        found = {}
+        for name, value in values.items():
+            old = getattr(self, name)
+            own = (None,) * (old.ndim - slot.ndim)
+            axis = value.ndim - len(own)
+            found[name] = np.where(slot[(..., *own)], np.expand_dims(value, axis), old)
+        return replace(self, seen=np.asarray(seen), **found)
+
+    def scaled(self, factor: float) -> "RecentTasks":
+        """Every task counts `factor` times as much."""
+        return replace(self, weights=factor * self.weights)
+
+    def merged(self, other: "RecentTasks") -> "RecentTasks":
+        """The latest tasks of both."""
+        # Both count back from their latest task.
+        pair = (self, other)
+        age = np.concatenate(
+            [
+                np.where(each.weights > 0.0, each.seen[..., None] - each.arrivals, np.inf)
+                for each in pair
+            ],
+            -1,
+        )
+        chosen = np.argsort(age, -1, kind="stable")[..., : self.capacity]
+        seen = self.seen + other.seen
+        found = {}
+        for name in (field.name for field in fields(self) if field.name != "seen"):
+            one, two = (getattr(each, name) for each in pair)
+            axis = self.weights.ndim - 1
+            index = chosen[(..., *(None,) * (one.ndim - self.weights.ndim))]
+            found[name] = np.take_along_axis(np.concatenate([one, two], axis), index, axis)
+        order = seen[..., None] - np.arange(self.capacity)
+        arrivals = np.where(found.pop("arrivals") > 0.0, order, 0.0)
+        return RecentTasks(
+            **found, arrivals=np.where(found["weights"] > 0.0, arrivals, 0.0), seen=seen
+        )
+
+
+def thin(task: TaskStatistics, directions: int) -> dict[str, Floats]:
+    """The thin form of tasks (…): designs (…, R, d), residuals and their degrees of freedom (…)."""
+    values, vectors = np.linalg.eigh(task.gram)
+    known = values > np.maximum(_NEGLIGIBLE * values[..., -1:], 0.0)
+    values = np.where(known, values, 0.0)
+    rotated = (vectors.mT @ task.moment[..., None])[..., 0]
+    explained = np.where(known, rotated**2 / np.where(known, values, 1.0), 0.0).sum(-1)
+    rows = np.sqrt(values)[..., :, None] * vectors.mT
+    return {
+        "designs": np.ascontiguousarray(rows[..., ::-1, :][..., :directions, :]),
+        "residuals": np.maximum(task.sum_of_squares - explained, 0.0),
+        "freedoms": np.maximum(task.count - known.sum(-1), 0.0),
+    }

@@ -1,0 +1,117 @@
+"""Which factor model the tasks of one replication support: its rank, and whether side information.
+
+Models are compared by deviance + 2 × the number of their parameters (AIC): d − k for the column of
+L after k others, times N/(N − r), since N tasks determine r directions the worse the closer r is to
+N; and one for each variance of H's columns beside the mean task's.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.kernels import Expected, FactorModel, ThinTasks, climb, new_direction
+
+MAX_RANK = 8
+# Steps from where the last fit ended, and from a changed model.
+_STEPS = 4
+_TRIAL_STEPS = 10
+# A new direction is tried if, added alone, it gains this part of what it must gain.
+_PROMISING = 0.35
+
+
+@dataclass(frozen=True)
+class Limits:
+    """λ's least and most, and the largest rank."""
+
+    least: float
+    most: float
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model fitted to tasks, and what it expects of them."""
+
+    tasks: ThinTasks
+    model: FactorModel
+    expected: Expected
+
+    @property
+    def rank(self) -> int:
+        """The number of directions, r."""
+        return int(self.model.loadings.shape[1])
+
+    @property
+    def criterion(self) -> float:
+        """Deviance + 2 × the number of parameters."""
+        n_means = self.tasks.regressors.shape[-1] - 1
+        return float(self.expected.deviance + _penalty(self.tasks, self.rank) + 2.0 * n_means)
+
+
+def _penalty(tasks: ThinTasks, rank: int) -> float:
+    """Twice the number of parameters of L, corrected for few tasks."""
+    n, dimension = float(tasks.weights.sum()), tasks.designs.shape[-1]
+    parameters = rank * dimension - rank * (rank - 1) // 2
+    return 2.0 * parameters * n / (n - rank) if n > rank else np.inf
+
+
+def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate:
+    """The model after so many steps."""
+    return Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+
+
+def select(tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool) -> Candidate:
+    """The best model that is near the last one: with it, directions more, or one less.
+
+    `tasks` have the side information among their regressors; a model without it has one mean.
+    With `afresh` it is also compared with the one found from no direction at all.
+    """
+    n_regressors = tasks.regressors.shape[-1]
+    plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
+    used = tasks if len(model.means) == n_regressors else plain
+    found = [resized(fitted(used, model, limits, _STEPS), limits)]
+    best = found[0].model
+    along = float((best.loadings**2).sum()) / len(best.loadings)
+    start = best._replace(loadings=np.zeros((len(best.loadings), 0)), task=best.task + along)
+    if afresh and found[0].rank:
+        found.append(resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
+    if n_regressors > 1:
+        other = plain if used is tasks else tasks
+        side = np.full(other.regressors.shape[-1] - 1, start.task)
+        start = start._replace(means=np.concatenate([start.means[:1], side]))
+        found.append(resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
+    return min(found, key=lambda each: each.criterion)
+
+
+def resized(start: Candidate, limits: Limits) -> Candidate:
+    """With new directions for as long as the criterion falls; else without the smallest one."""
+    best = start
+    while best.rank < limits.rank:
+        longer = _grown(best, limits)
+        if longer is None or longer.criterion >= best.criterion:
+            break
+        best = longer
+    if best is start and best.rank:
+        model = best.model._replace(loadings=_columns(best.model, best.rank - 1))
+        shorter = fitted(best.tasks, model, limits, _TRIAL_STEPS)
+        if shorter.criterion < best.criterion:
+            best = shorter
+    return best
+
+
+def _grown(best: Candidate, limits: Limits) -> Candidate | None:
+    """With one more direction; None where it would gain too little."""
+    direction, gain = new_direction(best.tasks, best.expected)
+    needed = _penalty(best.tasks, best.rank + 1) - _penalty(best.tasks, best.rank)
+    if gain < _PROMISING * needed:
+        return None
+    loadings = np.column_stack([best.model.loadings, direction])
+    model = best.model._replace(loadings=np.ascontiguousarray(loadings))
+    return fitted(best.tasks, model, limits, _TRIAL_STEPS)
+
+
+def _columns(model: FactorModel, rank: int) -> Floats:
+    """The largest of L's principal directions, (d, r)."""
+    u, values, _ = np.linalg.svd(model.loadings, full_matrices=False)
+    return np.ascontiguousarray(u[:, :rank] * values[:rank])

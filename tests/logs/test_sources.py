@@ -1,0 +1,183 @@
+"""Logs as they are: files, folders, patterns, lists, tables, lazy frames, streams."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
+
+from headstart.logs import Columns, LogReading, n_features, sources
+
+
+def _csv(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_csv(path, index=False)
+    return path
+
+
+def _gz(frame: pd.DataFrame, path: Path) -> Path:
+    path.write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
+    return path
+
+
+def _parquet(frame: pd.DataFrame, path: Path) -> Path:
+    frame.to_parquet(path, row_group_size=7)
+    return path
+
+
+def _months(frame: pd.DataFrame, folder: Path) -> list[Path]:
+    """Three files of different formats; every user is in all of them."""
+    folder.mkdir()
+    return [
+        _parquet(frame[:20], folder / "a.parquet"),
+        _csv(frame[20:40], folder / "b.csv"),
+        _gz(frame[40:], folder / "c.csv.gz"),
+    ]
+
+
+KINDS: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    "pandas": lambda f, _: f,
+    "polars": lambda f, _: pl.from_pandas(f),
+    "arrow": lambda f, _: pa.Table.from_pandas(f),
+    "lazy": lambda f, _: pl.from_pandas(f).lazy(),
+    "lazy file": lambda f, p: pl.scan_parquet(_parquet(f, p / "a.parquet")),
+    "stream": lambda f, _: pa.RecordBatchReader.from_stream(pa.Table.from_pandas(f)),
+    "csv": lambda f, p: _csv(f, p / "a.csv"),
+    "tsv": lambda f, p: (f.to_csv(p / "a.tsv", sep="\t", index=False), str(p / "a.tsv"))[1],
+    "gzip": lambda f, p: _gz(f, p / "a.CSV.gz"),
+    "no suffix": lambda f, p: _parquet(f, p / "part-0"),
+    "list of files": lambda f, p: _months(f, p / "log"),
+    "folder": lambda f, p: (_months(f, p / "log"), p / "log")[1],
+    "pattern": lambda f, p: (_months(f, p / "log"), str(p / "log" / "*.*"))[1],
+    "nested": lambda f, p: (_months(f, p / "log"), str(p))[1],
+    "list of tables": lambda f, _: [f[:20], pl.from_pandas(f[20:40]), f[40:]],
+    "file and table": lambda f, p: [str(_parquet(f[:20], p / "a.parquet")), f[20:]],
+    "polars categories": lambda f, _: pl.from_pandas(f).cast({"user": pl.Categorical}),
+    "categories": lambda f, _: f.astype({"user": "category", "reward": "category"}),
+    "object columns": lambda f, _: f.astype({"user": object, "reward": object}),
+    "float32 and integers": lambda f, _: f.astype({"x0": "float32", "x1": "int8"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_log_gives_the_same(kind: str, tmp_path: Path) -> None:
+    frame = small_log()
+    if kind == "float32 and integers":
+        frame["x1"] = np.arange(60) % 7
+        frame["x0"] = frame["x0"].astype("float32").astype(float)
+    assert_sums(read(KINDS[kind](frame, tmp_path)), frame)
+
+
+def test_dask_is_read_by_partitions_or_in_order() -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    frame = small_log()
+    import dask
+
+    for in_order in (False, True):
+        with dask.config.set(scheduler="synchronous"):
+            partitions = dd.from_pandas(frame, npartitions=4)
+            assert_sums(read(partitions, find_identical=in_order), frame)
+
+
+def test_a_user_in_many_files_is_one_task(tmp_path: Path) -> None:
+    """Ten thousand users in two monthly files were counted as twice as many."""
+    frame = small_log(rows=200, users=50)
+    for month in range(4):
+        frame[month * 50 : month * 50 + 50].to_parquet(tmp_path / f"{month}.parquet")
+    reading = LogReading(tmp_path, COLUMNS, 2)
+    assert len(list(reading)) == frame["user"].nunique()
+    assert reading.report.tasks == frame["user"].nunique()
+    assert reading.report.pieces == 4
+
+
+def test_small_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = small_log()
+    monkeypatch.setattr(sources, "BATCH_ROWS", 7)
+    assert_sums(read(frame), frame)
+
+
+def test_hidden_files_and_other_files_of_a_folder_are_left_out(tmp_path: Path) -> None:
+    frame = small_log()
+    _parquet(frame, tmp_path / "log.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    (tmp_path / "readme.txt").write_text("a log")
+    (tmp_path / ".part.csv").write_text("no log")
+    (tmp_path / "_temporary").mkdir()
+    _parquet(frame, tmp_path / "_temporary" / "log.parquet")
+    assert_sums(read(tmp_path), frame)
+
+
+def test_quoted_line_breaks_of_other_columns_are_text(tmp_path: Path) -> None:
+    frame = small_log()
+    path = _csv(frame.assign(note='two\n"lines"'), tmp_path / "log.csv")
+    assert_sums(read(path), frame)
+
+
+BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "missing file": (lambda p: p / "no.parquet", r"no\.parquet', which is no file, folder"),
+    "empty folder": (lambda p: p, "got none in folder"),
+    "empty pattern": (lambda p: str(p / "*.csv"), "matches no file"),
+    "twice": (lambda p: [_csv(small_log(), p / "a.csv"), p], "a.csv' twice"),
+    "other format": (lambda p: (p / "a.txt", (p / "a.txt").write_text("log"))[0], "a.txt'"),
+    "broken": (lambda p: (p / "a.parquet", (p / "a.parquet").write_text("x"))[0], "readable"),
+    "empty text": (lambda p: (p / "a.csv", (p / "a.csv").write_text(""))[0], "readable"),
+    "a number": (lambda _: 5, "got int"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_cannot_be_read_is_named(kind: str, tmp_path: Path) -> None:
+    make, message = BAD[kind]
+    logs = make(tmp_path)
+    with pytest.raises(ValueError, match=message):
+        read(logs)
+
+
+def test_a_column_that_one_of_the_files_lacks_is_named_with_the_file(tmp_path: Path) -> None:
+    frame = small_log()
+    _parquet(frame, tmp_path / "a.parquet")
+    _parquet(frame.drop(columns="reward"), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"a column 'reward', got .* in .*b\.parquet"):
+        read(tmp_path)
+
+
+def test_the_number_of_features_is_found(tmp_path: Path) -> None:
+    lists = pd.DataFrame({"x": [None, [1.0, 2.0, 3.0]], "y": [1.0, 2.0]})
+    assert n_features(lists, "x") == 3
+    assert n_features(lists, "y") == 1
+    assert n_features(lists, ["a", "b"]) == 2
+    assert n_features(_csv(lists, tmp_path / "log.csv"), "y") == 1
+    for name, message in (("z", "a column 'z'"), ("w", "'w' must hold a list")):
+        with pytest.raises(ValueError, match=message):
+            n_features(lists.assign(w="a"), name)
+
+
+def test_one_column_of_numbers_is_one_feature() -> None:
+    frame = small_log()
+    columns = Columns(task="user", features="x0")
+    for task in LogReading(frame, columns, 1):
+        x = frame.loc[frame["user"] == task.name, "x0"].to_numpy()
+        np.testing.assert_allclose(task.statistics.gram, x[None] @ x[:, None])
+    with pytest.raises(ValueError, match="features must be 3 columns, got 1: \\['x0'\\]"):
+        list(LogReading(frame, columns, 3))
+
+
+def test_columns_are_checked() -> None:
+    cases: list[dict[str, Any]] = [
+        {"features": ["a", "a"]},
+        {"features": ["a", "reward"]},
+        {"features": []},
+        {"side": ["s", "s"]},
+        {"task": ""},
+        {"weight": 5},
+        {"task_type": "float"},
+    ]
+    for settings in cases:
+        with pytest.raises(ValueError, match="must"):
+            Columns(**settings)
+    assert Columns(features=NAMES, side="age").side == ("age",)
