@@ -143,7 +143,9 @@ def stream_table(seed: int = 0, stream: Stream | None = None) -> Iterator[str]:
     for hours in (2.0, 4.0, 8.0, 16.0, 24.0):
         yield f"| {hours:g} h | {clicks(stream, seed, idle_seconds=hours * HOUR):.3f} |"
     yield f"| none | {clicks(stream, seed):.3f} |"
-    yield f"| none, refresh in the background | {clicks(stream, seed, refresh='background'):.3f} |"
+    # The study plays 60 days in a minute or two, so that the thread is days behind.
+    behind = clicks(stream, seed, refresh="background")
+    yield f"| none, with a thread that is days behind | {behind:.3f} |"
     yield f"| refitted on everybody, every 25 users | {clicks_of_refits(stream, seed):.3f} |"
     yield f"| no task teaches another | {clicks(stream, seed, prior=Cold()):.3f} |"
 
