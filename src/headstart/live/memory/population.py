@@ -14,6 +14,7 @@ from headstart.interfaces import LivePriorEstimator, Memory, starting_prior
 from headstart.kernels import Components
 from headstart.live.decision import Name
 from headstart.live.memory import scales as scaling
+from headstart.live.processes.threads import one_blas_thread
 from headstart.live.settings import Settings
 from headstart.live.tasks.layout import Layout
 
@@ -88,7 +89,8 @@ class Population:
 
     def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
-        prior = scaling.unscaled(starting_prior(self.estimator, memory, side), self.scales)
+        with one_blas_thread:
+            prior = scaling.unscaled(starting_prior(self.estimator, memory, side), self.scales)
         moves = self.estimator.running_bias(memory) is not None
         if prior.mixture is not None and moves:
             raise ValueError("a prior must not have a mixture where its bias moves in a task")
@@ -128,12 +130,9 @@ class Population:
         added = np.array([1.0, float(task.count), float(task.sum_of_squares)])
         after = totals + sign * weight * added
         after[after < _ROUNDING * totals] = 0.0
-        return State(
-            self.estimator.absorb(state.memory, self._scaled(task), sign * weight),
-            state.position,
-            state.n_tasks + sign,
-            *after.tolist(),
-        )
+        with one_blas_thread:
+            memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
+        return State(memory, state.position, state.n_tasks + sign, *after.tolist())
 
     def without(self, contribution: Contribution | None, state: State | None = None) -> Memory:
         """The memory of all tasks but one."""
