@@ -23,6 +23,8 @@ from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.layout import check_rows
 from headstart.live.tasks.pending import owner
 from headstart.live.upgrades import FORMAT, upgraded
+from headstart.priors import Hierarchical
+from headstart.priors.hierarchical.upgrade import upgrade_memory
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -156,12 +158,19 @@ def state_of(saved: Saved, tasks: Tasks) -> State:
 
 def memory_of(saved: Saved, tasks: Tasks) -> Memory:
     """The memory of a file, which must be one of the prior's."""
+    prefix, estimator = "memory.", tasks.population.estimator
+    arrays = {
+        name.removeprefix(prefix): checks.floats(name, np.asarray(array, dtype=np.float64))
+        for name, array in saved.arrays.items()
+        if name.startswith(prefix)
+    }
+    if isinstance(estimator, Hierarchical) and "residual" in arrays:
+        arrays = dict(upgrade_memory(arrays, estimator))
     memory = {}
     for name, empty in tasks.population.state.memory.items():
-        array = saved.arrays.get(f"memory.{name}")
-        if array is None or array.shape != np.shape(empty):
+        if name not in arrays or arrays[name].shape != np.shape(empty):
             raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
-        memory[name] = checks.floats(f"memory.{name}", array)
+        memory[name] = arrays[name]
     return memory
 
 

@@ -37,6 +37,8 @@ class Pooled:
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's statistics."""
+        # One feature would add to every one of many.
+        checks.shape("the task's moment", task.moment, memory["moment"].shape, "that of the memory")
         return _sums.add(memory, _to_memory(task), weight)
 
     def scale(self, memory: Memory, factor: float) -> Memory:
