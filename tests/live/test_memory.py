@@ -157,8 +157,12 @@ def test_the_thread_reaches_the_memory_of_inline_refreshes(seed: int) -> None:
 
 
 def test_a_task_that_moved_has_the_prior_of_all_others() -> None:
-    """A task never learns from itself twice."""
-    bandit = hs.MetaBandit(dimension=D, seed=0, scales=None)
+    """A task never learns from itself twice.
+
+    With a covariance that is not fitted: a fit stays as it is until the next is due.
+    """
+    prior = hs.priors.Hierarchical(covariance="isotropic")
+    bandit = hs.MetaBandit(dimension=D, prior=prior, seed=0, scales=None)
     rng = np.random.default_rng(3)
     bandit.observe("first", [1.0, 0.0, 0.0], 3.0)
     assert bandit._tasks.rows[bandit._tasks.slots["first"], -1] == 0
