@@ -25,10 +25,12 @@ class Decision(NamedTuple):
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), seed=0)
     >>> bandit.observe("ann", [1.0, 0.0], 1.0)
+    <Outcome.PAID: 'paid'>
     >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
     >>> decision.arm, decision.propensity
     ('tea', 1.0)
     >>> bandit.reward(decision.id, 1.0)
+    <Outcome.PAID: 'paid'>
     """
 
     id: str
@@ -54,6 +56,8 @@ class Decisions(NamedTuple):
     >>> bandit = hs.MetaBandit(dimension=1, policy=hs.policies.Greedy(), seed=0)
     >>> for name in ("ann", "bob"):
     ...     bandit.observe(name, [1.0], 1.0)
+    <Outcome.PAID: 'paid'>
+    <Outcome.PAID: 'paid'>
     >>> menus = [{"tea": [2.0], "milk": [1.0]}, {"rum": [0.5]}]
     >>> decisions = bandit.decide_many(["ann", "bob"], menus)
     >>> decisions.arms
@@ -81,6 +85,7 @@ class TaskView(NamedTuple):
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
     >>> bandit.observe("ann", [1.0, 0.0], 1.0)
+    <Outcome.PAID: 'paid'>
     >>> view = bandit.task("ann")
     >>> view
     TaskView(task='ann', n_rewards=1, n_pending=0, noise_scale=1, d=2)
