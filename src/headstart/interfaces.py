@@ -135,6 +135,15 @@ class LivePriorEstimator(PriorEstimator, Protocol):
 
 
 @runtime_checkable
+class FittedPriorEstimator(PriorEstimator, Protocol):
+    """A prior estimator whose memory has a fit that follows changes of tasks with a delay."""
+
+    def refit(self, memory: Memory) -> Memory:
+        """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
+        ...
+
+
+@runtime_checkable
 class SidePriorEstimator(PriorEstimator, Protocol):
     """A prior estimator that learns what a task's side information says about its parameter.
 

@@ -10,7 +10,12 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
-from headstart.interfaces import LivePriorEstimator, Memory, starting_prior
+from headstart.interfaces import (
+    FittedPriorEstimator,
+    LivePriorEstimator,
+    Memory,
+    starting_prior,
+)
 from headstart.kernels import Components
 from headstart.live.decision import Name
 from headstart.live.memory import scales as scaling
@@ -140,7 +145,11 @@ class Population:
         if contribution is None:
             return state.memory
         weight = self.weight(contribution, state.position)
-        return self.estimator.absorb(state.memory, self._scaled(contribution.task), -weight)
+        memory = self.estimator.absorb(state.memory, self._scaled(contribution.task), -weight)
+        if isinstance(self.estimator, FittedPriorEstimator):
+            with one_blas_thread:
+                return self.estimator.refit(memory)
+        return memory
 
     def bias_with(self, contribution: Contribution | None, task: TaskStatistics) -> Floats:
         """The bias by all tasks, of which one counts with the given statistics."""

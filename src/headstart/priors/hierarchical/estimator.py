@@ -97,6 +97,12 @@ class Hierarchical:
         after |= structure.merged(self.covariance, memory, other)
         return structure.refitted(self.covariance, after)
 
+    def refit(self, memory: Memory) -> Memory:
+        """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
+        if not self._stores_tasks:
+            return memory
+        return structure.refitted(self.covariance, structure.unfitted(self.covariance, memory))
+
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 

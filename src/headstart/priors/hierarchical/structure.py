@@ -45,6 +45,16 @@ def merged(covariance: Covariance, memory: Memory, other: Memory) -> dict[str, F
     return recent.to_memory() | structure.to_memory()
 
 
+def unfitted(covariance: Covariance, memory: Memory) -> dict[str, Floats]:
+    """The memory with its stored tasks, and nothing fitted to them."""
+    *lead, n_side = memory["sides"].shape[:-2] + memory["sides"].shape[-1:]
+    fresh = empty(covariance, memory["ridges"].shape[-1], tuple(lead), n_side)
+    stored = RecentTasks.from_memory(memory).to_memory()
+    return {
+        name: array if name in stored else fresh.get(name, array) for name, array in memory.items()
+    }
+
+
 def refitted(covariance: Covariance, memory: Memory) -> dict[str, Floats]:
     """The memory with its fit to the latest tasks brought up to date, where that is due."""
     recent, after = RecentTasks.from_memory(memory), dict(memory)
