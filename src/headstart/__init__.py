@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Explanation,
         LoggedDecisions,
         MetaBandit,
+        Outcome,
         evaluate_logged,
     )
     from headstart.simulation import (
@@ -47,6 +48,7 @@ __all__ = [
     "MetaBandit",
     "Mixture",
     "Optimal",
+    "Outcome",
     "Prior",
     "RidgeEstimate",
     "Rounds",
@@ -75,6 +77,7 @@ _HOME = {
     "MetaBandit": "live",
     "Mixture": "core.mixture",
     "Optimal": "simulation",
+    "Outcome": "live",
     "Prior": "core.prior",
     "RidgeEstimate": "core.ridge",
     "Rounds": "simulation",
