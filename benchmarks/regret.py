@@ -49,12 +49,12 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
     learners: list[Agent] = [*who.tuned(**settings), *who.untuned(**settings)]  # type: ignore[arg-type]
     if row.truth is not None:
         learners += who.told(row.truth)
-    learners += _ours(row)
-    regret = _evaluate(row, row.environment, learners, replications, seed)
+    learners += other_settings(row)
+    regret = evaluate_row(row, row.environment, learners, replications, seed)
     if row.intercept:
         augmented = who.PreparableWithConstant(row.environment)
         ours = [Learner(who.OFFSET, BayesUCB(), Hierarchical(intercept=True))]
-        for size, found in _evaluate(row, augmented, ours, replications, seed).items():
+        for size, found in evaluate_row(row, augmented, ours, replications, seed).items():
             regret[size] |= found
     played = []
     for size, by_name in regret.items():
@@ -69,7 +69,7 @@ def play(number: int, *, replications: int, seed: int) -> list[Played]:
     return played
 
 
-def _ours(row: Row) -> Iterator[Learner]:
+def other_settings(row: Row) -> Iterator[Learner]:
     """Ours with other settings, where they may matter."""
     yield Learner(who.ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
     # At d = 100 a full covariance takes minutes.
@@ -82,7 +82,7 @@ def _ours(row: Row) -> Iterator[Learner]:
         yield Learner(who.HALF_LIFE, BayesUCB(), prior)
 
 
-def _evaluate(
+def evaluate_row(
     row: Row, environment: Environment, learners: Sequence[Agent], replications: int, seed: int
 ) -> dict[int, dict[str, Floats]]:
     """Regret per test task, by N and learner."""

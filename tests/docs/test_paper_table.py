@@ -46,6 +46,30 @@ def test_rows_name_what_exists(row: list[str]) -> None:
     assert name in _tests(ROOT / path), test
 
 
+OPEN = (DOCS / "paper.md").read_text(encoding="utf-8").partition("## The paper's open questions")[2]
+
+
+def test_every_open_question_is_named() -> None:
+    questions = re.findall(r"^\*([^*]+)\.\*", OPEN, re.MULTILINE)
+    assert questions == [
+        "An unbiased estimator with low variance",
+        "Learning λ",
+        "Feature sharing",
+        "Non-stochastic bandits",
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(headstart\.[\w.]+)`", OPEN))))
+def test_open_questions_name_functions_that_exist(name: str) -> None:
+    assert _found(name)
+
+
+@pytest.mark.parametrize("test", sorted(set(re.findall(r"`(tests/[\w/.]+::\w+)`", OPEN))))
+def test_open_questions_name_tests_that_exist(test: str) -> None:
+    path, _, name = test.partition("::")
+    assert name in _tests(ROOT / path), test
+
+
 def test_numbers_are_those_of_the_papers_own_counting() -> None:
     # The source numbers its equations by order; a row out of order would point at another one.
     order = [int(row[0].split()[1].strip(",")) for row in ROWS if row[0].startswith("Eq.")]
