@@ -16,6 +16,10 @@ from headstart.priors.hierarchical.selection import MAX_RANK, Limits, select
 MIN_TASKS = 4
 
 
+# τ² of the next task at least, relative to the variance along the directions in which tasks differ.
+_LEAST_VARIANCE = 1e-9
+
+
 @dataclass(frozen=True, eq=False)
 class Directions:
     """The directions along which tasks differ: how many, rank (…), and which, loadings (…, d, 8).
@@ -108,7 +112,11 @@ class FactorFit:
             most = min(rank, MAX_RANK, len(tasks.weights) - 1, tasks.designs.shape[-1])
             least, greatest = limits[i]
             bounds = Limits(float(least), float(greatest), most)
-            chosen = select(tasks, model, bounds, afresh=bool(now[i] > octaves[i])).model
+            selected = select(tasks, model, bounds, afresh=bool(now[i] > octaves[i]))
+            found.fitted_at[i] = recent.seen[i]
+            if selected is None:
+                continue  # the last fit stays
+            chosen = selected.model
             n_columns = chosen.loadings.shape[1]
             found.loadings[i] = 0.0
             found.loadings[i][:, :n_columns] = chosen.loadings
@@ -116,7 +124,6 @@ class FactorFit:
             found.fitted_noise[i], found.fitted_task[i] = chosen.noise, chosen.task
             found.fitted_mean[i] = chosen.means[0]
             found.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
-            found.fitted_at[i] = recent.seen[i]
         return found
 
     def directions(self, scales: Floats) -> Directions:
@@ -174,7 +181,9 @@ class FactorFit:
                 own += np.einsum("ab,aibj->ij", scatter, blocks[1:, :, 1:])
             mean[i] = z @ coefficients
             covariance[i] = own + model.loadings @ model.loadings.T
-            covariance[i] += model.task * np.eye(dimension)
+            # Never so much less along one direction than along another that no digits are left.
+            least = _LEAST_VARIANCE * np.trace(covariance[i])
+            covariance[i] += max(model.task, least) * np.eye(dimension)
             covariance[i] = (covariance[i] + covariance[i].T) / 2.0
             noise[i] = model.noise
         return Normal(mean, covariance, noise)

@@ -56,13 +56,18 @@ def _penalty(tasks: ThinTasks, rank: int) -> float:
     return 2.0 * parameters * n / (n - rank) if n > rank else np.inf
 
 
-def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate:
-    """The model after so many steps."""
-    return Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
+    """The model after so many steps; None where no digits are left to fit it with."""
+    try:
+        return Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+    except np.linalg.LinAlgError:
+        return None
 
 
-def select(tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool) -> Candidate:
-    """The best model that is near the last one: with it, directions more, or one less.
+def select(
+    tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool
+) -> Candidate | None:
+    """The best model that is near the last one, with directions more, or one less; None for none.
 
     `tasks` have the side information among their regressors; a model without it has one mean.
     With `afresh` it is also compared with the one found from no direction at all.
@@ -70,18 +75,23 @@ def select(tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool
     n_regressors = tasks.regressors.shape[-1]
     plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
     used = tasks if len(model.means) == n_regressors else plain
-    found = [resized(fitted(used, model, limits, _STEPS), limits)]
-    best = found[0].model
+    found = [_resized(fitted(used, model, limits, _STEPS), limits)]
+    best = model if found[0] is None else found[0].model
     along = float((best.loadings**2).sum()) / len(best.loadings)
     start = best._replace(loadings=np.zeros((len(best.loadings), 0)), task=best.task + along)
-    if afresh and found[0].rank:
-        found.append(resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
+    if found[0] is None or (afresh and found[0].rank):
+        found.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
         other = plain if used is tasks else tasks
         side = np.full(other.regressors.shape[-1] - 1, start.task)
         start = start._replace(means=np.concatenate([start.means[:1], side]))
-        found.append(resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
-    return min(found, key=lambda each: each.criterion)
+        found.append(_resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
+    candidates = [each for each in found if each is not None]
+    return min(candidates, key=lambda each: each.criterion, default=None)
+
+
+def _resized(start: Candidate | None, limits: Limits) -> Candidate | None:
+    return None if start is None else resized(start, limits)
 
 
 def resized(start: Candidate, limits: Limits) -> Candidate:
@@ -95,7 +105,7 @@ def resized(start: Candidate, limits: Limits) -> Candidate:
     if best is start and best.rank:
         model = best.model._replace(loadings=_columns(best.model, best.rank - 1))
         shorter = fitted(best.tasks, model, limits, _TRIAL_STEPS)
-        if shorter.criterion < best.criterion:
+        if shorter is not None and shorter.criterion < best.criterion:
             best = shorter
     return best
 
