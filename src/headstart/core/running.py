@@ -1,6 +1,7 @@
 """RunningEstimate: a ridge estimate that is updated as rewards arrive, O(d²) per round."""
 
 import math
+from contextlib import suppress
 
 import numpy as np
 
@@ -194,27 +195,34 @@ class RunningEstimate:
             self._refactorise(kernels.DRIFT_LIMIT)
         if status & columns.REVISE and self._components is not None:
             self._flush()
-            kernels.revise_due(
-                self._state,
-                self._gram,
-                self._moment,
-                self._components,
-                self._bias,
-                self._regularization,
-            )
+            with suppress(np.linalg.LinAlgError):  # no digits left: the prior stays as it is
+                kernels.revise_due(
+                    self._state,
+                    self._gram,
+                    self._moment,
+                    self._components,
+                    self._bias,
+                    self._regularization,
+                )
         return status > 0
 
     def _refactorise(self, limit: float) -> None:
-        kernels.refactorise_drifted(
-            self._state,
-            limit,
-            self._gram,
-            self._moment,
-            self._start_bias,
-            self._regularization,
-            self._buffer,
-            self._filled,
-        )
+        """Derive estimates anew whose error exceeds the limit.
+
+        Where V + Λ has no digits left for some direction, the rank-one updates are no worse, and
+        the next reward tries again.
+        """
+        with suppress(np.linalg.LinAlgError):
+            kernels.refactorise_drifted(
+                self._state,
+                limit,
+                self._gram,
+                self._moment,
+                self._start_bias,
+                self._regularization,
+                self._buffer,
+                self._filled,
+            )
 
     def _flush(self) -> None:
         if self._filled:

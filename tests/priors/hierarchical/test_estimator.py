@@ -1,5 +1,7 @@
 """The prior that tunes itself: what it recovers, and what it must not depend on."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.playing import play
@@ -216,3 +218,19 @@ def test_revision_does_not_depend_on_the_features_unit(factor: float) -> None:
             assert mixture is not None
             found.append(bool(mixture.components_differ))
         assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("covariance", ["factor", "isotropic", "full"])
+def test_tasks_without_noise_along_one_direction_give_a_finite_prior(covariance: Any) -> None:
+    # Nothing bounds the fit but its own limits: no noise, and no variance but along one direction.
+    rng = np.random.default_rng(8)
+    estimator = Hierarchical(covariance=covariance)
+    memory, direction = estimator.empty(5), rng.standard_normal(5)
+    for _ in range(40):
+        x = rng.standard_normal((12, 5))
+        y = x @ (rng.random() * direction)
+        memory = estimator.absorb(memory, TaskStatistics.from_data(x, y))
+        prior = estimator.prior(memory)
+        assert np.isfinite(prior.bias).all()
+        assert np.isfinite(prior.regularization).all()
+        assert (np.linalg.eigvalsh(prior.regularization) > 0.0).all()

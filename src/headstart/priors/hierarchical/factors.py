@@ -7,6 +7,7 @@ import numpy as np
 from headstart.arrays import Booleans, Floats
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel, ThinTasks, expect
+from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.isotropic import Variances
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import RecentTasks
@@ -185,7 +186,10 @@ class FactorFit:
             least = _LEAST_VARIANCE * np.trace(covariance[i])
             covariance[i] += max(model.task, least) * np.eye(dimension)
             covariance[i] = (covariance[i] + covariance[i].T) / 2.0
-            noise[i] = model.noise
+            # As on the grid of λ, tasks never explain more than its least λ lets them.
+            size = tasks.squares.sum() / max(tasks.counts.sum(), 1.0)
+            average = np.trace(covariance[i]) / dimension
+            noise[i] = max(model.noise, grid.LAMBDAS[0] * size * average)
         return Normal(mean, covariance, noise)
 
 

@@ -59,9 +59,12 @@ def _penalty(tasks: ThinTasks, rank: int) -> float:
 def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
     """The model after so many steps; None where no digits are left to fit it with."""
     try:
-        return Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+        found = Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
     except np.linalg.LinAlgError:
         return None
+    values = (found.expected.deviance, found.model.noise, found.model.task)
+    is_sound = np.isfinite(values).all() and np.isfinite(found.model.loadings).all()
+    return found if is_sound and np.isfinite(found.expected.gradients).all() else None
 
 
 def select(
@@ -112,7 +115,10 @@ def resized(start: Candidate, limits: Limits) -> Candidate:
 
 def _grown(best: Candidate, limits: Limits) -> Candidate | None:
     """With one more direction; None where it would gain too little."""
-    direction, gain = new_direction(best.tasks, best.expected)
+    try:
+        direction, gain = new_direction(best.tasks, best.expected)
+    except np.linalg.LinAlgError:
+        return None
     needed = _penalty(best.tasks, best.rank + 1) - _penalty(best.tasks, best.rank)
     if gain < _PROMISING * needed:
         return None
