@@ -111,6 +111,8 @@ class Hierarchical:
         """
         if side is not None:
             self._check_side(side, memory["unit"].shape)
+        if not (memory["count"] > 0.0).any():
+            return self._initial_prior(memory)  # the same, without d³ work
         isotropic = IsotropicFit(memory)
         lower, upper = isotropic.halves()
         whole = lower.moment_matched(upper)
@@ -131,6 +133,19 @@ class Hierarchical:
             noise_scale=np.sqrt(start.noise_variance),
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
             mixture=mixture(components, components_differ=differ),
+        )
+
+    def _initial_prior(self, memory: Memory) -> Prior:
+        """The prior before any reward."""
+        initial = self._initial(memory)
+        start = initial.scaled(self._factors(memory["unit"], initial.mean.shape[-1]))
+        never = np.zeros(memory["unit"].shape, dtype=np.bool_)
+        return Prior.trusted(
+            start.mean,
+            regularization_from(start.covariance, start.noise_variance),
+            noise_scale=np.sqrt(start.noise_variance),
+            noise_degrees_of_freedom=np.zeros(memory["unit"].shape),
+            mixture=mixture([start] * 3, components_differ=never),
         )
 
     def running_bias(self, memory: Memory) -> None:
