@@ -1,6 +1,7 @@
 """The league: regret of every learner in every environment, paired, with intervals.
 
-Run with `make league`. Writes league.md, the table, and league.png, a heat map, next to this file.
+Run with `make league`. Writes league.md, the table, next to this file, and docs/figures/league.png, a
+heat map.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from benchmarks.league_results import Played, Result, title
 from benchmarks.league_rows import Row, rows
 from benchmarks.league_targets import targets
 from matplotlib.colors import LogNorm
+from PIL import Image
 
 from headstart import evaluate
 from headstart.arrays import Floats
@@ -220,6 +222,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=HELD_OUT_SEED)
     parser.add_argument("--only", default="", help="rows whose title contains this")
     parser.add_argument("--out", type=Path, default=HERE)
+    picture = HERE.parent / "docs" / "figures" / "league.png"
+    parser.add_argument("--picture", type=Path, default=picture)
     given = parser.parse_args()
     start, results = time.monotonic(), []
     numbered = [
@@ -246,7 +250,9 @@ def main() -> None:
     seconds = time.monotonic() - start
     page = report(results, replications=given.replications, seed=given.seed, seconds=seconds)
     (given.out / "league.md").write_text(page)
-    plot(results, given.out / "league.png")
+    plot(results, given.picture)
+    # A few colours are enough for a heat map, and take a quarter of the bytes.
+    Image.open(given.picture).convert("RGB").quantize(64).save(given.picture, optimize=True)
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ from headstart.non_stochastic import growth, published
 from headstart.non_stochastic.growth import Growth
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.report import Verdicts, count_text
+from headstart.paper.reproduce import run_named
 from headstart.paper.tables import outcome_table, summary_table
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
 from headstart.plotting.reports.numbers import measured_text
 from headstart.plotting.style import figure, style
 from headstart.progress import Progress
-from headstart.studies.provenance import code_digest, versions
+from headstart.studies.provenance import versions
 from headstart.studies.results import totals
-from headstart.studies.runner import run_all
 from headstart.studies.study import Study
 
 Results = Mapping[str, xr.Dataset]
@@ -61,17 +61,8 @@ def reproduce(
         for horizon in horizons:
             made = growth.study(adversary, horizon, seed=seed)
             studies[made.name] = replace(made, replications=replications or made.replications)
-    folders = {
-        name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
-        for name, study in studies.items()
-    }
-    found = run_all(
-        {folders[name]: study for name, study in studies.items()},
-        workers=workers,
-        scheduler=scheduler,
-        progress=progress,
-    )
-    return _write(sections, {name: found[folders[name]] for name in studies}, horizons, out)
+    results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
+    return _write(sections, results, horizons, out)
 
 
 def _write(

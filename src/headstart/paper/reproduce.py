@@ -1,13 +1,16 @@
 """The reproduction: run the sections' studies, then write the report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import xarray as xr
 
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.report import Verdicts, write_report
 from headstart.progress import Progress
 from headstart.studies.provenance import code_digest
 from headstart.studies.runner import run_all
+from headstart.studies.study import Study
 
 
 def reproduce(
@@ -18,12 +21,25 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run studies without results, write report.md, report.html and figures; return the verdicts.
+    """Run studies without results, write the report with its figures; return the verdicts."""
+    studies = {name: study for section in sections for name, study in section.studies().items()}
+    results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
+    return write_report(sections, results, out)
+
+
+def run_named(
+    studies: Mapping[str, Study],
+    out: Path,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+) -> dict[str, xr.Dataset]:
+    """The results of studies by name, in `out/results`; those that are there are not played again.
 
     A study's folder is named after what its numbers depend on, so that results of other settings
     or other code are never used for it.
     """
-    studies = {name: study for section in sections for name, study in section.studies().items()}
     folders = {
         name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
         for name, study in studies.items()
@@ -34,4 +50,4 @@ def reproduce(
         scheduler=scheduler,
         progress=progress,
     )
-    return write_report(sections, {name: found[folders[name]] for name in studies}, out)
+    return {name: found[folders[name]] for name in studies}
