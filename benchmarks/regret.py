@@ -1,7 +1,7 @@
 """The league: regret of every learner in every environment, paired, with intervals.
 
-Run with `make league`. Writes league.md, the table, next to this file, and docs/figures/league.png, a
-heat map.
+Run with `make league`. Writes league.md, the table, next to this file, and
+docs/figures/league.png, a heat map.
 """
 
 import argparse
