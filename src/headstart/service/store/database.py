@@ -3,8 +3,9 @@
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -32,15 +33,21 @@ class Database:
         self._writer = writer
         self._reader = reader
         self._lock = lock
+        # The threads of a process share one connection that writes to an SQLite file.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     @classmethod
-    def open(cls, store: str | Path) -> "Database":
+    def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
-        store: the path of an SQLite file, or postgresql://user:password@host/name.
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: no other
+        process may have the file open this way. Without it, write nothing but keys.
         """
         url = parsed(store)
-        database = _sqlite(Path(str(url.database))) if is_sqlite(url) else _postgresql(url)
+        if is_sqlite(url):
+            database = _sqlite(Path(str(url.database)), alone=alone)
+        else:
+            database = _postgresql(url)
         try:
             with database.writing() as connection:
                 migrate(connection)
@@ -57,7 +64,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, durably, or not at all."""
-        with self._writer.begin() as connection:
+        with self._turn, self._writer.begin() as connection:
             yield connection
 
     @contextmanager
@@ -96,8 +103,8 @@ def is_sqlite(url: URL) -> bool:
     return url.drivername == "sqlite"
 
 
-def _sqlite(path: Path) -> Database:
-    lock = _own(path)
+def _sqlite(path: Path, *, alone: bool) -> Database:
+    lock = _own(path) if alone else None
 
     def connect() -> sqlite3.Connection:
         # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
