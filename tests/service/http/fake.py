@@ -93,7 +93,9 @@ class FakeService:
         self, bandit: str, requests: Sequence[ObservationRequest]
     ) -> Future[list[ObservationAnswer | ServiceError]]:
         self.seen += [("observe", request) for request in requests]
-        return self._later(bandit, [ObservationAnswer(id="o", outcome=Outcome.PAID)] * len(requests))
+        return self._later(
+            bandit, [ObservationAnswer(id="o", outcome=Outcome.PAID)] * len(requests)
+        )
 
     def finish(self, bandit: str, task: str) -> Future[None]:
         self.seen.append(("finish", task))

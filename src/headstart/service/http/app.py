@@ -26,6 +26,7 @@ from headstart.service.http.metrics import Metrics
 from headstart.service.http.pages import Pages
 from headstart.service.http.security import Security
 from headstart.service.http.sessions import Sessions
+from headstart.service.http.waiting import Completions
 from headstart.service.messages import Problem, ServiceError
 
 Header = tuple[bytes, bytes]
@@ -78,6 +79,7 @@ class Application:
             self._pages = Pages(pages, self._security, table, service.clock)
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
+        self._completions = Completions()
         self._waiting = 0
 
     def _routes(self) -> list[Route]:
@@ -180,7 +182,7 @@ class Application:
             given, many = decode_rows(rows.one, rows.many, body)
         good = [row for row in given if not isinstance(row, ServiceError)] if many else given
         if good:
-            answers = await asyncio.wrap_future(rows.submit(self._service, bandit, good))
+            answers = await self._completions.wait(rows.submit(self._service, bandit, good))
         else:
             await asyncio.to_thread(self._service.bandit, bandit)
             answers = []
@@ -203,7 +205,7 @@ class Application:
             body=await _decoded(route, body),
         )
         if route.submit is not None:
-            found = await asyncio.wrap_future(route.submit(call))
+            found = await self._completions.wait(route.submit(call))
             found = found if route.shape is None else route.shape(found)
         else:
             assert route.read is not None

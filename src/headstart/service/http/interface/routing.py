@@ -76,8 +76,11 @@ class Route:
     status: int = 200
     errors: Sequence[int] = ()
     decoder: Decoder[Any] | None = field(init=False)
+    names: tuple[str, ...] = field(init=False)  # in the path
 
     def __post_init__(self) -> None:
+        parts = self.path.split("/")
+        object.__setattr__(self, "names", tuple(p[1:-1] for p in parts if p.startswith("{")))
         object.__setattr__(self, "decoder", None if self.body is None else Decoder(self.body))
 
     @property
@@ -89,11 +92,6 @@ class Route:
     def changes(self) -> bool:
         """Whether a call may change something."""
         return self.method != "GET"
-
-    @property
-    def names(self) -> list[str]:
-        """The names in the path."""
-        return [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
 
 
 class RouteTable:
