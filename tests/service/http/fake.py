@@ -101,9 +101,9 @@ class FakeService:
         self.seen.append(("finish", task))
         return self._later(bandit, None)
 
-    def erase(self, bandit: str, task: str) -> Future[int]:
+    def erase(self, bandit: str, task: str) -> int:
         self.seen.append(("erase", task))
-        return self._later(bandit, 7)
+        return 7
 
     def put_bandit(self, name: str, configuration: BanditConfiguration) -> BanditView:
         if self.fails is not None:

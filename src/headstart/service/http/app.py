@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from headstart.service.engine.service import Service
 from headstart.service.http import problems
 from headstart.service.http.decoding.bodies import DisconnectedError, check_content_type, read_body
 from headstart.service.http.decoding.messages import decode, decode_query, decode_rows
-from headstart.service.http.interface.facade import Facade
 from headstart.service.http.interface.openapi import describe
 from headstart.service.http.interface.routing import Call, Raw, Route, RouteTable, Rows
 from headstart.service.http.interface.table import BANDITS, HOT, ITEMS, PROBES, RECORDS
@@ -33,6 +33,7 @@ Header = tuple[bytes, bytes]
 _JSON = b"application/json"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
+_PROBES = frozenset(route.path for route in PROBES)  # which come every second, and are not logged
 # Longer bodies are decoded in a thread.
 _LONG_BODY = 1 << 18
 _encode = msgspec.json.Encoder().encode
@@ -55,20 +56,21 @@ class Application:
 
     def __init__(
         self,
-        service: Facade,
+        service: Service,
         *,
         loopback: bool = True,
         limits: Limits = Limits(),  # noqa: B008 - frozen
         log: Log | None = None,
         log_requests: bool = True,
         pages: ASGIApp | None = None,
-        on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         self._service = service
         self._limits = limits
         self._log = Log() if log is None else log
         self._log_requests = log_requests
-        self._on_failure = on_failure
+        # Called when the service has started, or could not.
+        self.on_start: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[], None] = lambda: None
         self._metrics = Metrics(service.status)
         self._security = Security(service.database, loopback=loopback)
         self._table = RouteTable(self._routes())
@@ -146,7 +148,7 @@ class Application:
         method = method if method in _METHODS else "other"
         seconds = time.perf_counter() - start
         self._metrics.count(template, method, status, seconds)
-        if self._log_requests:
+        if self._log_requests and template not in _PROBES:
             self._log.request(method, template, status, seconds, request_id)
 
     async def _answer(
@@ -206,7 +208,6 @@ class Application:
         )
         if route.submit is not None:
             found = await self._completions.wait(route.submit(call))
-            found = found if route.shape is None else route.shape(found)
         else:
             assert route.read is not None
             found = await asyncio.to_thread(route.read, call)
@@ -267,9 +268,10 @@ class Application:
     async def _start(self) -> None:
         try:
             await asyncio.to_thread(self._service.start)
+            await asyncio.to_thread(self.on_start)
         except Exception:  # whatever it was, the process cannot serve
             self._log.event("failed to start", level="error", traceback=traceback.format_exc())
-            self._on_failure()
+            self.on_failure()
 
     async def _refresh_keys(self) -> None:
         while True:

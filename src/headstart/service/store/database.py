@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import migrate
+from headstart.service.store.migrations import STEPS, migrate, version_of
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
@@ -40,8 +40,8 @@ class Database:
     def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
-        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: no other
-        process may have the file open this way. Without it, write nothing but keys.
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
+        if another process has the file open; without it, write nothing but keys.
         """
         url = parsed(store)
         if is_sqlite(url):
@@ -50,7 +50,9 @@ class Database:
             database = _postgresql(url)
         try:
             with database.writing() as connection:
-                migrate(connection)
+                # A process that has the file open has migrated it, to a version that it knows.
+                shared = database.is_sqlite and database._lock is None
+                migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
         except BaseException:
             database.close()
             raise
@@ -108,7 +110,12 @@ def is_sqlite(url: URL) -> bool:
 
 
 def _sqlite(path: Path, *, alone: bool) -> Database:
-    lock = _own(path) if alone else None
+    try:
+        lock = _own(path)
+    except ValueError:
+        if alone:
+            raise
+        lock = None
 
     def connect() -> sqlite3.Connection:
         # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from msgspec.json import Decoder
 
-from headstart.service.http.interface.facade import Facade
+from headstart.service.engine.service import Service
 from headstart.service.http.problems import MethodError
 from headstart.service.messages import LONGEST_NAME, Role, ServiceError, invalid, not_found
 
@@ -21,7 +21,7 @@ _WILD = ""  # the key of a name in the tree; no segment of a path that is found 
 class Call:
     """One call of a route, decoded: the names in its path, its query and its body."""
 
-    service: Facade
+    service: Service
     names: Mapping[str, str]
     query: Any
     body: Any
@@ -41,7 +41,7 @@ class Rows:
 
     request: type[msgspec.Struct]
     answer: type[msgspec.Struct]
-    submit: Callable[[Facade, str, Any], Future[list[Any]]]
+    submit: Callable[[Service, str, Any], Future[list[Any]]]
     one: Decoder[Any] = field(init=False)
     many: Decoder[list[Any]] = field(init=False)
 
@@ -54,10 +54,9 @@ class Rows:
 class Route:
     """A method and a path, what they need, and what answers them.
 
-    One of three answers: `rows`; `submit`, which is committed in a group (`shape` makes the
-    answer of what its future holds); or `read`, in a thread. role: None if no key is needed.
-    body: the type of the body, None if there is none, with `body_optional` if it may be absent.
-    query: a message of the settings after the question mark.
+    One of three answers: `rows`; `submit`, a future; or `read`, in a thread. role: None if no
+    key is needed. body: the type of the body, None if there is none, with `body_optional` if it
+    may be absent. query: a message of the settings after the question mark.
     """
 
     method: str
@@ -67,7 +66,6 @@ class Route:
     role: Role | None
     rows: Rows | None = None
     submit: Callable[[Call], Future[Any]] | None = None
-    shape: Callable[[Any], Any] | None = None
     read: Callable[[Call], Any] | None = None
     body: Any = None
     body_optional: bool = False

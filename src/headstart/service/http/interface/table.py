@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headstart import __version__
+from headstart.service.engine.service import Service
 from headstart.service.http.interface.answers import (
     Erased,
     Health,
@@ -14,7 +15,6 @@ from headstart.service.http.interface.answers import (
     ItemQuery,
     Readiness,
 )
-from headstart.service.http.interface.facade import Facade
 from headstart.service.http.interface.routing import VERSION, Call, Route, Rows
 from headstart.service.messages import (
     BanditConfiguration,
@@ -39,7 +39,7 @@ _ITEMS = f"{_ONE}/items"
 _TASK = f"{_ONE}/tasks/{{task}}"
 
 
-def _bandit(work: Callable[[Facade, str], Any]) -> Callable[[Call], Any]:
+def _bandit(work: Callable[[Service, str], Any]) -> Callable[[Call], Any]:
     return lambda call: work(call.service, call.names["bandit"])
 
 
@@ -241,8 +241,9 @@ RECORDS = (
         name="erase_task",
         summary="Erase a task and its decisions, from the prior too.",
         role="admin",
-        submit=lambda call: call.service.erase(call.names["bandit"], call.names["task"]),
-        shape=lambda version: Erased(prior_version=version),
+        read=lambda call: Erased(
+            prior_version=call.service.erase(call.names["bandit"], call.names["task"])
+        ),
         answer=Erased,
         errors=(404,),
     ),
