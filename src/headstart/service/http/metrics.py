@@ -2,13 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.gc_collector import GCCollector
@@ -24,7 +18,6 @@ class Metrics:
     """Requests by route and status, their seconds, and the status of the service."""
 
     def __init__(self, status: Callable[[], Mapping[str, object]]) -> None:
-        disable_created_metrics()
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "headstart_requests",

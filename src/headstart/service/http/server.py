@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Iterator
 from types import FrameType
 
@@ -96,6 +97,9 @@ class Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Handle signals while the server runs, and raise none again afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield  # only the main thread is told of signals
+            return
         before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
         try:
             yield
