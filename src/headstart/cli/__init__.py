@@ -14,6 +14,7 @@ from headstart.cli.fit import fit
 from headstart.cli.report import report
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
+from headstart.cli.store import backup, restore
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -42,3 +43,5 @@ app.command()(report)
 app.add_typer(data.app, name="data")
 app.command()(fit)
 app.command()(compile)
+app.command()(backup)
+app.command()(restore)
