@@ -71,11 +71,11 @@ def _lost(rows: dict[str, Any], names: dict[int, str], records: Records) -> int:
 
 def _twice(connection: Connection, rows: dict[str, Any], records: Records) -> int:
     """Every request was acknowledged in the end: so many rows as there are keys, and no more."""
-    observed = sum(row.observed for row in rows.values())
-    decided = sum(len(answer["arms"]) for answer in records.decisions.values())
-    n: int = abs(len(rows) - observed - decided) + abs(observed - len(records.observations))
+    observed = sum(bool(row.observed) for row in rows.values())
+    decided: int = sum(len(answer["arms"]) for answer in records.decisions.values())
+    n = abs(len(rows) - observed - decided) + abs(observed - len(records.observations))
     n += sum(count > 1 for count in records.paid.values())
-    paid = sum(row.status == schema.PAID for row in rows.values())
+    paid: int = sum(bool(row.status == schema.PAID) for row in rows.values())
     minutes = schema.minutes.c
     sums = connection.execute(select(func.sum(minutes.decisions), func.sum(minutes.rewards))).one()
     return n + abs(int(sums[0] or 0) - decided) + abs(int(sums[1] or 0) - paid)

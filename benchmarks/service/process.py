@@ -22,7 +22,7 @@ class Process:
     """One process of the service on a store; the port stays the same when it starts again."""
 
     def __init__(self, store: str | Path, folder: Path, *options: str) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.seconds_to_ready = 0.0
         self.log = folder / f"serve-{self.port}.log"
         self._command = [sys.executable, "-m", "headstart", "serve", "--port", str(self.port)]
@@ -118,7 +118,8 @@ class Process:
         return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that is free now."""
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))
         port: int = server.getsockname()[1]
