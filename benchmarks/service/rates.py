@@ -35,11 +35,11 @@ def measured(
     if shutil.which("wrk") is None:
         raise RuntimeError("wrk must be installed, got none on the path")
     share = connections // len(processes)
+    command = ["wrk", "--threads=1", f"--connections={share}", f"--duration={seconds}s"]
+    command += ["--timeout=20s", f"--script={_SCRIPT}"]
     running = [
         subprocess.Popen(
-            ["wrk", "--threads=1", f"--connections={share}", f"--duration={seconds}s"]
-            + ["--timeout=20s", f"--script={_SCRIPT}", f"http://127.0.0.1:{each.port}"]
-            + ["--", PATH, kind, str(n_tasks), str(rows)],
+            [*command, f"http://127.0.0.1:{each.port}", "--", PATH, kind, str(n_tasks), str(rows)],
             stdout=subprocess.PIPE,
             text=True,
         )
