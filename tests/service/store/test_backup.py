@@ -12,13 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Connection, LargeBinary, Table, Text, insert, select, update
+from sqlalchemy import Boolean, Connection, LargeBinary, Table, Text, delete, insert, select, update
 from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.service.store import schema
 from headstart.service.store.backup import backup, restore
 from headstart.service.store.database import Database
+from headstart.service.store.processes import ProcessNumber
+
+_BANDIT = {"name": "new", "configuration": "{}", "created": 0, "changed": 0}
+_FIT = {"bandit": 1, "job": "", "time": 0, "status": "shadow", "memory": b"", "n_tasks": 0}
+_FIT |= {"noise_scale": 1, "mean": b"", "spread": b"", "report": "{}"}
 
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -44,6 +49,8 @@ def _fill(store: str, n: int = 5) -> None:
             if table is not schema.schema_version:
                 rows = [{c.name: _value(table, c.name, 7 * i) for c in table.c} for i in range(n)]
                 connection.execute(insert(table), rows)
+        if not database.is_sqlite:  # which does not see the numbers that were given
+            connection.exec_driver_sql("SELECT setval('bandits_id_seq', 28)")
     database.close()
 
 
@@ -95,21 +102,30 @@ def test_all_but_sessions_comes_back(
     assert written["tasks"] == len(expected["tasks"]) == 5
 
 
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_new_rows_get_new_numbers_after_a_restore(
-    store: str, other: Callable[[str], str], tmp_path: Path
+    store: str, kind: str, other: Callable[[str], str], tmp_path: Path
 ) -> None:
+    """Also where the row with the largest number, 4 · 7, was deleted before the backup."""
     _fill(store)
+    database = Database.open(store)
+    with database.writing() as connection:
+        number = connection.execute(insert(schema.bandits).values(_BANDIT)).inserted_primary_key
+        connection.execute(delete(schema.bandits).where(schema.bandits.c.name == "new"))
+    database.close()
+    assert number is not None
     file = tmp_path / "backup"
     backup(store, file)
-    target = other("postgresql")
+    target = other(kind)
     restore(target, file)
     database = Database.open(target)
     with database.writing() as connection:
-        row = {"name": "new", "configuration": "{}", "created": 0, "changed": 0}
-        number = connection.execute(insert(schema.bandits).values(row)).inserted_primary_key
+        new = connection.execute(insert(schema.bandits).values(_BANDIT)).inserted_primary_key
+        fit = connection.execute(insert(schema.fits).values(_FIT)).inserted_primary_key
     database.close()
-    assert number is not None
-    assert number[0] == 29  # the largest was 7 · 4
+    assert new is not None
+    assert fit is not None
+    assert (new[0], fit[0]) == (number[0] + 1, 29)
 
 
 def test_a_store_that_holds_something_is_replaced_only_by_force(store: str, tmp_path: Path) -> None:
@@ -209,6 +225,19 @@ def test_a_store_that_another_process_owns_is_backed_up(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert "one process at a time" in " ".join(refused.stderr.split())
     owner.close()
+
+
+def test_a_store_that_processes_use_is_not_replaced(postgresql: str, tmp_path: Path) -> None:
+    _fill(postgresql)
+    file = tmp_path / "backup"
+    database = Database.open(postgresql)
+    process = ProcessNumber(database)
+    backup(postgresql, file)
+    with pytest.raises(ValueError, match=r"no process of the service, got 1: stop"):
+        restore(postgresql, file, force=True)
+    process.release()
+    database.close()
+    restore(postgresql, file, force=True)
 
 
 def test_a_backup_is_one_file_for_its_owner_alone(store: str, tmp_path: Path) -> None:

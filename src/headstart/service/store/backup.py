@@ -5,14 +5,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import Connection, Table, create_engine, delete, func, insert, select, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    Table,
+    cast,
+    create_engine,
+    delete,
+    false,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import REGCLASS
 
 from headstart.atomic import atomic_write
 from headstart.service.store import schema
 from headstart.service.store.database import Database, is_sqlite, parsed, snapshot
 from headstart.service.store.migrations import version_of
+from headstart.service.store.processes import n_running
 
 # A number in the head of the file, by which a backup is known.
 _BACKUP = 0x48534255
@@ -25,6 +41,10 @@ _TABLES = [
     for each in schema.metadata.sorted_tables
     if each not in (*_LEFT_OUT, schema.schema_version)
 ]
+
+_NUMBERED: dict[Table, Column[int]] = {
+    table: table.autoincrement_column for table in _TABLES if table.autoincrement_column is not None
+}
 
 # What has been done so far, and of how much.
 Progress = Callable[[int, int], None]
@@ -57,6 +77,7 @@ def backup(store: str | Path, file: Path, progress: Progress = _silent) -> dict[
                 with _file(part) as target:
                     schema.metadata.create_all(target)
                     _copy_rows(source, target, progress)
+                    _advance(target, _numbers(source))
                     target.execute(insert(schema.schema_version).values(version=schema.VERSION))
             with _file(part) as target:
                 target.exec_driver_sql("PRAGMA secure_delete = 1")
@@ -78,19 +99,26 @@ def restore(
         database = Database.open(store)
         try:
             with snapshot(path) as source, database.writing() as target:
-                held = {name: n for name, n in _counts(target).items() if n}
-                if held and not force:
-                    some = ", ".join(f"{n} {name}" for name, n in held.items())
-                    raise ValueError(
-                        f"store must be empty, got {some}; --force replaces all that it holds"
-                    )
+                _check_unused(target, force)
                 for table in (*_TABLES, *_LEFT_OUT):
                     target.execute(delete(table))
                 _copy_rows(source, target, progress)
-                _advance_numbers(target)
+                _advance(target, _numbers(source))
                 return _counts(target)
         finally:
             database.close()
+
+
+def _check_unused(target: Connection, force: bool) -> None:
+    """Raise ValueError where processes use the store, or where it holds something."""
+    n = 0 if target.dialect.name == "sqlite" else n_running(target)
+    if n:
+        raise ValueError(
+            f"store must be used by no process of the service, got {n}: stop them first"
+        )
+    held = ", ".join(f"{n} {name}" for name, n in _counts(target).items() if n)
+    if held and not force:
+        raise ValueError(f"store must be empty, got {held}; --force replaces all that it holds")
 
 
 def _check(file: Path) -> None:
@@ -147,7 +175,7 @@ def _file(path: Path, mode: str = "rw") -> Iterator[Connection]:
 def _copy_pages(source: Connection, path: Path, progress: Progress) -> None:
     """Copy an SQLite file as the source's transaction sees it."""
     source.execute(select(schema.schema_version))  # the transaction sees one state from here on
-    given = cast("sqlite3.Connection", source.connection.dbapi_connection)
+    given: Any = source.connection.dbapi_connection
     target = sqlite3.connect(path)
     try:
         given.backup(
@@ -180,12 +208,35 @@ def _counts(connection: Connection) -> dict[str, int]:
     }
 
 
-def _advance_numbers(target: Connection) -> None:
-    """Let PostgreSQL number new rows after those that were put in."""
-    if target.dialect.name != "postgresql":
-        return  # SQLite takes the largest number and adds 1
-    for table in _TABLES:
-        if (column := table.autoincrement_column) is not None:
-            largest = select(func.coalesce(func.max(column), 0)).scalar_subquery()
+def _numbers(connection: Connection) -> dict[Table, int]:
+    """The largest number that each table has given to a row, of those that are gone too."""
+    found = {}
+    for table, column in _NUMBERED.items():
+        largest = connection.execute(select(func.max(column))).scalar_one() or 0
+        found[table] = max(largest, _last_number(connection, table, column))
+    return found
+
+
+def _last_number(connection: Connection, table: Table, column: Column[int]) -> int:
+    query: Select[Any]
+    if connection.dialect.name == "sqlite":
+        query = select(literal_column("seq")).select_from(text("sqlite_sequence"))
+        query = query.where(literal_column("name") == table.name)
+    else:
+        sequence = func.pg_get_serial_sequence(table.name, column.name)
+        query = select(func.pg_sequence_last_value(cast(sequence, REGCLASS)))
+    return int(connection.execute(query).scalar_one_or_none() or 0)
+
+
+def _advance(connection: Connection, numbers: dict[Table, int]) -> None:
+    """Have new rows numbered after those that are, and were, in the tables."""
+    for table, column in _NUMBERED.items():
+        if connection.dialect.name == "postgresql":
             sequence = func.pg_get_serial_sequence(table.name, column.name)
-            target.execute(select(func.setval(sequence, largest + 1, text("false"))))
+            connection.execute(select(func.setval(sequence, numbers[table] + 1, false())))
+        elif table.dialect_options["sqlite"]["autoincrement"]:
+            given = {"name": table.name, "number": numbers[table]}
+            connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), given)
+            connection.execute(
+                text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)"), given
+            )
