@@ -1,7 +1,8 @@
 # The decision service: compiled ahead, not root, and able to run with a read-only file system.
 #
 #   docker build --tag headstart .
-#   docker run --read-only --tmpfs /tmp --volume headstart:/data --publish 127.0.0.1:8080:8080 headstart
+#   docker run --rm --volume headstart:/data headstart headstart keys create --role admin
+#   docker run --read-only --tmpfs /tmp --volume headstart:/data --publish 127.0.0.1:8000:8000 headstart
 #
 # Machine code is for any x86-64 processor with AVX2; elsewhere build with --build-arg CPU=generic.
 ARG PYTHON=docker.io/library/python:3.12-slim-bookworm
@@ -39,7 +40,7 @@ RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin head
 COPY --from=build /opt/headstart /opt/headstart
 USER 10001
 VOLUME /data
-EXPOSE 8080
+EXPOSE 8000
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
-  CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/readyz', timeout=2)"]
-CMD ["headstart", "serve", "--host", "0.0.0.0", "--port", "8080"]
+  CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8000/readyz', timeout=2)"]
+CMD ["headstart", "serve", "--host", "0.0.0.0", "--log-format", "json"]

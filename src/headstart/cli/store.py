@@ -23,7 +23,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors."
 
 def backup(
     file: Annotated[Path, typer.Argument(help="The file to write; one that is there is replaced.")],
-    store: Store,
+    store: Store = "headstart.db",
     quiet: Quiet = False,
 ) -> None:
     """Write all that the service knows into one file; the service may run meanwhile."""
@@ -37,7 +37,7 @@ def backup(
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `headstart backup` wrote.")],
-    store: Store,
+    store: Store = "headstart.db",
     force: Annotated[
         bool, typer.Option("--force", help="Replace all that the store holds.")
     ] = False,
