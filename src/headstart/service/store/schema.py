@@ -29,9 +29,9 @@ _Number = BigInteger().with_variant(Integer, "sqlite")
 # What became of a decision.
 PENDING, PAID, EXPIRED = range(3)
 DECISION_STATUS = ("pending", "paid", "expired")
-# How a task stands. One that is erased waits for the prior to be computed without it.
-OPEN, FINISHED, ERASED = range(3)
-TASK_STATUS = ("open", "finished", "erased")
+# How a task stands.
+OPEN, FINISHED = range(2)
+TASK_STATUS = ("open", "finished")
 
 bandits = Table(
     "bandits",
@@ -71,7 +71,7 @@ tasks = Table(
     Column("early_sum", Double, nullable=False),
     Column("version", BigInteger, nullable=False),  # raised with every change of the state
     Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
-    Column("counted_in", Integer),  # the prior version that last counted it; NULL if none did
+    Column("counted_in", Integer, nullable=False),  # the prior that last counted it; 0 if none did
     Column("moves", SmallInteger, nullable=False),  # 1: it waits for a newer prior
     Column("side", LargeBinary),  # (p,)
     Column("state", LargeBinary, nullable=False),  # the row of live use, without the inverse
@@ -80,18 +80,27 @@ tasks = Table(
     Index(
         "tasks_changed",
         "bandit",
+        "counted_in",
         sqlite_where=text("changed = 1 OR moves = 1"),
         postgresql_where=text("changed = 1 OR moves = 1"),
     ),
 )
 
-# What the prior counts for a task: only a refresh reads and writes it.
+# What the prior counts for a task: only a refresh reads and writes it. That of a task that was
+# erased stays until the prior is computed without it.
 contributions = Table(
     "contributions",
     metadata,
     Column("task", _Number, primary_key=True, autoincrement=False),
     Column("bandit", Integer, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    Column("erased", SmallInteger, nullable=False),
+    Index(
+        "contributions_erased",
+        "bandit",
+        sqlite_where=text("erased = 1"),
+        postgresql_where=text("erased = 1"),
+    ),
 )
 
 decisions = Table(
@@ -134,7 +143,9 @@ idempotency = Table(
     Column("key", Text, primary_key=True),
     Column("digest", LargeBinary, nullable=False),  # of the request
     Column("answer", LargeBinary, nullable=False),  # JSON
+    Column("task", _Number, nullable=False),
     Column("time", Double, nullable=False),
+    Index("idempotency_task", "task"),
     Index("idempotency_time", "time"),
     sqlite_with_rowid=False,
 )
