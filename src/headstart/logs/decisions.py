@@ -118,7 +118,6 @@ class _Reader:
         self._note("propensities", propensity)
         if columns.arm is None:
             self._note("arms", self._arms(at))
-            self._check_size()
             choice = at.numbers(columns.choice)
             wrong = (choice != np.round(choice)) | (choice < 0) | (choice >= self._n_arms)
             at.refuse(wrong, columns.choice, f"must be the index of one of {self._n_arms} arms")
@@ -134,6 +133,7 @@ class _Reader:
         if columns.time is not None:
             self._note("times", at.numbers(columns.time, convert.seconds))
         self.n_rows += batch.num_rows
+        self._check_size()
 
     def rows(self) -> DecisionRows:
         """All rows, in the order of their times."""
@@ -191,8 +191,7 @@ class _Reader:
         return found
 
     def _check_size(self) -> None:
-        held = sum(part.size for part in self._parts["arms"])
-        if held > MOST_NUMBERS:
+        if self.n_rows * self._n_arms * self.dimension > MOST_NUMBERS:
             raise ValueError(
                 f"the arms of all rounds must be at most {MOST_NUMBERS:,} numbers, got more: "
                 "evaluate a part of the log, whole tasks of it"

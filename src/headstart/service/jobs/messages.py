@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from headstart.service.messages import LONGEST_NAME, Message, Name
+from headstart.service.messages import LONGEST_NAME, Message
 
 Kind = Literal["fit", "evaluate"]
 Status = Literal["waiting", "running", "done", "failed", "cancelled"]
@@ -26,7 +26,7 @@ class LogColumns(Message):
     weight: Column | None = None
     id: Column | None = None
     time: Column | None = None
-    side: list[Column] = []
+    side: list[Column] = msgspec.field(default_factory=list)
     task_type: Literal["str", "int"] | None = None
 
 
@@ -38,7 +38,7 @@ class FitRequest(Message):
     on_bad: refuse a log with bad rows, or drop them.
     """
 
-    files: FileNames = []
+    files: FileNames = msgspec.field(default_factory=list)
     columns: LogColumns = msgspec.field(default_factory=LogColumns)
     on_bad: Literal["raise", "drop"] = "raise"
     grouped_by_task: bool = False
@@ -65,7 +65,7 @@ class EvaluateRequest(Message):
     the configuration where none are given here.
     """
 
-    files: FileNames = []
+    files: FileNames = msgspec.field(default_factory=list)
     columns: DecisionLogColumns = msgspec.field(default_factory=DecisionLogColumns)
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
@@ -136,6 +136,7 @@ class FitReport(Message, tag_field="kind", tag="fit"):
     after: PriorNumbers | None = None
     # (d,), how far each mean moves, in units of the spread before.
     shift: list[float] | None = None
+    digest: str | None = None  # of the content of the files
     fit: int | None = None  # the number of the shadow fit
 
 
@@ -169,7 +170,10 @@ Report = FitReport | EvaluateReport
 
 
 class JobView(Message):
-    """A job as it stands. step: what it does now, in words. error: why it failed, in one sentence."""
+    """A job as it stands.
+
+    step: what it does now, in words. error: why it failed, in one sentence.
+    """
 
     id: str
     bandit: str
