@@ -66,6 +66,10 @@ class Database:
         with self._reader.connect() as connection, connection.begin():
             yield connection
 
+    def connect(self) -> Connection:
+        """A connection of its own, on which every statement is a transaction."""
+        return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
