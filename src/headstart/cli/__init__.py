@@ -15,6 +15,7 @@ from headstart.cli.report import report
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
 from headstart.cli.serve import serve
+from headstart.cli.store import backup, restore
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -43,5 +44,7 @@ app.command()(report)
 app.add_typer(data.app, name="data")
 app.command()(fit)
 app.command()(compile)
+app.command()(backup)
+app.command()(restore)
 app.command()(serve)
 app.add_typer(keys.app, name="keys")

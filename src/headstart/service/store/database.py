@@ -4,7 +4,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,24 @@ class Database:
             self._lock = None
 
 
+@contextmanager
+def snapshot(store: str | Path) -> Iterator[Connection]:
+    """One state of a store that may be in use by others; nothing is created or migrated."""
+    url = parsed(store)
+    if is_sqlite(url):
+        path = Path(str(url.database))
+        if not path.is_file():
+            raise ValueError(f"store {path} must be there, got no such file")
+        reader = _reader(lambda: _connect(f"{path.absolute().as_uri()}?mode=rw"))
+    else:
+        reader = _postgresql(url)._reader
+    try:
+        with reader.connect() as connection, connection.begin():
+            yield connection
+    finally:
+        reader.dispose()
+
+
 def parsed(store: str | Path) -> URL:
     """The address of a store."""
     text = str(store)
@@ -97,7 +115,7 @@ def parsed(store: str | Path) -> URL:
         return URL.create("sqlite", database=text)
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is a ValueError
         raise ValueError("store must be a path or postgresql://…, got neither") from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
@@ -120,10 +138,7 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         lock = None
 
     def connect() -> sqlite3.Connection:
-        # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = _connect(path.absolute().as_uri())
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
@@ -131,10 +146,24 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         return connection
 
     writer = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
-    reader = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=_READERS)
 
     def begin_writing(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    event.listen(writer, "begin", begin_writing)
+    return Database(writer, _reader(connect), lock)
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
+    return sqlite3.connect(
+        address, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
+
+
+def _reader(connect: Callable[[], sqlite3.Connection]) -> Engine:
+    """Transactions of an SQLite file that only read."""
+    reader = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=_READERS)
 
     def begin_reading(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
@@ -142,10 +171,9 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
     def only_read(connection: Any, _record: object) -> None:
         connection.execute("PRAGMA query_only = 1")
 
-    event.listen(writer, "begin", begin_writing)
     event.listen(reader, "begin", begin_reading)
     event.listen(reader, "connect", only_read)
-    return Database(writer, reader, lock)
+    return reader
 
 
 def _own(path: Path) -> int:
