@@ -17,6 +17,7 @@ from headstart.service.http.server import (
     log_libraries,
     server_of,
 )
+from headstart.service.jobs.jobs import Jobs, uploads_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,7 @@ class Running:
     store: str | Path
     host: str
     port: int
+    data: Path | None = None  # the folder whose logs jobs may read
     demo: bool = False
     reuse_port: bool = False
     log_format: LogFormat = "text"
@@ -54,13 +56,15 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
             log_libraries(log)
             app = Application(
                 service,
+                jobs=Jobs(service, uploads=uploads_folder(settings.store), data=settings.data),
                 loopback=is_loopback(listener),
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
             )
             server = server_of(app)
-            app.on_start, app.on_failure = keep_out_of_collection, server.fail
+            app.lifespan.on_start = keep_out_of_collection
+            app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
             server.run([listener])
         finally:
