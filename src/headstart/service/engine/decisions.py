@@ -24,9 +24,28 @@ from headstart.service.messages import (
     invalid,
 )
 from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
 from headstart.service.store.schema import decisions as table
 
 _RANDOM_BYTES = 10
+_COLUMNS = (
+    "id",
+    "bandit",
+    "task",
+    "slate",
+    "rank",
+    "observed",
+    "arm",
+    "features",
+    "parts",
+    "propensity",
+    "mean",
+    "half",
+    "prior_version",
+    "time",
+    "status",
+)
+_INSERT = Prepared(insert(table), _COLUMNS)
 
 
 def new_ids(n: int, now: float) -> list[str]:
@@ -111,6 +130,10 @@ def _find_tasks(
 
 def _waves(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
     """Requests in groups in which every task and every key is there once."""
+    if len({each.task for each in wanted}) == len(wanted):
+        keyed = [each.request.idempotency_key for each in wanted if each.request.idempotency_key]
+        if len(set(keyed)) == len(keyed):
+            return [list(wanted)]
     waves: list[list[_Wanted]] = []
     depths: dict[str, int] = {}
     for each in wanted:
@@ -132,7 +155,8 @@ class _Made:
     def __init__(self, transaction: Transaction, bandit: Bandit) -> None:
         self._transaction = transaction
         self._bandit = bandit
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[tuple[Any, ...]] = []
+        self._n = {False: 0, True: 0}
 
     def decide(
         self, wanted: Sequence[_Wanted]
@@ -196,25 +220,25 @@ class _Made:
                 )
             )
             self._rows.append(
-                {
-                    "id": decision,
-                    "bandit": self._bandit.number,
-                    "task": each.entry.id,
-                    "slate": ids[0] if len(ids) > 1 else None,
-                    "rank": rank,
-                    "observed": 0,
-                    "arm": arm,
-                    "features": parts.features[i],
-                    "parts": parts.contributions[i],
-                    "propensity": propensity,
-                    "mean": mean,
-                    "half": half,
-                    "prior_version": self._bandit.prior_version,
-                    "time": self._transaction.now,
-                    "status": schema.PENDING,
-                }
+                (
+                    decision,
+                    self._bandit.number,
+                    each.entry.id,
+                    ids[0] if len(ids) > 1 else None,
+                    rank,
+                    0,
+                    arm,
+                    parts.features[i],
+                    parts.contributions[i],
+                    propensity,
+                    mean,
+                    half,
+                    self._bandit.prior_version,
+                    self._transaction.now,
+                    schema.PENDING,
+                )
             )
-        self._transaction.sums.decided(self._bandit.number, each.entry.control, len(ids))
+        self._n[each.entry.control] += len(ids)
         return DecisionAnswer(
             id=ids[0],
             task=each.task,
@@ -225,8 +249,10 @@ class _Made:
 
     def write(self) -> None:
         """Store the decisions."""
-        if self._rows:
-            self._transaction.connection.execute(insert(table), self._rows)
+        _INSERT.execute(self._transaction.connection, self._rows)
+        for control, n in self._n.items():
+            if n:
+                self._transaction.sums.decided(self._bandit.number, control, n)
 
 
 class _Parts:

@@ -221,7 +221,12 @@ def _write_counted(
     connection, version = transaction.connection, done.prior.version
     found = done.found.contributions
     counted = [
-        {"task": task, "bandit": bandit.number, "content": content, "erased": task not in present}
+        {
+            "task": task,
+            "bandit": bandit.number,
+            "content": content,
+            "erased": int(task not in present),
+        }
         for task, content in found.items()
         if content is not None
     ]

@@ -14,17 +14,15 @@ from headstart.service.engine.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
 from headstart.service.store.schema import decisions as table
 
-_PAY = (
+_PAID = ("status", "value", "weight", "paid_time", "round")
+_PAY = Prepared(
     update(table)
     .where(table.c.id == bindparam("decision"))
-    .values(
-        {
-            name: bindparam(f"new_{name}")
-            for name in ("status", "value", "weight", "paid_time", "round")
-        }
-    )
+    .values({name: bindparam(f"new_{name}") for name in _PAID}),
+    ["decision", *(f"new_{name}" for name in _PAID)],
 )
 
 
@@ -46,7 +44,7 @@ class Payments:
     def __init__(self, transaction: Transaction, bandit: Bandit, decisions: Sequence[str]) -> None:
         self._transaction = transaction
         self._bandit = bandit
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[tuple[Any, ...]] = []
         self._learned: dict[int, TaskEntry] = {}
         wanted = sorted(set(decisions))
         if not transaction.owns_store:
@@ -111,16 +109,7 @@ class Payments:
     ) -> None:
         """Note what became of a decision."""
         found.status, found.value = status, value
-        self._rows.append(
-            {
-                "decision": found.id,
-                "new_status": status,
-                "new_value": value,
-                "new_weight": weight,
-                "new_paid_time": happened,
-                "new_round": number,
-            }
-        )
+        self._rows.append((found.id, status, value, weight, happened, number))
 
     def task_of(self, found: Payment) -> TaskEntry | None:
         """The task of a decision."""
@@ -128,8 +117,7 @@ class Payments:
 
     def write(self) -> None:
         """Store what was paid and what was learned."""
-        if self._rows:
-            self._transaction.connection.execute(_PAY, self._rows)
+        _PAY.execute(self._transaction.connection, self._rows)
         write_learned(self._transaction, self._bandit, list(self._learned.values()))
 
 

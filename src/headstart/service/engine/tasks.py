@@ -7,7 +7,6 @@ from typing import Any
 from sqlalchemy import (
     Connection,
     Select,
-    SmallInteger,
     bindparam,
     delete,
     insert,
@@ -24,28 +23,28 @@ from headstart.service.engine.bandits import STORED, Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid
 from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
 from headstart.service.store.schema import tasks as table
 
 _ENTRY = [table.c[name] for name in STORED]
-_CHANGE = (
+_LEARNED = (
+    "status",
+    "last_used",
+    "n_rewards",
+    "reward_sum",
+    "early_rewards",
+    "early_sum",
+    "version",
+    "state",
+)
+_CHANGE = Prepared(
     update(table)
     .where(table.c.id == bindparam("task"))
     .values(
-        {
-            name: bindparam(f"new_{name}")
-            for name in (
-                "status",
-                "last_used",
-                "n_rewards",
-                "reward_sum",
-                "early_rewards",
-                "early_sum",
-                "version",
-                "state",
-            )
-        }
-        | {"changed": 1, "moves": table.c.moves.op("|")(bindparam("new_moves", type_=SmallInteger))}
-    )
+        {name: bindparam(f"new_{name}") for name in _LEARNED}
+        | {"changed": text("1"), "moves": table.c.moves.op("|")(bindparam("new_moves"))}
+    ),
+    ["task", *(f"new_{name}" for name in _LEARNED), "new_moves"],
 )
 
 
@@ -247,17 +246,17 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
         task.version += 1
         task.status = schema.OPEN
         rows.append(
-            {
-                "task": task.id,
-                "new_status": task.status,
-                "new_last_used": transaction.now,
-                "new_n_rewards": task.n_rewards,
-                "new_reward_sum": task.reward_sum,
-                "new_early_rewards": task.early_rewards,
-                "new_early_sum": task.early_sum,
-                "new_version": task.version,
-                "new_moves": int(task.id in moving and not task.control),
-                "new_state": bandit.rows(task).state(task.id),
-            }
+            (
+                task.id,
+                task.status,
+                transaction.now,
+                task.n_rewards,
+                task.reward_sum,
+                task.early_rewards,
+                task.early_sum,
+                task.version,
+                bandit.rows(task).state(task.id),
+                int(task.id in moving and not task.control),
+            )
         )
-    transaction.connection.execute(_CHANGE, rows)
+    _CHANGE.execute(transaction.connection, rows)

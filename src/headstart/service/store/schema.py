@@ -136,7 +136,6 @@ decisions = Table(
         sqlite_where=text("status = 0"),
         postgresql_where=text("status = 0"),
     ),
-    sqlite_with_rowid=False,
 )
 
 idempotency = Table(
