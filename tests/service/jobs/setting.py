@@ -46,8 +46,8 @@ def log(tasks: int = 30, rows: int = 8, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-def ended(jobs: Jobs, job: JobView, seconds: float = 60.0) -> JobView:
-    """The job once it has ended."""
+def ended(jobs: Jobs, job: JobView, seconds: float = 300.0) -> JobView:
+    """The job once it has ended; the first one may have to compile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = jobs.job("shop", job.id)
