@@ -3,8 +3,9 @@
 import fcntl
 import os
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import migrate
+from headstart.service.store.migrations import STEPS, migrate, version_of
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
@@ -34,18 +35,26 @@ class Database:
         self._writer = writer
         self._reader = reader
         self._lock = lock
+        # The threads of a process share one connection that writes to an SQLite file.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     @classmethod
-    def open(cls, store: str | Path) -> "Database":
+    def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
-        store: the path of an SQLite file, or postgresql://user:password@host/name.
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
+        if another process has the file open; without it, write nothing but keys.
         """
         url = parsed(store)
-        database = _sqlite(Path(str(url.database))) if is_sqlite(url) else _postgresql(url)
+        if is_sqlite(url):
+            database = _sqlite(Path(str(url.database)), alone=alone)
+        else:
+            database = _postgresql(url)
         try:
             with database.writing() as connection:
-                migrate(connection)
+                # A process that has the file open has migrated it, to a version that it knows.
+                shared = database.is_sqlite and database._lock is None
+                migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
         except BaseException:
             database.close()
             raise
@@ -59,7 +68,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, durably, or not at all."""
-        with self._writer.begin() as connection:
+        with self._turn, self._writer.begin() as connection:
             yield connection
 
     @contextmanager
@@ -120,8 +129,13 @@ def is_sqlite(url: URL) -> bool:
     return url.drivername == "sqlite"
 
 
-def _sqlite(path: Path) -> Database:
-    lock = _own(path)
+def _sqlite(path: Path, *, alone: bool) -> Database:
+    try:
+        lock = _own(path)
+    except ValueError:
+        if alone:
+            raise
+        lock = None
 
     def connect() -> sqlite3.Connection:
         connection = _connect(path.absolute().as_uri())
