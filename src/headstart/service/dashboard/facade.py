@@ -1,0 +1,32 @@
+"""Facade: what the pages need of the service."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Protocol
+
+from headstart.service.messages import DecisionRecord, TaskRecord
+from headstart.service.store.database import Database
+
+
+class Facade(Protocol):
+    """The part of `Service` that pages use."""
+
+    @property
+    def database(self) -> Database:
+        """The store."""
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Seconds since 1970."""
+
+    def task(self, bandit: str, task: str) -> TaskRecord:
+        """What is known of a task."""
+
+    def decision(self, bandit: str, decision: str) -> DecisionRecord:
+        """A decision as it was made."""
+
+    def erase(self, bandit: str, task: str) -> Future[int]:
+        """Forget a task, in the prior too."""
+
+    def status(self) -> dict[str, object]:
+        """How the process does."""
