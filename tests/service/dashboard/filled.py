@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Literal
 
 import msgspec
 import numpy as np
 from sqlalchemy import Connection, delete, insert, select
 
-from headstart.arrays import Floats
+from headstart.arrays import Booleans, Floats
 from headstart.service.messages import (
     BanditConfiguration,
     Contribution,
@@ -21,6 +22,7 @@ from headstart.service.store.database import Database
 NOW = 1_790_000_000.0
 FEATURES = ["bitter", "milky", "sweet", "cold", "large", "price", "seasonal", "popular"]
 ARMS = ["Espresso", "Flat white", "Cortado", "Iced latte", "Mocha", "Filter, Kenya", "Cold brew"]
+Status = Literal["pending", "paid", "expired"]
 _COLD_ROUNDS = 8.0  # how fast a task learns by itself
 
 
@@ -109,7 +111,7 @@ def _task(bandit: int, name: str, control: bool, opened: float) -> dict[str, obj
     }
 
 
-def _sums(connection: Connection, bandit: int, rewards: list[Floats], control: np.ndarray) -> None:
+def _sums(connection: Connection, bandit: int, rewards: list[Floats], control: Booleans) -> None:
     for group in (0, 1):
         chosen = [r for r, c in zip(rewards, control, strict=True) if int(c) == group]
         for process in (0, 1):
@@ -138,12 +140,11 @@ def _minutes(connection: Connection, bandit: int, rng: np.random.Generator, n: i
     last = int(NOW // 60)
     rows = []
     for minute in range(last - n, last + 1):
+        passed = 1.0 if minute < last else NOW % 60 / 60
         busy = 40 + 15 * np.sin(minute / 230.0)
         for process in (0, 1):
             for control, share in ((0, 0.8), (1, 0.2)):
-                decided = int(
-                    rng.poisson(busy * 30 * share * (1.0 if minute < last else NOW % 60 / 60))
-                )
+                decided = int(rng.poisson(busy * 30 * share * passed))
                 rewarded = int(rng.binomial(decided, 0.93))
                 rows.append(
                     {
@@ -356,7 +357,7 @@ class StoreService:
                 )
                 for i in range(len(FEATURES))
             ],
-            status=schema.DECISION_STATUS[row.status],
+            status=msgspec.convert(schema.DECISION_STATUS[row.status], Status),
             value=row.value,
             weight=row.weight,
             paid_time=row.paid_time,

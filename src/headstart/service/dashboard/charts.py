@@ -35,6 +35,10 @@ class Scale:
         """Percent of the way from low to high."""
         return round(100.0 * (value - self.low) / (self.high - self.low), 3)
 
+    def width(self, length: float) -> float:
+        """How wide a length is, in percent."""
+        return round(100.0 * length / (self.high - self.low), 3)
+
     def clipped(self, value: float) -> float:
         """The same, within the plot."""
         return min(max(self.at(value), 0.0), 100.0)

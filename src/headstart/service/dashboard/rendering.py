@@ -18,6 +18,7 @@ STATIC = _HERE / "static"
 # A page asks for its changing part by this header, and gets it as JSON.
 FRAGMENT = "x-headstart-fragment"
 
+_ASSETS = ("dashboard.css", "dashboard.js", "theme.js", "mark.svg")
 _FILTERS = (
     "count",
     "number",
@@ -65,9 +66,7 @@ def _environment() -> jinja2.Environment:
     )
     for name in _FILTERS:
         environment.filters[name] = getattr(formats, name)
-    assets = {
-        name: _asset(name) for name in ("dashboard.css", "dashboard.js", "theme.js", "mark.svg")
-    }
+    assets = {name: _asset(name) for name in _ASSETS}
     environment.globals.update(link=link, tabs=TABS, asset=assets)
     return environment
 

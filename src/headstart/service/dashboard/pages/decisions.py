@@ -118,7 +118,7 @@ def _bar(kind: str, value: float, scale: charts.Scale) -> dict[str, Any]:
         "kind": kind,
         "value": value,
         "x": scale.at(low),
-        "width": round(max(scale.at(high) - scale.at(low), 0.15), 3),
+        "width": max(scale.width(high - low), 0.15),
     }
 
 
@@ -130,6 +130,6 @@ def _estimate(record: DecisionRecord) -> dict[str, Any]:
         "zero": scale.at(0.0),
         "at": scale.at(record.mean),
         "from": scale.at(record.low),
-        "width": round(scale.at(record.high) - scale.at(record.low), 3),
+        "width": scale.width(record.high - record.low),
         "reward_at": None if record.value is None else scale.at(record.value),
     }

@@ -84,7 +84,7 @@ def _coefficients(
                 "high": float(high[i]),
                 "at": scale.at(current.mean[i]),
                 "from": scale.at(low[i]),
-                "width": round(scale.at(high[i]) - scale.at(low[i]), 3),
+                "width": scale.width(high[i] - low[i]),
                 "line": charts.sparkline(means[:, i]) if len(history) > 1 else None,
             }
             for i in order[first : first + _ROWS]
@@ -101,21 +101,18 @@ def _coefficients(
 
 def _drift(history: list[priors.PriorRow]) -> dict[str, Any]:
     now = history[-1]
-    day = [row for row in history if row.time >= now.time - _DAY]
-    then = day[0] if len(day) > 1 else (history[-2] if len(history) > 1 else None)
+    recent = [row for row in history if row.time >= now.time - _DAY]
+    then = recent[0] if len(recent) > 1 else (history[-2] if len(history) > 1 else None)
     elapsed = 0.0 if then is None else now.time - then.time
     far = None if then is None else moved(then, now)
     ticks = sorted({0, len(history) // 2, len(history) - 1})
     chart = None
     if len(history) > 2:
+        distances = np.array([moved(row, now) for row in history])
         spell = clock if now.time - history[0].time < _DAY else day
         chart = charts.line_chart(
             "Distance of earlier means from the current one, in spreads",
-            [
-                charts.Series(
-                    name="Distance", kind="drift", y=np.array([moved(h, now) for h in history])
-                )
-            ],
+            [charts.Series(name="Distance", kind="drift", y=distances)],
             names=[f"Version {row.version}, {moment(row.time)}" for row in history],
             column="Version",
             ticks=ticks,

@@ -24,8 +24,8 @@ MEANINGS = (
     ("out_of_range", "Out of range", "Outside of reward_range, or not a finite number. Refused."),
     (
         "expired",
-        "Expired decisions",
-        "No reward by the deadline; the default counts if one is set.",
+        "Expired",
+        "No reward by the deadline; a default reward counts if it is set.",
     ),
 )
 _SHOWN_FEATURES = 50

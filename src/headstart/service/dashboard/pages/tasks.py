@@ -141,9 +141,7 @@ def _estimates(record: TaskRecord) -> dict[str, Any]:
                 "at": scale.at(parameter[i]),
                 "prior_at": scale.at(prior[i]),
                 "from": scale.at(parameter[i] - half[i]),
-                "width": round(
-                    scale.at(parameter[i] + half[i]) - scale.at(parameter[i] - half[i]), 3
-                ),
+                "width": scale.width(2.0 * half[i]),
             }
             for i in order
         ],

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import msgspec
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from headstart.live.feature_names import default_names
 from headstart.service.messages import BanditConfiguration
@@ -49,10 +49,8 @@ def bandit_names(connection: Connection) -> list[str]:
 def bandit_named(connection: Connection, name: str) -> Bandit | None:
     """The bandit of this name."""
     row = connection.execute(select(*_COLUMNS).where(bandits.c.name == name)).one_or_none()
-    return None if row is None else _bandit(row)
-
-
-def _bandit(row: Row[tuple[int, str, str, float, int]]) -> Bandit:
+    if row is None:
+        return None
     return Bandit(
         id=row.id,
         name=row.name,

@@ -1,9 +1,10 @@
 """Priors: the current version, and versions spread evenly over the history."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from headstart.arrays import Floats
 from headstart.service.store.schema import fits, priors
@@ -65,7 +66,7 @@ def fits_of(connection: Connection, bandit: int, n: int = 20) -> list[FitRow]:
     c = fits.c
     columns = (c.id, c.job, c.time, c.status, c.n_tasks, c.noise_scale, c.mean, c.spread)
     query = select(*columns).where(c.bandit == bandit).order_by(c.id.desc()).limit(n)
-    return [FitRow(**_arrays(dict(row))) for row in connection.execute(query).mappings()]
+    return [FitRow(**_arrays(row)) for row in connection.execute(query).mappings()]
 
 
 def _versions(connection: Connection, bandit: int, versions: list[int]) -> list[PriorRow]:
@@ -81,11 +82,9 @@ def _versions(connection: Connection, bandit: int, versions: list[int]) -> list[
     )
     query = select(*columns).where(_C.bandit == bandit, _C.version.in_(versions))
     rows = connection.execute(query.order_by(_C.version)).mappings()
-    return [PriorRow(**_arrays(dict(row))) for row in rows]
+    return [PriorRow(**_arrays(row)) for row in rows]
 
 
-def _arrays(row: dict[str, object]) -> dict[str, object]:
-    return {
-        **row,
-        **{name: np.frombuffer(row[name], "<f8") for name in ("mean", "spread")},  # type: ignore[call-overload]
-    }
+def _arrays(row: RowMapping) -> dict[str, Any]:
+    arrays = {name: np.frombuffer(row[name], "<f8") for name in ("mean", "spread")}
+    return {**row, **arrays}
