@@ -21,8 +21,11 @@ Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
 Role = Literal["decide", "read", "admin"]
 
 
-class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=False):
-    """A message; a field that is not known is an error, so that none is lost by a typing error."""
+class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A message; a field that is not known is an error, so that none is lost by a typing error.
+
+    Messages hold no cycles, and are many: the garbage collector need not look at them.
+    """
 
 
 class BanditConfiguration(Message):

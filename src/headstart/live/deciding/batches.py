@@ -155,7 +155,7 @@ def batch_of(sets: Sequence[DecisionSet]) -> Batch:
         own = [sets[i] for i in members]
         which = [arms.setdefault(id(s.features), (len(arms), s.features))[0] for s in own]
         different = [features for _, features in arms.values()]
-        free = all(shown.allowed.all() for shown in own)
+        free = all(shown.allowed.all() for shown in {id(s): s for s in own}.values())
         allowed = [] if free else [shown.allowed for shown in own]
         groups.append(
             Group(

@@ -17,6 +17,8 @@ from headstart.service.store.migrations import migrate
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
 _CONNECT_SECONDS = 3
+# SQLite: the pages that its log has before they go into the file, and what a connection caches.
+_PAGES_PER_CHECKPOINT, _CACHE_KIB = 8_000, 32_768
 # Readers beside the one that writes: pages, and requests that only read.
 _READERS = 4
 
@@ -66,6 +68,10 @@ class Database:
         with self._reader.connect() as connection, connection.begin():
             yield connection
 
+    def connect(self) -> Connection:
+        """A connection of its own, on which every statement is a transaction."""
+        return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+
     def close(self) -> None:
         """Close all connections."""
         self._writer.dispose()
@@ -106,6 +112,8 @@ def _sqlite(path: Path) -> Database:
         )
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
 
     writer = create_engine("sqlite://", creator=connect, poolclass=StaticPool)

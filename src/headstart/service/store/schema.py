@@ -43,6 +43,7 @@ bandits = Table(
     Column("changed", Double, nullable=False),
     Column("catalogue_version", Integer, nullable=False, server_default="0"),
     Column("prior_version", Integer, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,  # the number of one that was deleted is not given again
 )
 
 items = Table(
@@ -84,6 +85,7 @@ tasks = Table(
         sqlite_where=text("changed = 1 OR moves = 1"),
         postgresql_where=text("changed = 1 OR moves = 1"),
     ),
+    sqlite_autoincrement=True,  # the number of a task that was erased is not given again
 )
 
 # What the prior counts for a task: only a refresh reads and writes it. That of a task that was
@@ -125,6 +127,7 @@ decisions = Table(
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
+    Index("decisions_bandit", "bandit", "id"),
     Index("decisions_task", "task", "id"),
     Index(
         "decisions_pending",
@@ -133,7 +136,6 @@ decisions = Table(
         sqlite_where=text("status = 0"),
         postgresql_where=text("status = 0"),
     ),
-    sqlite_with_rowid=False,
 )
 
 idempotency = Table(
