@@ -1,7 +1,6 @@
 """A plausible store, filled straight through its tables: simulated rewards, no engine."""
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Literal
 
 import msgspec
@@ -364,12 +363,21 @@ class StoreService:
             round=row.round,
         )
 
-    def erase(self, bandit: str, task: str) -> Future[int]:
+    def erase(self, bandit: str, task: str) -> int:
         with self.database.writing() as connection:
             connection.execute(delete(schema.tasks).where(schema.tasks.c.name == task))
-        done: Future[int] = Future()
-        done.set_result(41)
-        return done
+        return 41
 
-    def status(self) -> dict[str, object]:
-        return {"queue": 3, "batches": 20_411, "rows_per_batch": 41.2, "commit_seconds": 0.0031}
+    def status(self) -> dict[str, float | int | bool | None]:
+        return {
+            "process": 0,
+            "waiting_rows": 3,
+            "transactions": 20_411,
+            "rows": 812_004,
+            "failed_transactions": 0,
+            "last_transaction_rows": 41,
+            "last_transaction_seconds": 0.0031,
+            "transaction_seconds": 61.2,
+            "store_reachable": True,
+            "last_refresh": NOW - 4.0,
+        }

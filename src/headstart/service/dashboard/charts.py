@@ -133,9 +133,7 @@ def line_chart(
     are whole numbers.
     """
     n = len(names)
-    ys = nice_ticks(*_extent(series, from_zero))
-    ys = [y for y in ys if y == int(y)] if whole else ys
-    scale = Scale(low=ys[0], high=ys[-1])
+    ys, scale = _vertical(series, from_zero, whole)
     across = Scale(low=0.0, high=max(n - 1.0, 1.0))
     at = [across.at(i) for i in range(n)]
     width = 100.0 / max(n - 1.0, 1.0)
@@ -183,6 +181,17 @@ def symmetric_scale(lows: Floats, highs: Floats) -> Scale:
     low, high = min(float(np.min(lows)), 0.0), max(float(np.max(highs)), 0.0)
     room = 0.04 * (high - low) or 1.0
     return Scale(low=low - room, high=high + room)
+
+
+def _vertical(series: Sequence[Series], from_zero: bool, whole: bool) -> tuple[list[float], Scale]:
+    """Ticks and scale of the vertical axis: the values fill the plot, with a little room."""
+    low, high = _extent(series, from_zero)
+    if whole:
+        ys = [y for y in nice_ticks(low, max(high, 1.0)) if y == int(y)]
+        return ys, Scale(low=ys[0], high=ys[-1])
+    room = 0.06 * (high - low) or 0.5
+    scale = Scale(low=low if from_zero and low == 0.0 else low - room, high=high + room)
+    return [y for y in nice_ticks(low, high) if scale.low <= y <= scale.high], scale
 
 
 def _extent(series: Sequence[Series], from_zero: bool) -> tuple[float, float]:

@@ -1,7 +1,6 @@
 """Facade: what the pages need of the service."""
 
-from collections.abc import Callable
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from headstart.service.messages import DecisionRecord, TaskRecord
@@ -25,8 +24,8 @@ class Facade(Protocol):
     def decision(self, bandit: str, decision: str) -> DecisionRecord:
         """A decision as it was made."""
 
-    def erase(self, bandit: str, task: str) -> Future[int]:
-        """Forget a task, in the prior too."""
+    def erase(self, bandit: str, task: str) -> int:
+        """Forget a task, in the prior too; the version of the prior without it."""
 
-    def status(self) -> dict[str, object]:
-        """How the process does."""
+    def status(self) -> Mapping[str, float | int | bool | None]:
+        """How the process does, in numbers."""

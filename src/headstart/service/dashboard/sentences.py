@@ -17,8 +17,8 @@ def gain_sentence(gain: Interval | None, warm: Sums, control: Sums, share: float
         )
     if gain is None or not math.isfinite(gain.error):
         return (
-            f"Too little data for the gain yet: it compares tasks that have {EARLY_ROUNDS} rewards "
-            f"each, at least two warm and two control, and there are {count(warm.n)} and "
+            f"Too little data for the gain yet: it compares the first {EARLY_ROUNDS} rounds of at "
+            f"least two warm and two control tasks, and there are {count(warm.n)} and "
             f"{count(control.n)}."
         )
     mean, low, high = interval_words(gain)

@@ -88,12 +88,14 @@ def with_bandit(
     tab: str,
     template: str,
     gather: Callable[[Connection, Bandit], dict[str, Any]],
+    afterwards: Callable[[Bandit], dict[str, Any]] = lambda _: {},
     *,
     live: bool = True,
 ) -> Response:
     """A page about one bandit: the one that the address names, or the first.
 
-    gather: reads what the template shows, in one short transaction.
+    gather: reads what the template shows, in one short transaction. afterwards: asks the service
+    for more, which has transactions of its own.
     """
     with service.database.reading() as connection:
         names = bandit_names(connection)
@@ -113,6 +115,7 @@ def with_bandit(
         live=live,
         now=service.clock(),
         **context,
+        **afterwards(found),
     )
 
 

@@ -59,13 +59,15 @@ def decision(service: Facade, request: Request) -> Response:
     """`GET /decision`: why this arm, and what became of it."""
     given = request.query_params.get("id", "")
 
-    def gather(_connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def afterwards(bandit: Bandit) -> dict[str, Any]:
         if not given:
             raise not_found("the address names no decision")
         record = service.decision(bandit.name, given)
         return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
 
-    return common.with_bandit(service, request, "decisions", "decision.html", gather)
+    return common.with_bandit(
+        service, request, "decisions", "decision.html", lambda *_: {}, afterwards
+    )
 
 
 def reward_decimals(found: queries.DecisionPage) -> int:

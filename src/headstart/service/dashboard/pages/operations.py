@@ -45,11 +45,13 @@ def jobs(service: Facade, request: Request) -> Response:
 
 def health(service: Facade, request: Request) -> Response:
     """`GET /health`."""
-    now = service.clock()
+    now, status = service.clock(), service.status()
 
     def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
         return {
-            "facts": facts(service.status(), now),
+            "facts": facts(status, now),
+            "commits": mean_commit(status),
+            "reachable": status.get("store_reachable", True),
             "store": operations.store_facts(connection),
             "processes": activity.processes(
                 connection, bandit.id, since=int(now // 60) - _RECENT_MINUTES
@@ -65,28 +67,53 @@ def health(service: Facade, request: Request) -> Response:
     return common.with_bandit(service, request, "health", "health.html", gather)
 
 
-# How the numbers of `Service.status` are shown: label, format, note.
+# How the numbers of `Service.status` are shown: label, format, note. Others are shown as they are.
 _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
-    "queue": ("Queue", formats.count, "requests that wait"),
-    "batches": ("Commits", formats.count, "since the start"),
-    "rows_per_batch": ("Rows per commit", formats.number, "mean"),
-    "commit_seconds": ("Last commit", formats.span, ""),
-    "cache_bytes": ("Cache", formats.size, "task states held"),
-    "cache_tasks": ("Cached tasks", formats.count, ""),
+    "process": ("Process", formats.count, "its number in the store"),
+    "waiting_rows": ("Queue", formats.count, "rows that wait for a commit"),
+    "transactions": ("Commits", formats.count, "since the start"),
+    "rows": ("Rows", formats.count, "decisions and rewards committed"),
+    "failed_transactions": ("Failed commits", formats.count, "answered with 503"),
+    "last_transaction_rows": ("Last batch", formats.count, "rows in one commit"),
+    "last_transaction_seconds": ("Last commit", formats.span, "from batch to disk"),
+    "bandits_in_memory": ("Bandits in memory", formats.count, ""),
+    "tasks_in_memory": ("Tasks in memory", formats.count, "the cache"),
+    "task_bytes_in_memory": ("Cache", formats.size, "of task states"),
+    "refreshes": ("Refreshes of priors", formats.count, "by this process"),
+    "last_refresh": ("Last refresh", formats.span, ""),
+    "last_refresh_seconds": ("Refresh took", formats.span, ""),
 }
+# These are sums that say more by the row or as a sentence.
+_LEFT_OUT = ("transaction_seconds", "store_reachable")
 
 
-def facts(status: Mapping[str, object], now: float) -> list[tuple[str, str, str]]:
+def facts(
+    status: Mapping[str, float | int | bool | None], now: float
+) -> list[tuple[str, str, str]]:
     """Label, value and note of each number of a status; a time as how long ago it was."""
     found = []
     for key, value in status.items():
-        label, spell, note = _FACTS.get(
-            key, (key.replace("_", " ").capitalize(), formats.number, "")
-        )
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            found.append((label, formats.MISSING if value is None else str(value), note))
-        elif value > 1e9 and key.startswith("last"):
-            found.append((label, f"{formats.span(max(now - value, 0.0))} ago", note))
+        words = key.replace("_", " ").capitalize()
+        label, spell, note = _FACTS.get(key, (words, formats.number, ""))
+        if key in _LEFT_OUT:
+            continue
+        if value is None or isinstance(value, bool):
+            text = {None: formats.MISSING, True: "yes", False: "no"}[value]
+        elif key == "last_refresh":
+            text = f"{formats.span(max(now - value, 0.0))} ago" if value else formats.MISSING
         else:
-            found.append((label, spell(value), note))
+            text = spell(value)
+        found.append((label, text, note))
     return found
+
+
+def mean_commit(status: Mapping[str, float | int | bool | None]) -> str:
+    """What a commit takes and holds on average, in words."""
+    commits, seconds = status.get("transactions"), status.get("transaction_seconds")
+    if not commits or seconds is None:
+        return "Nothing was committed since the start."
+    rows = float(status.get("rows") or 0) / commits
+    return (
+        f"On average a commit took {formats.span(float(seconds) / commits)} and held "
+        f"{formats.number(rows)} rows."
+    )

@@ -22,7 +22,6 @@ from headstart.service.store.schema import DECISION_STATUS, TASK_STATUS
 
 _SHOWN_FEATURES = 50
 _SHOWN_ROUNDS = 200
-_ERASE_SECONDS = 20.0
 
 
 def tasks(service: Facade, request: Request) -> Response:
@@ -63,19 +62,21 @@ def task(service: Facade, request: Request) -> Response:
         if number is None:
             raise not_found(f"there is no task {name!r} in bandit {bandit.name!r}")
         rounds = decisions.of_task(connection, number, before, _SHOWN_ROUNDS)
-        record = service.task(bandit.name, name)
         return {
-            "task": record,
             "rounds": rounds,
             "statuses": DECISION_STATUS,
             "decimals": reward_decimals(rounds),
             "chart": _rewards_chart(rounds),
-            "estimates": _estimates(record),
             "before": before,
         }
 
-    live = before is None
-    return common.with_bandit(service, request, "tasks", "task.html", gather, live=live)
+    def afterwards(bandit: Bandit) -> dict[str, Any]:
+        record = service.task(bandit.name, name)
+        return {"task": record, "estimates": _estimates(record)}
+
+    return common.with_bandit(
+        service, request, "tasks", "task.html", gather, afterwards, live=before is None
+    )
 
 
 def erase(service: Facade, request: Request, form: dict[str, str]) -> Response:
@@ -84,7 +85,7 @@ def erase(service: Facade, request: Request, form: dict[str, str]) -> Response:
     if form.get("confirmed") != name:
         address = link("/task", bandit=bandit, task=name, notice="unconfirmed")
         return RedirectResponse(address, 303)
-    service.erase(bandit, name).result(_ERASE_SECONDS)
+    service.erase(bandit, name)
     return RedirectResponse(link("/tasks", bandit=bandit, notice="erased"), 303)
 
 
