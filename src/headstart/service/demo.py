@@ -28,9 +28,9 @@ from headstart.service.messages import (
 BANDIT = "demo"
 FEATURES = ["bitter", "milky", "sweet", "iced", "large", "fruity", "seasonal", "expensive"]
 # What most customers like, and how far one customer is from it.
-_MEAN = np.array([0.35, 0.6, 0.5, -0.45, 0.25, -0.3, 0.2, -0.55])
-_SPREAD = np.array([0.25, 0.2, 0.3, 0.25, 0.1, 0.2, 0.1, 0.15])
-_NOISE = 0.4
+_MEAN = np.array([0.65, 1.1, 0.9, -0.8, 0.45, -0.55, 0.35, -1.0])
+_SPREAD = np.array([0.2, 0.2, 0.25, 0.25, 0.1, 0.2, 0.1, 0.15])
+_NOISE = 0.8
 _DRINKS = {
     "Espresso": (1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.1),
     "Double espresso": (1.0, 0.0, 0.0, 0.0, 0.4, 0.2, 0.0, 0.3),
@@ -62,7 +62,8 @@ _ROUNDS = 30  # visits of one customer
 _CUSTOMERS = 50  # at a time
 _STEP_SECONDS = 0.2
 _DECISIONS_PER_STEP = 10
-_QUICK_STEPS = 60  # without a pause, at first
+_QUICK_STEPS = 120  # without a pause, at first
+_STEPS_PER_REFRESH = 10  # of those
 _LATE, _NEVER, _TWICE, _OTHER = 0.1, 0.02, 0.02, 0.003  # shares of rewards
 _LATE_SECONDS = 20.0
 _DEADLINE_SECONDS = 60.0
@@ -86,6 +87,9 @@ class Facade(Protocol):
         self, bandit: str, requests: Sequence[RewardRequest]
     ) -> "Future[list[RewardAnswer | ServiceError]]":
         """Pay rewards."""
+
+    def refresh(self, bandit: str, /) -> int:
+        """Bring the prior up to date now."""
 
     def clock(self) -> float:
         """Seconds since 1970."""
@@ -185,6 +189,8 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
         step += 1
         if not quick:
             stop.wait(_STEP_SECONDS)
+        elif step % _STEPS_PER_REFRESH == 0:
+            service.refresh(BANDIT)
 
 
 def _serve(service: Facade, shop: Shop, n: int) -> None:
