@@ -4,6 +4,7 @@ A service with many processes keeps every task as bytes in a database. `StoredTa
 of some of them, decides and learns; `recount` brings the memory up to date.
 """
 
+from headstart.live.stored.from_logs import memory_of_log
 from headstart.live.stored.memory import StoredMemory
 from headstart.live.stored.model import Model
 from headstart.live.stored.recounting import Recount, StoredTask, recount
@@ -16,6 +17,7 @@ __all__ = [
     "StoredMemory",
     "StoredTask",
     "StoredTasks",
+    "memory_of_log",
     "recount",
     "statistics_of",
 ]

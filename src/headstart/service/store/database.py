@@ -3,8 +3,9 @@
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import migrate
+from headstart.service.store.migrations import STEPS, migrate, version_of
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
@@ -34,18 +35,26 @@ class Database:
         self._writer = writer
         self._reader = reader
         self._lock = lock
+        # The threads of a process share one connection that writes to an SQLite file.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     @classmethod
-    def open(cls, store: str | Path) -> "Database":
+    def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
-        store: the path of an SQLite file, or postgresql://user:password@host/name.
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
+        if another process has the file open; without it, write nothing but keys.
         """
         url = parsed(store)
-        database = _sqlite(Path(str(url.database))) if is_sqlite(url) else _postgresql(url)
+        if is_sqlite(url):
+            database = _sqlite(Path(str(url.database)), alone=alone)
+        else:
+            database = _postgresql(url)
         try:
             with database.writing() as connection:
-                migrate(connection)
+                # A process that has the file open has migrated it, to a version that it knows.
+                shared = database.is_sqlite and database._lock is None
+                migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
         except BaseException:
             database.close()
             raise
@@ -59,7 +68,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, durably, or not at all."""
-        with self._writer.begin() as connection:
+        with self._turn, self._writer.begin() as connection:
             yield connection
 
     @contextmanager
@@ -81,6 +90,24 @@ class Database:
             self._lock = None
 
 
+@contextmanager
+def snapshot(store: str | Path) -> Iterator[Connection]:
+    """One state of a store that may be in use by others; nothing is created or migrated."""
+    url = parsed(store)
+    if is_sqlite(url):
+        path = Path(str(url.database))
+        if not path.is_file():
+            raise ValueError(f"store {path} must be there, got no such file")
+        reader = _reader(lambda: _connect(f"{path.absolute().as_uri()}?mode=rw"))
+    else:
+        reader = _postgresql(url)._reader
+    try:
+        with reader.connect() as connection, connection.begin():
+            yield connection
+    finally:
+        reader.dispose()
+
+
 def parsed(store: str | Path) -> URL:
     """The address of a store."""
     text = str(store)
@@ -88,7 +115,7 @@ def parsed(store: str | Path) -> URL:
         return URL.create("sqlite", database=text)
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a port that is no number is a ValueError
         raise ValueError("store must be a path or postgresql://…, got neither") from None
     if url.drivername in ("postgresql", "postgres"):
         url = url.set(drivername="postgresql+psycopg")
@@ -102,14 +129,16 @@ def is_sqlite(url: URL) -> bool:
     return url.drivername == "sqlite"
 
 
-def _sqlite(path: Path) -> Database:
-    lock = _own(path)
+def _sqlite(path: Path, *, alone: bool) -> Database:
+    try:
+        lock = _own(path)
+    except ValueError:
+        if alone:
+            raise
+        lock = None
 
     def connect() -> sqlite3.Connection:
-        # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = _connect(path.absolute().as_uri())
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
@@ -117,10 +146,24 @@ def _sqlite(path: Path) -> Database:
         return connection
 
     writer = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
-    reader = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=_READERS)
 
     def begin_writing(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    event.listen(writer, "begin", begin_writing)
+    return Database(writer, _reader(connect), lock)
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
+    return sqlite3.connect(
+        address, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
+
+
+def _reader(connect: Callable[[], sqlite3.Connection]) -> Engine:
+    """Transactions of an SQLite file that only read."""
+    reader = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=_READERS)
 
     def begin_reading(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN")
@@ -128,10 +171,9 @@ def _sqlite(path: Path) -> Database:
     def only_read(connection: Any, _record: object) -> None:
         connection.execute("PRAGMA query_only = 1")
 
-    event.listen(writer, "begin", begin_writing)
     event.listen(reader, "begin", begin_reading)
     event.listen(reader, "connect", only_read)
-    return Database(writer, reader, lock)
+    return reader
 
 
 def _own(path: Path) -> int:

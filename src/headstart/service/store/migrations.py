@@ -6,13 +6,14 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from headstart.service.store import schema
 
-# The step at index i leads from version i to version i + 1, in the transaction that is given.
+# The step at index i leads from version i to version i + 1, in the transaction that is given. The
+# first makes the tables as they are now: a new store needs no other.
 Step = Callable[[Connection], None]
 
 
 def _create(connection: Connection) -> None:
     schema.metadata.create_all(connection)
-    connection.execute(insert(schema.schema_version).values(version=1))
+    connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
 
 
 STEPS: Sequence[Step] = (_create,)
@@ -34,9 +35,9 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
             f"the store has version {found} and this version of headstart knows {len(steps)}: "
             "install the newer headstart, or restore a backup"
         )
-    for step in steps[found:]:
+    for step in steps[found:] if found else steps[:1]:
         step(connection)
-    if 0 < found < len(steps):
+    if found < len(steps):
         connection.execute(update(schema.schema_version).values(version=len(steps)))
 
 

@@ -55,3 +55,13 @@ def refresh_lock(database: Database, bandit: int) -> Iterator[bool]:
 def _try_lock(connection: Connection, kind: int, number: int) -> bool:
     query = text("SELECT pg_try_advisory_lock(:kind, :number)")
     return bool(connection.execute(query, {"kind": kind, "number": number}).scalar_one())
+
+
+def n_running(connection: Connection) -> int:
+    """How many processes of the service use a PostgreSQL store now."""
+    query = text(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE locktype = 'advisory' AND granted AND datname = current_database() "
+        "AND classid = :kind AND objsubid = 2"
+    )
+    return int(connection.execute(query, {"kind": _PROCESS}).scalar_one())
