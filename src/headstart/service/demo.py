@@ -185,27 +185,27 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
     step = 0
     while not stop.is_set():
         quick = step < _QUICK_STEPS
-        _serve(service, shop, _CUSTOMERS if quick else _DECISIONS_PER_STEP)
+        try:
+            _serve(service, shop, _CUSTOMERS if quick else _DECISIONS_PER_STEP)
+            if quick and step % _STEPS_PER_REFRESH == 0:
+                service.refresh(BANDIT)
+        except ServiceError:  # the store is away, or the service ends
+            stop.wait(1.0)
         step += 1
         if not quick:
             stop.wait(_STEP_SECONDS)
-        elif step % _STEPS_PER_REFRESH == 0:
-            service.refresh(BANDIT)
 
 
 def _serve(service: Facade, shop: Shop, n: int) -> None:
-    """One step: n decisions, and the rewards that are due. A refusal is left for the next step."""
+    """One step: n decisions, and the rewards that are due."""
     visits = shop.visits(n)
     requests = [DecisionRequest(task=who.name, arms=board) for who, board in visits]
-    try:
-        answers = service.decide(BANDIT, requests).result()
-        served = [
-            (who, answer)
-            for (who, _), answer in zip(visits, answers, strict=True)
-            if isinstance(answer, DecisionAnswer)
-        ]
-        said = shop.rewards(served, service.clock())
-        if said:
-            service.reward(BANDIT, said).result()
-    except ServiceError:
-        return
+    answers = service.decide(BANDIT, requests).result()
+    served = [
+        (who, answer)
+        for (who, _), answer in zip(visits, answers, strict=True)
+        if isinstance(answer, DecisionAnswer)
+    ]
+    said = shop.rewards(served, service.clock())
+    if said:
+        service.reward(BANDIT, said).result()

@@ -1,10 +1,20 @@
-"""Facade: what the pages need of the service."""
+"""Facade: what the pages need of the service and its jobs."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from headstart.service.messages import DecisionRecord, TaskRecord
 from headstart.service.store.database import Database
+
+
+class Fits(Protocol):
+    """The part of `Jobs` that pages use."""
+
+    def promote(self, bandit: str, fit: int, /) -> object:
+        """Have a fit count for the prior."""
+
+    def withdraw(self, bandit: str, fit: int, /) -> object:
+        """Have a fit count no longer."""
 
 
 class Facade(Protocol):

@@ -1,21 +1,23 @@
 """Routes: the addresses of the pages."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from sqlalchemy.exc import DBAPIError
+from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard.facade import Facade, Fits
 from headstart.service.dashboard.pages import decisions, operations, overview, prior, quality, tasks
 from headstart.service.dashboard.rendering import STATIC, page
 from headstart.service.http import sessions
-from headstart.service.messages import Problem, ServiceError, unavailable
+from headstart.service.messages import Problem, ServiceError, not_found, unavailable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -30,19 +32,30 @@ _PAGES = {
     "/jobs": operations.jobs,
     "/health": operations.health,
 }
-_FORMS = {
-    "/task/erase": tasks.erase,
-}
 
 
-def routes(service: Facade) -> list[BaseRoute]:
+def routes(service: Facade, fits: Fits | None = None) -> list[BaseRoute]:
     """The pages, the forms that they send, the login page and static files."""
+    forms: dict[str, Callable[[dict[str, str]], Response]] = {
+        "/task/erase": partial(tasks.erase, service)
+    }
+    if fits is not None:
+        forms["/fit/promote"] = partial(prior.promote, fits)
+        forms["/fit/withdraw"] = partial(prior.withdraw, fits)
     return [
         *(Route(path, _page(service, made), methods=["GET"]) for path, made in _PAGES.items()),
-        *(Route(path, _form(service, made), methods=["POST"]) for path, made in _FORMS.items()),
+        *(Route(path, _form(made), methods=["POST"]) for path, made in forms.items()),
         Route("/login", _login, methods=["GET"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
+
+
+def application(service: Facade, fits: Fits | None = None) -> Starlette:
+    """The pages as an application; those who may see them are its caller's affair."""
+    app = Starlette(routes=routes(service, fits), exception_handlers={404: _no_page})
+    if fits is not None:
+        app.state.fits = fits
+    return app
 
 
 def _page(service: Facade, made: Callable[[Facade, Request], Response]) -> Endpoint:
@@ -52,10 +65,10 @@ def _page(service: Facade, made: Callable[[Facade, Request], Response]) -> Endpo
     return endpoint
 
 
-def _form(service: Facade, made: Callable[[Facade, Request, dict[str, str]], Response]) -> Endpoint:
+def _form(made: Callable[[dict[str, str]], Response]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        fields = parse_qsl((await request.body()).decode(), keep_blank_values=True)
-        return await _answered(request, made, service, request, dict(fields))
+        body = (await request.body()).decode("utf-8", "replace")
+        return await _answered(request, made, dict(parse_qsl(body, keep_blank_values=True)))
 
     return endpoint
 
@@ -72,6 +85,10 @@ async def _answered(request: Request, made: Callable[..., Response], *given: Any
 
 def _problem(request: Request, problem: Problem) -> Response:
     return page(request, "problem.html", problem.status, problem=problem)
+
+
+async def _no_page(request: Request, _: Exception) -> Response:
+    return _problem(request, not_found("there is no page at this address").problem)
 
 
 async def _login(request: Request) -> Response:

@@ -5,16 +5,18 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from headstart.arrays import Floats
 from headstart.intervals import quantile
 from headstart.service.dashboard import charts, sentences
-from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard.facade import Facade, Fits
 from headstart.service.dashboard.formats import clock, column_decimals, day, moment, span
 from headstart.service.dashboard.pages import common
 from headstart.service.dashboard.queries import priors
 from headstart.service.dashboard.queries.bandits import Bandit
+from headstart.service.dashboard.rendering import link
+from headstart.service.messages import invalid
 
 _ROWS = 50
 _DAY = 86_400.0
@@ -23,6 +25,7 @@ _ACTIONS = {"shadow": "promote", "promoted": "withdraw"}
 
 def prior(service: Facade, request: Request) -> Response:
     """`GET /prior`."""
+    can_change = hasattr(request.app.state, "fits")
     sort = "name" if request.query_params.get("sort") == "name" else "size"
     first = common.whole(request, "first")
 
@@ -32,7 +35,11 @@ def prior(service: Facade, request: Request) -> Response:
         shown = {
             "sort": sort,
             "fits": [
-                {"row": fit, "moved": _moved_by(fit, history), "action": _ACTIONS.get(fit.status)}
+                {
+                    "row": fit,
+                    "moved": _moved_by(fit, history),
+                    "action": _ACTIONS.get(fit.status) if can_change else None,
+                }
                 for fit in fits
             ],
             "latest": priors.latest(connection, bandit.id),
@@ -43,6 +50,25 @@ def prior(service: Facade, request: Request) -> Response:
         return shown | _coefficients(bandit, history, sort, first) | _drift(history)
 
     return common.with_bandit(service, request, "prior", "prior.html", gather)
+
+
+def promote(fits: Fits, form: dict[str, str]) -> Response:
+    """`POST /fit/promote`: its log counts for the prior."""
+    fits.promote(form.get("bandit", ""), _number(form))
+    return RedirectResponse(link("/prior", bandit=form.get("bandit"), notice="promoted"), 303)
+
+
+def withdraw(fits: Fits, form: dict[str, str]) -> Response:
+    """`POST /fit/withdraw`: its log counts no longer."""
+    fits.withdraw(form.get("bandit", ""), _number(form))
+    return RedirectResponse(link("/prior", bandit=form.get("bandit"), notice="withdrawn"), 303)
+
+
+def _number(form: dict[str, str]) -> int:
+    text = form.get("fit", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise invalid(f"fit must be a number, got {text[:20]!r}")
+    return int(text)
 
 
 def moved(then: priors.PriorRow, now: priors.PriorRow) -> float:

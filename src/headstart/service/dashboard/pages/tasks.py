@@ -79,7 +79,7 @@ def task(service: Facade, request: Request) -> Response:
     )
 
 
-def erase(service: Facade, request: Request, form: dict[str, str]) -> Response:
+def erase(service: Facade, form: dict[str, str]) -> Response:
     """`POST /task/erase`: the task and its decisions go, and the prior is computed without it."""
     bandit, name = form.get("bandit", ""), form.get("task", "")
     if form.get("confirmed") != name:
