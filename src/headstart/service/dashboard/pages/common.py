@@ -105,7 +105,7 @@ def with_bandit(
             raise not_found(f"there is no bandit {name!r}")
         context = {} if found is None else gather(connection, found)
     if found is None:
-        return page(request, "welcome.html", tab=tab, live=True)
+        return page(request, "welcome.html", tab=tab, live=True, base=str(request.base_url))
     return page(
         request,
         template,
