@@ -1,9 +1,12 @@
 """Running the service: from a store and an address to a process that serves."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headstart.service.dashboard import application
+from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.keys import list_keys
@@ -43,6 +46,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     use, a port that is, or an address beyond this machine without a key is a ValueError.
     """
     listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
+    stop = threading.Event()
     with listener:
         service = Service.open(settings.store, cache_bytes=settings.cache_bytes)
         try:
@@ -57,16 +61,25 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
             app = Application(
                 service,
                 jobs=Jobs(service, uploads=uploads_folder(settings.store), data=settings.data),
+                pages=application(service),
                 loopback=is_loopback(listener),
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
             )
             server = server_of(app)
-            app.lifespan.on_start = keep_out_of_collection
+            users = threading.Thread(target=run_demo, args=(service, stop), daemon=True)
+
+            def started() -> None:
+                keep_out_of_collection()
+                if settings.demo:
+                    users.start()
+
+            app.lifespan.on_start = started
             app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
             server.run([listener])
         finally:
+            stop.set()
             service.stop()
     return not server.failed
