@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headstart.cli.keys import Store, needs_extra
+from headstart.cli.service.keys import Store, needs_extra
 
 
 class LogStyle(StrEnum):
