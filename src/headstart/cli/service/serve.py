@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headstart.cli.service.keys import Store, needs_extra
+from headstart.cli.service.keys import Store, needs_extra, one_sentence
 
 
 class LogStyle(StrEnum):
@@ -57,10 +57,7 @@ def serve(
         if not needs_key:
             typer.echo("No key is needed, and only this machine is served: see headstart keys.")
 
-    try:
+    with one_sentence("serve"):
         went_well = run(settings, announce)
-    except ValueError as error:
-        typer.echo(f"headstart serve: {error}", err=True)
-        raise typer.Exit(2) from None
     if not went_well:
         raise typer.Exit(1)
