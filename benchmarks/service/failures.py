@@ -74,12 +74,15 @@ async def _disturbed(
 
 
 def kills(n: int, *, seed: int = 0, say: Callable[[str], None] = lambda _: None) -> Disturbance:
-    """Kill one of the processes n times at random moments, and start it again."""
+    """Kill one of the processes n times, at random moments of the load, and start it again."""
 
     async def disturb(processes: Sequence[Process], records: Records) -> None:
         rng = random.Random(seed)
         for i in range(n):
-            await asyncio.sleep(rng.uniform(0.05, 0.6))
+            enough = len(records.decisions) + rng.randrange(1, 150)
+            while len(records.decisions) < enough:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(rng.uniform(0.0, 0.02))
             process = rng.choice(processes)
             process.kill()
             await asyncio.to_thread(process.start)
@@ -90,14 +93,19 @@ def kills(n: int, *, seed: int = 0, say: Callable[[str], None] = lambda _: None)
 
 
 def without(
-    away: Callable[[], AbstractContextManager[None]], seconds: float, after: float
+    away: Callable[[], AbstractContextManager[None]],
+    seconds: float,
+    after: float,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Disturbance:
     """Take something away for some seconds; then decisions must be acknowledged again."""
 
     async def disturb(processes: Sequence[Process], records: Records) -> None:
-        await asyncio.sleep(1.0)
+        while len(records.decisions) < 100:
+            await asyncio.sleep(0.01)
         with away():
             await asyncio.sleep(seconds)
+            await asyncio.to_thread(meanwhile)
         begin, before = time.monotonic(), len(records.decisions)
         while len(records.decisions) < before + 20:
             if time.monotonic() - begin > after:

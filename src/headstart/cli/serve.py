@@ -1,6 +1,7 @@
 """`headstart serve`."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,7 @@ def serve(
     store: Store = "headstart.db",
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    data: Annotated[Path | None, typer.Option(help="The folder whose logs jobs may read.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Add simulated users.")] = False,
     log_format: Annotated[LogStyle, typer.Option(help="Lines of the log.")] = LogStyle.TEXT,
     log_requests: Annotated[bool, typer.Option(help="One line of the log per request.")] = True,
@@ -39,6 +41,7 @@ def serve(
         store=store,
         host=host,
         port=port,
+        data=data,
         demo=demo,
         reuse_port=reuse_port,
         log_format=log_format.value,

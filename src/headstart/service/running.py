@@ -20,6 +20,7 @@ from headstart.service.http.server import (
     log_libraries,
     server_of,
 )
+from headstart.service.jobs.jobs import Jobs, uploads_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +30,7 @@ class Running:
     store: str | Path
     host: str
     port: int
+    data: Path | None = None  # the folder whose logs jobs may read
     demo: bool = False
     reuse_port: bool = False
     log_format: LogFormat = "text"
@@ -58,6 +60,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
             log_libraries(log)
             app = Application(
                 service,
+                jobs=Jobs(service, uploads=uploads_folder(settings.store), data=settings.data),
                 pages=application(service),
                 loopback=is_loopback(listener),
                 limits=settings.limits,
@@ -72,7 +75,8 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
                 if settings.demo:
                     users.start()
 
-            app.on_start, app.on_failure = started, server.fail
+            app.lifespan.on_start = started
+            app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
             server.run([listener])
         finally:
