@@ -50,7 +50,7 @@ class NonStochastic:
 
     Regret is against the arm of largest xᵀΣw_t in every round. Learners that assume one w per task
     stop playing arms that look bad, and miss them when they pay: their regret grows linearly with
-    the horizon. That of LinEXP3 does not (docs/non-stochastic.md).
+    the horizon. That of LinEXP3 does not (docs/explanation/non-stochastic.md).
     """
 
     dimension: int = 5
