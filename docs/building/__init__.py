@@ -1,0 +1,1 @@
+"""What `make docs` generates and checks; nothing here needs Sphinx but `extension`."""
