@@ -29,7 +29,8 @@ def as_markup(lines: list[str]) -> list[str]:
 
 
 def escaped(line: str) -> str:
-    """Prose in which | is a norm, and a letter may follow a name in backquotes."""
+    """Prose in which | is a norm, a letter may follow a name in backquotes, and pages are links."""
+    line = re.sub(r"docs/([\w/-]+)\.md", r":doc:`/\1`", line)
     return re.sub(r"(`[^`]+`)(?=\w)", r"\1\\ ", line.replace("|", "\\|"))
 
 

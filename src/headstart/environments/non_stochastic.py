@@ -54,7 +54,7 @@ class NonStochastic:
 
     Regret is against the arm of largest xᵀΣw_t in every round. Learners that assume one w per task
     stop playing arms that look bad, and miss them when they pay: their regret grows linearly with
-    the horizon. That of LinEXP3 does not (docs/non-stochastic.md).
+    the horizon. That of LinEXP3 does not (docs/explanation/non-stochastic.md).
 
     >>> environment = hs.environments.NonStochastic(dimension=3, adversary="switching")
     >>> environment.sample(10, 1, np.random.default_rng(0)).arms.shape
