@@ -54,7 +54,8 @@ class Page(HTMLParser):
 
 def problems(site: Path) -> list[str]:
     """All that is wrong with a built site, a sentence each."""
-    pages = sorted(site.rglob("*.html"))
+    # What is below _static is the theme's, templates among it, and no page of its own.
+    pages = sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
     if not pages:
         return [f"{site} has no page"]
     found = [problem for page in pages for problem in _page_problems(site, page)]
