@@ -61,6 +61,7 @@ sphinx_gallery_conf = {
     "image_srcset": ["2x"],
     "reference_url": {},
     "write_computation_times": False,
+    "within_subsection_order": "docs.building.gallery.position",
 }
 
 html_theme = "pydata_sphinx_theme"

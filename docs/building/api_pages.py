@@ -49,7 +49,7 @@ def first_sentence(name: PublicName) -> str:
         return "See above."
     paragraph = (inspect.getdoc(value) or "").split("\n\n")[0]
     line = " ".join(paragraph.split())
-    found = re.match(r".+?[.:](?=\s+[A-Z0-9`]|$)", line)
+    found = re.match(r".+?(?<!\bEq)(?<!\bal)[.](?=\s+[A-Z0-9`]|$)", line)
     return escaped(found[0] if found else line)
 
 

@@ -23,7 +23,7 @@ def as_markup(lines: list[str]) -> list[str]:
             inside = True
         if line.strip() and not indented:
             inside = False
-        example = example and bool(line.strip()) or line.lstrip().startswith(">>>")
+        example = (example and bool(line.strip())) or line.lstrip().startswith(">>>")
         out.append(line if inside or example else escaped(line))
     return out
 
