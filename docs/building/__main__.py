@@ -12,8 +12,16 @@ DOCS = ROOT / "docs"
 SITE = DOCS / "_build" / "html"
 
 
+def remove_stale_gallery(sources: Path, pages: Path) -> None:
+    """Remove the gallery's pages if one has no source any more: Sphinx-Gallery keeps it."""
+    known = {path.stem for path in sources.glob("*.py")}
+    if {path.stem for path in pages.glob("*.py")} - known:
+        shutil.rmtree(pages)
+
+
 def main() -> int:
     """Build and check; returns the exit status."""
+    remove_stale_gallery(DOCS / "gallery", DOCS / "generated" / "gallery")
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
     built = subprocess.run(
         [*command, "-d", str(DOCS / "_build" / "doctrees"), str(DOCS), str(SITE)],
