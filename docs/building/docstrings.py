@@ -3,8 +3,12 @@
 import re
 from functools import cache
 from importlib import import_module
+from itertools import product
+from typing import Literal, get_args
 
 from docs.building.public import public_names
+
+Mode = Literal["fully-qualified-except-typing", "smart", "fully-qualified"]
 
 
 def as_markup(lines: list[str]) -> list[str]:
@@ -59,10 +63,10 @@ def _aliases() -> dict[str, str]:
     found["Memory"] = import_module("headstart.interfaces").Memory
     found["Agents"] = import_module("headstart.simulation").Agents
     texts: dict[str, str] = {}
-    for mode in ("fully-qualified-except-typing", "smart", "fully-qualified"):
-        for name, kind in found.items():
-            texts[stringify_annotation(kind, mode)] = name  # type: ignore[arg-type]
-            texts[stringify_annotation(kind, mode, short_literals=True)] = name  # type: ignore[arg-type]
+    modes = get_args(Mode)
+    for mode, (name, kind) in product(modes, found.items()):
+        texts[stringify_annotation(kind, mode)] = name
+        texts[stringify_annotation(kind, mode, short_literals=True)] = name
     return dict(sorted(texts.items(), key=lambda item: -len(item[0])))
 
 

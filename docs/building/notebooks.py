@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -116,3 +117,9 @@ def _markdown_cell(text: str, folder: Path) -> dict[str, Any]:
     text = _LINK.sub(r"\1", _IMAGE.sub(embedded, text))
     cell: dict[str, Any] = {"cell_type": "markdown", "metadata": {}, "source": text}
     return cell | ({"attachments": attachments} if attachments else {})
+
+
+if __name__ == "__main__":
+    docs = Path(__file__).parents[1]
+    for path in write_notebooks(docs / "tutorials", docs / "generated" / "notebooks"):
+        sys.stdout.write(f"{path}\n")
