@@ -34,6 +34,8 @@ def _anchors(path: Path) -> set[str]:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in _links(page.read_text("utf-8")):
         file, _, anchor = target.partition("#")
+        if "generated/" in file:
+            continue  # made with the site, which checks its own links
         found = (page.parent / file).resolve() if file else page
         assert found.exists(), target
         assert not anchor or anchor in _anchors(found), target

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
+from matplotlib.image import imread
 from tests.contracts.agents import LAWS
 from tests.docs import blocks
 
@@ -41,6 +43,16 @@ def test_the_page_runs_and_prints_what_it_shows(
                 f"the page shows\n{cell.shown}\nbut the code printed\n{printed}"
             )
         assert printed == "" or cell.shown, f"the page does not show\n{printed}"
+    for drawn in tmp_path.glob("*.png"):
+        assert f"../figures/{drawn.name}" in blocks.text_of(page), drawn.name
+        _assert_same_picture(drawn, blocks.DOCS / "figures" / drawn.name)
+
+
+def _assert_same_picture(one: Path, other: Path) -> None:
+    first, second = imread(one), imread(other)
+    assert first.shape == second.shape, other
+    # Another machine's rounding may move a line by a pixel; another picture differs far more.
+    assert np.abs(first - second).mean() < 0.005, other
 
 
 def test_the_page_on_agents_names_every_law() -> None:

@@ -1,4 +1,4 @@
-"""docs/explanation/paper.md names every numbered statement, functions that exist and tests that exist."""
+"""The page on the paper names every numbered statement, functions and tests that exist."""
 
 import ast
 import re
