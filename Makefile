@@ -5,10 +5,14 @@ SETUP := .venv/installed
 BENCH := .venv-bench/installed
 DOCS := .venv-docs/installed
 
-.PHONY: demo test lint format bench league docs notebooks release lock clean
+.PHONY: demo serve test lint format bench bench-service league docs notebooks release lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
+
+# The decision service with simulated users; says where its dashboard is.
+serve: $(SETUP)
+	$(BIN)/headstart serve --demo
 
 test: lint
 	$(BIN)/pytest -n auto
@@ -39,6 +43,11 @@ bench: $(BENCH)
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.speed
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.live
 
+# The decision service: rates, latencies, 100 × kill -9 on each store, failures. Half an hour; needs
+# wrk. The tables go to benchmarks/service.md.
+bench-service: $(SETUP) $(BENCH)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.service.report --peers .venv-bench/bin/python
+
 $(BENCH): requirements/bench.txt pyproject.toml
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
@@ -68,7 +77,7 @@ release: requirements/release.txt
 # Re-lock after changing a dependency in pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
-	for set in dev bench docs release; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
+	for set in dev bench serve docs release; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
 		--no-emit-index-url --no-annotate --generate-hashes \
 		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
 	rm -rf .venv-lock

@@ -14,6 +14,7 @@ from headstart.core.running import RunningEstimate
 from headstart.intervals import Interval, interval, interval_around
 from headstart.live.bandit import MetaBandit
 from headstart.live.decision import Name
+from headstart.progress import Progress
 
 # Of no rounds at all.
 _UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
@@ -24,6 +25,8 @@ _LEAST_SAMPLE_SIZE = 10.0
 # How much of a policy's probability may be on arms that the log never chooses: that part of its
 # value is not in the log at all.
 _LEAST_OVERLAP = 0.95
+# How often progress is reported, in rounds.
+_ROUNDS_PER_REPORT = 100
 # Standard errors by which the mean weight must miss the overlap, so that one sound log in a
 # thousand is refused by chance.
 _STANDARD_ERRORS = 3.3
@@ -136,7 +139,9 @@ class OffPolicy:
         )
 
 
-def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) -> OffPolicy:
+def evaluate_logged(
+    bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0, progress: Progress | None = None
+) -> OffPolicy:
     """Estimate the mean reward that a bandit would have had on a log, from which it learns.
 
     In each round the bandit's probability π of the logged choice is compared with the log's p. It
@@ -191,6 +196,8 @@ def evaluate_logged(bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0) 
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
             bandit.finish(task)
+        if progress is not None and ((i + 1) % _ROUNDS_PER_REPORT == 0 or i + 1 == n):
+            progress(i + 1, n)
     overlap = None if everything is None else float(overlaps.mean())
     mean_weight, size = _mean(weights), _effective_sample_size(weights)
     _check_overlap(mean_weight, size, overlap)

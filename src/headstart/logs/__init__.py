@@ -2,6 +2,7 @@
 
 from headstart.logs.accumulate import LoggedTask, LogStatistics
 from headstart.logs.columns import ColumnNames, Columns
+from headstart.logs.decisions import DecisionColumns, DecisionRows, read_decisions
 from headstart.logs.reader import n_features
 from headstart.logs.reading import LogReading, check_log
 from headstart.logs.report import LogReport, Scale
@@ -9,6 +10,8 @@ from headstart.logs.report import LogReport, Scale
 __all__ = [
     "ColumnNames",
     "Columns",
+    "DecisionColumns",
+    "DecisionRows",
     "LogReading",
     "LogReport",
     "LogStatistics",
@@ -16,4 +19,5 @@ __all__ = [
     "Scale",
     "check_log",
     "n_features",
+    "read_decisions",
 ]

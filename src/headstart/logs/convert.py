@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +52,20 @@ def vectors(
     values, _ = numbers(array.filter(pa.array(whole)).flatten(), name, place, False)
     found[whole] = values.reshape(-1, dimension)
     return found, wrong if wrong.any() else None
+
+
+def lengths(array: "pa.Array", name: str, place: str) -> Integers:
+    """The numbers of lists (n,) in a column of lists of lists."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    kind = array.type
+    if not pa.types.is_null(kind) and not (_is_list(kind) and _is_list(kind.value_type)):
+        raise ValueError(
+            f"column {name!r} must hold a list of lists of numbers in every row, got {kind}{place}"
+        )
+    found = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False)
+    return np.asarray(found, dtype=np.int64)
 
 
 def list_length(array: "pa.Array", name: str, place: str) -> int:
@@ -125,15 +139,21 @@ def _is_number(kind: Any) -> bool:
     )
 
 
-def _check_lists(kind: Any, name: str, place: str) -> None:
+def _is_list(kind: Any) -> bool:
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
-    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _check_lists(kind: Any, name: str, place: str) -> None:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not _is_list(kind):
         raise ValueError(
             f"column {name!r} must hold a list of numbers in every row, got {kind}{place}"
         )
-    if not _is_number(kind.value_type) and not types.is_null(kind.value_type):
+    if not _is_number(kind.value_type) and not pa.types.is_null(kind.value_type):
         raise ValueError(
             f"column {name!r} must hold lists of numbers or booleans, got {kind}{place}"
         )

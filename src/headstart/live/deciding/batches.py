@@ -88,7 +88,7 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
         for i, own in enumerate(_masks(mask, n)):
             key = (id(each[i]), id(own))
             done[key] = each[i] = done[key] if key in done else each[i].masked(own)
-    return _of_sets(each)
+    return batch_of(each)
 
 
 def _array(arms: object) -> Any:
@@ -144,7 +144,7 @@ def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames)
     return Batch(n=n, groups=[Group(members=members, arms=array, which=members, allowed=allowed)])
 
 
-def _of_sets(sets: Sequence[DecisionSet]) -> Batch:
+def batch_of(sets: Sequence[DecisionSet]) -> Batch:
     """A batch of n decision sets; arms that several of them share are there once."""
     by_size: dict[int, list[int]] = {}
     for i, shown in enumerate(sets):
@@ -155,7 +155,7 @@ def _of_sets(sets: Sequence[DecisionSet]) -> Batch:
         own = [sets[i] for i in members]
         which = [arms.setdefault(id(s.features), (len(arms), s.features))[0] for s in own]
         different = [features for _, features in arms.values()]
-        free = all(shown.allowed.all() for shown in own)
+        free = all(shown.allowed.all() for shown in {id(s): s for s in own}.values())
         allowed = [] if free else [shown.allowed for shown in own]
         groups.append(
             Group(

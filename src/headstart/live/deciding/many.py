@@ -84,6 +84,18 @@ def decide_many(
     if len(set(wanted)) < len(wanted):
         raise ValueError("tasks must be different names, got one of them more than once")
     batch = read_batch(len(wanted), arms, mask, choosing.names)
+    return decide_batch(tasks, scoring, stream, choosing, wanted, batch)
+
+
+def decide_batch(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    choosing: Choosing,
+    wanted: tuple[Name, ...],
+    batch: Batch,
+) -> Decisions:
+    """The decisions of n different tasks among the arms of a batch."""
     slots, opened = _start_all(tasks, wanted)
     try:
         if scoring.index is not None and not _has_cached(tasks, batch):

@@ -94,9 +94,24 @@ def decide(
     """`MetaBandit.decide` for any arms, any policy and any task."""
     name = inputs.name_of(task)
     shown = decision_set(arms, choosing.names).masked(mask)
-    wanted, available = 1 if n is None else checks.count("n", n), int(shown.allowed.sum())
+    wanted = 1 if n is None else checks.count("n", n)
+    made = decide_ranked(tasks, scoring, stream, choosing, name, shown, wanted)
+    return made[0] if n is None else made
+
+
+def decide_ranked(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    choosing: Choosing,
+    name: Name,
+    shown: DecisionSet,
+    wanted: int,
+) -> list[Decision]:
+    """The best n arms of a decision set, each a decision."""
+    available = int(shown.allowed.sum())
     if wanted > available:
-        raise ValueError(f"n must be at most the {available} available arms, got {n}")
+        raise ValueError(f"n must be at most the {available} available arms, got {wanted}")
     opened = name not in tasks.slots
     slot = tasks.start(name)
     own = scoring.n_uniforms(len(shown.features))
@@ -121,7 +136,7 @@ def decide(
         decisions.append(Decision(decision, name, shown.id(index), index, best, propensity))
     stream.advance(len(numbers))
     choosing.names.note(shown.columns)
-    return decisions[0] if n is None else decisions
+    return decisions
 
 
 def n_numbers(choosing: Choosing, own: int, wanted: int) -> int:

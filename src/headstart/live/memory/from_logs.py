@@ -21,12 +21,15 @@ from headstart.live.tasks.layout import (
     PRIOR_TASKS,
 )
 from headstart.logs import Columns, LoggedTask, LogReading
+from headstart.progress import Progress
 
 _log = logging.getLogger("headstart.live")
 
 # A task that is kept starts from what the other parts of the log say, so that it does not learn
 # from itself: the prior of a part is that of seven eighths of the log.
 _PARTS = 8
+# How often the number of tasks is reported.
+_TASKS_PER_REPORT = 256
 # How many tasks the features' scales are learned from.
 _TASKS_FOR_SCALES = 256
 
@@ -43,15 +46,28 @@ def check(tasks: Tasks, columns: Columns) -> None:
 
 
 def fit(
-    tasks: Tasks, lock: AbstractContextManager[object], reading: LogReading, *, keep: bool
+    tasks: Tasks,
+    lock: AbstractContextManager[object],
+    reading: LogReading,
+    *,
+    keep: bool,
+    counted: Progress | None = None,
 ) -> None:
-    """`MetaBandit.fit`: read a log and count its tasks."""
+    """`MetaBandit.fit`: read a log and count its tasks; `counted` is told how many."""
     check(tasks, reading.columns)
     # Without the lock, if possible: reading takes long.
     found = reading if reading.grouped_by_task else reading.statistics()
+    total = 0 if isinstance(found, LogReading) else len(found)
     with lock:
-        absorb(tasks, found, keep=keep)
+        absorb(tasks, found if counted is None else _reporting(found, total, counted), keep=keep)
         tasks.feature_names.note(reading.columns.feature_names())
+
+
+def _reporting(found: Iterable[LoggedTask], total: int, counted: Progress) -> Iterator[LoggedTask]:
+    for n, each in enumerate(found):
+        if n % _TASKS_PER_REPORT == 0:
+            counted(n, total)
+        yield each
 
 
 def absorb(tasks: Tasks, found: Iterable[LoggedTask], *, keep: bool) -> None:

@@ -205,9 +205,13 @@ class Tasks:
             self.changes.keep_earlier(name, self.statistics(name))
         row[COUNTED] = TO_COUNT if row[COUNTED] == NOT_COUNTED else AS_IT_WAS
         self.changes.note(name)
-        others = self.population.state.n_tasks - int(row[COUNTED] == AS_IT_WAS)
-        if others >= max(1.0, 2.0 * row[PRIOR_TASKS]) and not self.bias_moves:
+        if self.has_newer_prior(row):
             self.changes.move(name)
+
+    def has_newer_prior(self, row: Floats) -> bool:
+        """Whether twice as many other tasks are known as the prior of a task was learned from."""
+        others = self.population.state.n_tasks - int(row[COUNTED] in (AS_IT_IS, AS_IT_WAS))
+        return not self.bias_moves and others >= max(1.0, 2.0 * row[PRIOR_TASKS])
 
     def finish(self, name: Name) -> None:
         """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""

@@ -1,0 +1,124 @@
+"""What a store holds against what was acknowledged, and against a replay of its decisions."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.service.load import Records
+from sqlalchemy import Connection, func, select
+
+from headstart.arrays import Floats
+from headstart.core.statistics import TaskStatistics
+from headstart.live.tasks.layout import Layout
+from headstart.service.store import schema
+from headstart.service.store.database import snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """Numbers that must all be zero, but for those of what was acknowledged."""
+
+    decisions: int
+    rewards: int
+    lost: int  # acknowledged, and not in the store as it was acknowledged
+    twice: int  # one key with two decisions, one decision or observation that counts twice
+    wrong: int  # answers that contradict an earlier one
+    miscounted: int  # tasks whose counts differ from their paid decisions
+    deviation: float  # of statistics from a replay, relative; the largest of all tasks
+
+    @property
+    def clean(self) -> bool:
+        """Whether nothing was lost, counted twice, or differs from the replay by 1e-9."""
+        return not (self.lost or self.twice or self.wrong or self.miscounted) and (
+            self.deviation <= 1e-9
+        )
+
+
+def audit(store: str | Path, records: Records, dimension: int) -> Audit:
+    """Compare a store with what its clients were told."""
+    with snapshot(store) as connection:
+        rows = {row.id: row for row in connection.execute(select(schema.decisions))}
+        names = dict(
+            connection.execute(select(schema.tasks.c.id, schema.tasks.c.name)).tuples().all()
+        )
+        lost, twice = _lost(rows, names, records), _twice(connection, rows, records)
+        miscounted, deviation = replayed(connection, dimension)
+    return Audit(
+        decisions=len(records.decisions),
+        rewards=len(records.rewards) + len(records.observations),
+        lost=lost,
+        twice=twice,
+        wrong=len(records.wrong),
+        miscounted=miscounted,
+        deviation=deviation,
+    )
+
+
+def _lost(rows: dict[str, Any], names: dict[int, str], records: Records) -> int:
+    n = 0
+    for answer in records.decisions.values():
+        for arm in answer["arms"]:
+            row = rows.get(arm["id"])
+            n += row is None or (names[row.task], row.arm) != (answer["task"], arm["arm"])
+    for decision, value in records.rewards.items():
+        row = rows.get(decision)
+        n += row is None or row.status != schema.PAID or row.value != value
+    return n + sum(each not in rows for each in records.observations.values())
+
+
+def _twice(connection: Connection, rows: dict[str, Any], records: Records) -> int:
+    """Every request was acknowledged in the end: so many rows as there are keys, and no more."""
+    observed = sum(bool(row.observed) for row in rows.values())
+    decided: int = sum(len(answer["arms"]) for answer in records.decisions.values())
+    n = abs(len(rows) - observed - decided) + abs(observed - len(records.observations))
+    n += sum(count > 1 for count in records.paid.values())
+    paid: int = sum(bool(row.status == schema.PAID) for row in rows.values())
+    minutes = schema.minutes.c
+    sums = connection.execute(select(func.sum(minutes.decisions), func.sum(minutes.rewards))).one()
+    return n + abs(int(sums[0] or 0) - decided) + abs(int(sums[1] or 0) - paid)
+
+
+def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
+    """Tasks whose counts differ from their paid decisions, and how far their statistics do."""
+    layout, table = Layout(dimension), schema.decisions
+    miscounted, deviation = 0, 0.0
+    for task in connection.execute(select(schema.tasks)).all():
+        paid = select(table).where(table.c.task == task.id, table.c.status == schema.PAID)
+        rows = connection.execute(paid.order_by(table.c.round)).all()
+        rounds = [row.round for row in rows]
+        miscounted += rounds != list(range(1, len(rows) + 1)) or task.n_rewards != len(rows)
+        found = layout.finished_statistics(np.frombuffer(task.state))
+        deviation = max(deviation, _deviation(found, _replay(rows, dimension)))
+    return miscounted, deviation
+
+
+def _replay(rows: Sequence[Any], dimension: int) -> TaskStatistics:
+    """Sums of √w·x and √w·y over paid decisions: V = Σ w xxᵀ, b = Σ w yx, Σ w and Σ w y²."""
+    features = np.array([np.frombuffer(row.features) for row in rows]).reshape(-1, dimension)
+    weights = np.array([1.0 if row.weight is None else row.weight for row in rows])
+    values, root = np.array([row.value for row in rows]), np.sqrt(weights)
+    sums = TaskStatistics.from_data(features * root[:, None], values * root)
+    return TaskStatistics(
+        gram=sums.gram,
+        moment=sums.moment,
+        count=np.array(weights.sum()),
+        sum_of_squares=sums.sum_of_squares,
+    )
+
+
+def _deviation(found: TaskStatistics, expected: TaskStatistics) -> float:
+    def differs(a: Floats, b: Floats) -> float:
+        return float((np.abs(a - b) / np.maximum(1.0, np.abs(b).max())).max())
+
+    names = [each.name for each in fields(TaskStatistics) if each.name != "side"]
+    return max(differs(getattr(found, name), getattr(expected, name)) for name in names)
+
+
+def status_counts(connection: Connection) -> Counter[str]:
+    """How many decisions there are by status."""
+    table = schema.decisions
+    rows = connection.execute(select(table.c.status, func.count()).group_by(table.c.status))
+    return Counter({schema.DECISION_STATUS[status]: n for status, n in rows})

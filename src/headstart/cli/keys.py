@@ -1,0 +1,104 @@
+"""`headstart keys`."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headstart.service.store.database import Database
+
+app = typer.Typer(no_args_is_help=True, help="API keys of the decision service.")
+
+Store = Annotated[str, typer.Option(help="An SQLite file, or postgresql://user@host/name.")]
+
+
+class RoleName(StrEnum):
+    """What a key may do."""
+
+    DECIDE = "decide"
+    READ = "read"
+    ADMIN = "admin"
+
+
+@contextlib.contextmanager
+def needs_extra() -> Iterator[None]:
+    """Say in one sentence what to install."""
+    try:
+        yield
+    except ImportError as error:
+        typer.echo(f"the service needs {error.name}: pip install 'headstart[serve]'", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextlib.contextmanager
+def _opened(store: str) -> "Iterator[Database]":
+    with needs_extra():
+        from sqlalchemy.exc import SQLAlchemyError
+
+        from headstart.service.store.database import Database
+
+    try:
+        database = Database.open(store, alone=False)
+        try:
+            yield database
+        finally:
+            database.close()
+    except (ValueError, OSError) as error:
+        typer.echo(f"headstart keys: {error}", err=True)
+        raise typer.Exit(2) from None
+    except SQLAlchemyError as error:
+        typer.echo(f"headstart keys: the store does not answer: {type(error).__name__}", err=True)
+        raise typer.Exit(2) from None
+
+
+@app.command()
+def create(
+    *,
+    store: Store = "headstart.db",
+    role: Annotated[RoleName, typer.Option(help="What it may do; admin may do all.")],
+    name: Annotated[str, typer.Option(help="What it is for.")] = "unnamed",
+) -> None:
+    """Make a key and print it. It cannot be shown again."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import create_key
+
+        typer.echo(create_key(database, name=name, role=role.value, now=time.time()))
+
+
+@app.command("list")
+def list_(*, store: Store = "headstart.db") -> None:
+    """List the keys, without their secrets."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import list_keys
+
+        for key in list_keys(database):
+            state = "active" if key.revoked is None else f"revoked {_day(key.revoked)}"
+            typer.echo(f"{key.id}  {key.role:6}  made {_day(key.created)}  {state}  {key.name}")
+
+
+@app.command()
+def revoke(
+    identity: Annotated[str, typer.Argument(metavar="ID", help="As listed; or the whole key.")],
+    *,
+    store: Store = "headstart.db",
+) -> None:
+    """Revoke a key: within seconds it is refused, and so are its sessions."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import revoke_key
+
+        given = identity.split("_")[1] if identity.startswith("hs_") else identity
+        if not revoke_key(database, given, now=time.time()):
+            typer.echo(
+                f"headstart keys: ID must be one of headstart keys list, got {given!r}", err=True
+            )
+            raise typer.Exit(2)
+        typer.echo(f"{given} is revoked.")
+
+
+def _day(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,89 @@
+"""`headstart backup` and `headstart restore`: the store of the decision service in one file."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headstart.service.store.backup import Progress
+
+Store = Annotated[
+    str,
+    typer.Option(
+        envvar="HEADSTART_STORE",
+        help="An SQLite file, or postgresql://user:password@host/name.",
+        show_envvar=True,
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write; one that is there is replaced.")],
+    store: Store = "headstart.db",
+    quiet: Quiet = False,
+) -> None:
+    """Write all that the service knows into one file; the service may run meanwhile."""
+    with _errors(), _progress(quiet) as progress:
+        from headstart.service.store.backup import backup
+
+        rows = backup(store, file, progress)
+    if not quiet:
+        typer.echo(f"{file}: {_described(rows)}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `headstart backup` wrote.")],
+    store: Store = "headstart.db",
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace all that the store holds.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Put a backup into an empty store, of either kind, while no service uses it."""
+    with _errors(), _progress(quiet) as progress:
+        from headstart.service.store.backup import restore
+
+        rows = restore(store, file, force=force, progress=progress)
+    if not quiet:
+        typer.echo(f"restored from {file}: {_described(rows)}")
+
+
+def _described(rows: dict[str, int]) -> str:
+    names = ("bandits", "tasks", "decisions")
+    return ", ".join(f"{rows[name]:,} {name}" for name in names)
+
+
+@contextmanager
+def _progress(quiet: bool) -> "Iterator[Progress]":
+    """A bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    with Bar(console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
+        task = bar.add_task("copying", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """What cannot be done, in one sentence."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise typer.BadParameter(
+            f"the service needs {error.name}: pip install 'headstart[serve]'"
+        ) from error
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    except Exception as error:
+        # A driver's error has its own sentence, without the statement and its values.
+        cause = getattr(error, "orig", None) or error
+        if not (isinstance(cause, OSError) or cause is not error):
+            raise
+        typer.echo(f"Error: {str(cause).strip()}", err=True)
+        raise typer.Exit(1) from error

@@ -1,0 +1,47 @@
+"""What the memory counts for a task, as bytes: position, T, q, b and the lower triangle of V."""
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.statistics import TaskStatistics
+from headstart.live.memory.population import Contribution
+
+_TYPE = "<f8"
+
+
+def to_bytes(contribution: Contribution) -> bytes:
+    """A contribution as bytes."""
+    task = contribution.task
+    numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
+    lower = task.gram[np.tril_indices(task.dimension)]
+    return np.concatenate([numbers, task.moment, lower]).astype(_TYPE).tobytes()
+
+
+def from_bytes(content: bytes, dimension: int, side: Floats | None) -> Contribution:
+    """The contribution that `to_bytes` wrote."""
+    numbers = floats(content)
+    checks.shape(
+        "the contribution", numbers, (3 + dimension + dimension * (dimension + 1) // 2,), "(n,)"
+    )
+    gram = np.zeros((dimension, dimension))
+    gram[np.tril_indices(dimension)] = numbers[3 + dimension :]
+    task = checks.trusted(
+        TaskStatistics,
+        gram=gram + np.tril(gram, -1).T,
+        moment=numbers[3 : 3 + dimension],
+        count=np.array(numbers[1]),
+        sum_of_squares=np.array(numbers[2]),
+        side=side,
+    )
+    return Contribution(task, float(numbers[0]))
+
+
+def floats(content: bytes) -> Floats:
+    """An array that was stored as bytes, (n,)."""
+    return np.frombuffer(content, dtype=_TYPE).astype(np.float64)
+
+
+def packed(array: Floats) -> bytes:
+    """An array as bytes."""
+    return np.ascontiguousarray(array, dtype=_TYPE).tobytes()

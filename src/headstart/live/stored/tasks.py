@@ -1,0 +1,214 @@
+"""StoredTasks: decide and learn for tasks whose rows another store keeps."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from headstart import kernels
+from headstart.arrays import Floats, Integers
+from headstart.core.statistics import TaskStatistics
+from headstart.intervals import quantile
+from headstart.kernels import state as columns
+from headstart.kernels.compilation import compiled
+from headstart.live.deciding.batches import batch_of
+from headstart.live.deciding.choosing import Choosing
+from headstart.live.deciding.decision_sets import DecisionSet
+from headstart.live.deciding.many import decide_batch
+from headstart.live.deciding.one import decide_ranked
+from headstart.live.deciding.scoring import Scoring
+from headstart.live.deciding.uniforms import UniformStream
+from headstart.live.decision import TaskView
+from headstart.live.memory.population import Start
+from headstart.live.outcomes import Outcome
+from headstart.live.stored.contributions import floats, packed
+from headstart.live.stored.memory import StoredMemory
+from headstart.live.stored.model import Model
+from headstart.live.tasks.layout import (
+    AS_IT_WAS,
+    COUNTED,
+    FIRST_PENDING,
+    NONE,
+    TO_COUNT,
+    Layout,
+    task_state,
+)
+from headstart.live.tasks.rewarding import observe
+from headstart.live.tasks.views import view_of
+
+
+class Chosen(NamedTuple):
+    """The choices for n tasks, and why: the parts of each mean xᵀŵ by feature."""
+
+    indices: Integers  # (n,), of the chosen arms
+    propensities: Floats  # (n,); nan where they are not known
+    features: Floats  # (n, d)
+    means: Floats  # (n,)
+    halves: Floats  # (n,), half of the 95 % intervals
+    from_prior: Floats  # (n, d), xᵢhᵢ
+    from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
+
+
+class StoredTasks:
+    """Some tasks of a store, by number: a cache of rows that can decide and learn.
+
+    A task is loaded from the bytes of its state or opened from the memory that is installed; after
+    it learned, `state` is what to store. The memory is not changed here: `recount` does that. Where
+    no memory is ever installed, tasks start cold.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._tasks = model.tasks()
+        if self._tasks.bias_moves:
+            raise ValueError(
+                f"prior must not move its bias within a task to be stored, got {model.prior!r}"
+            )
+        self._stream = UniformStream(np.random.default_rng())
+        self._scoring = Scoring(model.policy, self._tasks)
+        self._choosing = Choosing(
+            exploration=float(model.settings.exploration),
+            draws=model.settings.propensity_draws,
+            names=model.feature_names,
+        )
+
+    def __contains__(self, task: object) -> bool:
+        return task in self._tasks.slots
+
+    def __len__(self) -> int:
+        return len(self._tasks.slots)
+
+    @property
+    def row_bytes(self) -> int:
+        """How much memory one task takes."""
+        return 8 * self._tasks.layout.length
+
+    def install(self, memory: StoredMemory, start: Start | None = None) -> None:
+        """Have tasks start from this memory from now on; `memory.start` may be given with it."""
+        memory.install(self._tasks.population, start)
+
+    def note_counted(self, task: int) -> None:
+        """Note that the memory counts a task: it must not learn from itself."""
+        if task in self._tasks.slots:
+            self._tasks.rows[self._tasks.slots[task], COUNTED] = AS_IT_WAS
+
+    def open(self, task: int, side: Floats | None = None) -> None:
+        """Open a new task, with side information (p,) if there is any."""
+        if side is not None:
+            self._tasks.sides[task] = side
+        slot = self._tasks.start(task)
+        self._tasks.rows[slot, COUNTED] = TO_COUNT
+
+    def load(self, task: int, state: bytes, *, counted: bool, side: Floats | None = None) -> None:
+        """Take a task as it was stored; counted: whether the memory counts it."""
+        self.drop(task)
+        row = self._tasks.layout.reopened(_finished(state, self._tasks.layout))
+        row[FIRST_PENDING] = NONE
+        row[COUNTED] = AS_IT_WAS if counted else TO_COUNT
+        self._tasks.open(task, row)
+        if side is not None:
+            self._tasks.sides[task] = side
+
+    def drop(self, task: int) -> None:
+        """Let a task go; the store has it."""
+        if task in self._tasks.slots:
+            self._tasks.close(task)
+            self._tasks.sides.pop(task, None)
+
+    def state(self, task: int) -> bytes:
+        """What to store of a task."""
+        return packed(self._tasks.layout.finished(self._tasks.rows[self._tasks.slots[task]]))
+
+    def view(self, task: int) -> TaskView:
+        """What is known of a task."""
+        return view_of(self._tasks, task)
+
+    def choose(self, tasks: Sequence[int], shown: Sequence[DecisionSet]) -> Chosen:
+        """One arm for each of n different tasks."""
+        batch = batch_of(shown)
+        given = (self._tasks, self._scoring, self._stream, self._choosing)
+        slots = self._slots(tasks)
+        try:
+            made = decide_batch(*given, tuple(tasks), batch)
+        finally:
+            self._tasks.pending.clear(self._tasks.rows, slots)
+        pairs = zip(shown, made.arm_indices.tolist(), strict=True)
+        features = np.array([each.features[index] for each, index in pairs])
+        return self._explained(slots, made.arm_indices, made.propensities, features)
+
+    def choose_ranked(self, task: int, shown: DecisionSet, n: int) -> Chosen:
+        """The best n arms for one task."""
+        given = (self._tasks, self._scoring, self._stream, self._choosing)
+        try:
+            made = decide_ranked(*given, task, shown, n)
+        finally:
+            self._tasks.pending.clear(self._tasks.rows, self._slots([task]))
+        indices = np.array([each.arm_index for each in made], dtype=np.int64)
+        propensities = np.array([each.propensity for each in made])
+        return self._explained(
+            self._slots([task] * n), indices, propensities, shown.features[indices]
+        )
+
+    def learn(self, task: int, features: Floats, value: float, weight: float) -> Outcome:
+        """Learn a reward of features (d,)."""
+        return observe(self._tasks, task, features, value, weight)
+
+    def taken_moves(self) -> list[int]:
+        """The tasks that want a newer prior since the last call."""
+        found = []
+        while (task := self._tasks.changes.next_move()) is not None:
+            found.append(int(task))
+        return found
+
+    def _slots(self, tasks: Sequence[int]) -> Integers:
+        return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
+
+    def _explained(
+        self, slots: Integers, indices: Integers, propensities: Floats, features: Floats
+    ) -> Chosen:
+        rows, layout = self._tasks.rows, self._tasks.layout
+        means, widths = np.empty((2, len(slots)))
+        _estimate(rows, slots, features, means, widths)
+        scales = rows[slots, layout.scalars][:, columns.NOISE_SCALE]
+        bias, parameter = rows[slots, layout.bias], rows[slots, layout.parameter]
+        return Chosen(
+            indices,
+            propensities,
+            features,
+            means,
+            quantile(np.inf) * scales * widths,
+            features * bias,
+            features * (parameter - bias),
+        )
+
+
+@compiled
+def _estimate(
+    rows: Floats, slots: Integers, features: Floats, means: Floats, widths: Floats
+) -> None:
+    """xᵀŵ and ‖x‖ in the norm of (V + Λ)⁻¹, for one x of each of n tasks."""
+    n, dimension = features.shape
+    u = np.empty(dimension)
+    for i in range(n):
+        state = task_state(rows[slots[i]], dimension)
+        kernels.project(state, 0, features[i], u)
+        mean, square = 0.0, 0.0
+        for a in range(dimension):
+            mean += features[i, a] * state.parameter[0, a]
+            square += features[i, a] * u[a]
+        means[i], widths[i] = mean, np.sqrt(max(square, 0.0))
+
+
+def statistics_of(state: bytes, dimension: int) -> TaskStatistics:
+    """The statistics of a task as it was stored."""
+    layout = Layout(dimension)
+    return layout.finished_statistics(_finished(state, layout))
+
+
+def _finished(state: bytes, layout: Layout) -> Floats:
+    row = floats(state)
+    if row.shape != (layout.finished_length,):
+        raise ValueError(
+            f"the state of a task must have {layout.finished_length} numbers, got {row.size}"
+        )
+    return row

@@ -1,0 +1,1 @@
+"""The engine of the service: requests become transactions, and tasks become priors."""

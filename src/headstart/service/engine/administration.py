@@ -1,0 +1,206 @@
+"""Administration: bandits and their items are created, changed and deleted."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from headstart.live import inputs
+from headstart.live.stored.contributions import floats, packed
+from headstart.service.engine import configuration
+from headstart.service.engine.records import bandit_row, bandit_view
+from headstart.service.engine.registry import Registry
+from headstart.service.engine.tasks import by_names
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import (
+    MOST_ARMS,
+    BanditConfiguration,
+    BanditView,
+    Item,
+    ItemChange,
+    invalid,
+    not_found,
+)
+from headstart.service.store import schema
+
+# How many rows of a deleted bandit one transaction deletes.
+_DELETED_ROWS = 5_000
+
+
+def put_bandit(
+    transaction: Transaction, registry: Registry, name: str, given: BanditConfiguration
+) -> BanditView:
+    """Create a bandit, or change it."""
+    configuration.model_of(given, lambda: transaction.now)
+    table, connection = schema.bandits, transaction.connection
+    row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
+    encoded = configuration.encode(given)
+    if row is None:
+        values = {"name": name, "created": transaction.now}
+        connection.execute(
+            insert(table).values(configuration=encoded, changed=transaction.now, **values)
+        )
+    elif row.configuration != encoded:
+        configuration.check_change(configuration.decode(row.configuration), given)
+        changed = max(transaction.now, row.changed + 1e-6)
+        connection.execute(
+            update(table).where(table.c.id == row.id).values(configuration=encoded, changed=changed)
+        )
+    transaction.after_commit(lambda: registry.forget(name))
+    return bandit_view(connection, bandit_row(connection, name))
+
+
+def delete_bandit(transaction: Transaction, registry: Registry, name: str) -> int:
+    """Delete a bandit; its rows in other tables are deleted by `delete_rows`."""
+    row = bandit_row(transaction.connection, name)
+    transaction.connection.execute(delete(schema.bandits).where(schema.bandits.c.id == row.id))
+    transaction.after_commit(lambda: registry.forget(name))
+    return int(row.id)
+
+
+def delete_rows(transaction: Transaction, bandit: int) -> bool:
+    """Delete some rows of a bandit that was deleted; whether there may be more."""
+    more = False
+    for table in schema.metadata.sorted_tables:
+        if "bandit" not in table.c:
+            continue
+        key = next(iter(table.primary_key))
+        some = select(key).where(table.c.bandit == bandit).limit(_DELETED_ROWS)
+        statement = delete(table).where(table.c.bandit == bandit, key.in_(some.scalar_subquery()))
+        more |= transaction.connection.execute(statement).rowcount >= _DELETED_ROWS
+    return more
+
+
+def _features(given: Sequence[float], dimension: int, item: str) -> bytes:
+    try:
+        return packed(inputs.vector_of(f"features of {item!r}", given, dimension))
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+def put_items(
+    transaction: Transaction, registry: Registry, name: str, items: Sequence[Item]
+) -> int:
+    """Replace the catalogue."""
+    row = bandit_row(transaction.connection, name)
+    table = schema.items
+    transaction.connection.execute(delete(table).where(table.c.bandit == row.id))
+    _check_different(items)
+    rows = [_row(row, item) for item in items]
+    if rows:
+        transaction.connection.execute(insert(table), rows)
+    return _changed(transaction, registry, row)
+
+
+def patch_items(
+    transaction: Transaction, registry: Registry, name: str, items: Sequence[Item | ItemChange]
+) -> int:
+    """Add items, and change those that are there."""
+    row = bandit_row(transaction.connection, name)
+    table, connection = schema.items, transaction.connection
+    _check_different(items)
+    query = select(table).where(table.c.bandit == row.id)
+    wanted = [item.id for item in items]
+    before = {each.item: each for each in connection.execute(query.where(table.c.item.in_(wanted)))}
+    rows = []
+    for item in items:
+        old = before.get(item.id)
+        features, tags = item.features, item.tags
+        if features is None:
+            if old is None:
+                raise invalid(f"features must be given for a new item, got none for {item.id!r}")
+            features = floats(old.features).tolist()
+        if tags is None:
+            tags = [] if old is None else msgspec.json.decode(old.tags)
+        rows.append(_row(row, Item(id=item.id, features=features, tags=tags)))
+    if rows:
+        connection.execute(delete(table).where(table.c.bandit == row.id, table.c.item.in_(wanted)))
+        connection.execute(insert(table), rows)
+    return _changed(transaction, registry, row)
+
+
+def delete_items(
+    transaction: Transaction, registry: Registry, name: str, ids: Sequence[str] | None
+) -> int:
+    """Delete items by id, or all."""
+    row = bandit_row(transaction.connection, name)
+    table = schema.items
+    statement = delete(table).where(table.c.bandit == row.id)
+    if ids is not None:
+        known = select(table.c.item).where(table.c.bandit == row.id, table.c.item.in_(list(ids)))
+        found = {each.item for each in transaction.connection.execute(known)}
+        unknown = next((item for item in ids if item not in found), None)
+        if unknown is not None:
+            raise not_found(f"the catalogue has no item {unknown!r}")
+        statement = statement.where(table.c.item.in_(list(ids)))
+    transaction.connection.execute(statement)
+    return _changed(transaction, registry, row)
+
+
+def _check_different(items: Sequence[Item | ItemChange]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            raise invalid(f"items must have different ids, got {item.id!r} more than once")
+        seen.add(item.id)
+
+
+def _row(bandit: Any, item: Item) -> dict[str, Any]:
+    dimension = configuration.dimension_of(configuration.decode(bandit.configuration))
+    return {
+        "bandit": bandit.id,
+        "item": item.id,
+        "features": _features(item.features, dimension, item.id),
+        "tags": msgspec.json.encode(item.tags).decode(),
+    }
+
+
+def _changed(transaction: Transaction, registry: Registry, row: Any) -> int:
+    """Note that the catalogue has changed; how many items it has now."""
+    connection, table = transaction.connection, schema.bandits
+    n = _n_items(connection, row.id)
+    if n > MOST_ARMS:
+        raise invalid(f"the catalogue must have at most {MOST_ARMS:,} items, got {n:,}")
+    connection.execute(
+        update(table)
+        .where(table.c.id == row.id)
+        .values(catalogue_version=table.c.catalogue_version + 1)
+    )
+    transaction.after_commit(lambda: registry.forget(row.name))
+    return n
+
+
+def _n_items(connection: Connection, bandit: int) -> int:
+    table = schema.items
+    query = select(func.count()).select_from(table).where(table.c.bandit == bandit)
+    return int(connection.execute(query).scalar_one())
+
+
+def finish(transaction: Transaction, registry: Registry, name: str, task: str) -> None:
+    """Note that a task is finished; it goes on when it comes back."""
+    bandit = registry.get(transaction, name)
+    entry = by_names(transaction, bandit, [task], lock=True).get(task)
+    if entry is None:
+        raise not_found(f"bandit {name!r} has no task {task!r}")
+    transaction.touch(bandit, [entry])
+    entry.status = schema.FINISHED
+    table = schema.tasks
+    statement = update(table).where(table.c.id == entry.id).values(status=schema.FINISHED)
+    transaction.connection.execute(statement)
+
+
+def erase(transaction: Transaction, registry: Registry, name: str, task: str) -> bool:
+    """Erase a task with its decisions; whether the prior counts it, until it is recounted."""
+    bandit = registry.get(transaction, name)
+    entry = by_names(transaction, bandit, [task], lock=True).get(task)
+    if entry is None:
+        raise not_found(f"bandit {name!r} has no task {task!r}")
+    connection = transaction.connection
+    bandit.drop([entry])
+    for table in (schema.decisions, schema.idempotency):
+        connection.execute(delete(table).where(table.c.task == entry.id))
+    connection.execute(delete(schema.tasks).where(schema.tasks.c.id == entry.id))
+    counted = schema.contributions
+    statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
+    return connection.execute(statement).rowcount > 0

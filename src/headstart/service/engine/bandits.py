@@ -1,0 +1,137 @@
+"""Bandit: what a process holds of a bandit; the store has it all."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headstart.live.memory.population import Start
+from headstart.live.stored import Model, StoredMemory, StoredTasks
+from headstart.service.engine.catalogue import StoredCatalogue
+from headstart.service.messages import BanditConfiguration
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskEntry:
+    """A task beside its row: what its columns in the store hold."""
+
+    id: int
+    name: str
+    control: bool
+    status: int
+    version: int
+    counted_in: int
+    n_rewards: int
+    reward_sum: float
+    early_rewards: int
+    early_sum: float
+    side: bytes | None
+    is_new: bool = False  # whether it was opened by the transaction under way
+
+    @classmethod
+    def of(cls, row: Any) -> "TaskEntry":
+        """The entry of a row of the table."""
+        return cls(**{name: getattr(row, name) for name in STORED})
+
+
+# The columns that an entry holds.
+STORED = tuple(name for name in TaskEntry.__slots__ if name != "is_new")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PriorInUse:
+    """A version of the prior, ready for tasks to start from."""
+
+    version: int
+    memory: StoredMemory  # the tasks of the store and the promoted logs
+    start: Start | None
+
+
+class Bandit:
+    """A bandit in one process: its model, catalogue and prior, and the tasks it has in memory.
+
+    Only the thread that commits uses it. Tasks that start cold are apart: no memory is ever
+    installed for them.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        configuration: BanditConfiguration,
+        changed: float,
+        model: Model,
+        cache_bytes: int,
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.configuration = configuration
+        self.changed = changed
+        self.model = model
+        self.catalogue = StoredCatalogue((), np.empty((0, model.dimension)), ())
+        self.catalogue_version = -1
+        self.prior_version = 0
+        self._rows = {False: StoredTasks(model), True: StoredTasks(model)}
+        self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
+        self._by_number: dict[int, TaskEntry] = {}
+        self._most = max(256, cache_bytes // self._rows[False].row_bytes)
+
+    def rows(self, entry: TaskEntry) -> StoredTasks:
+        """The rows among which a task's is."""
+        return self._rows[entry.control]
+
+    def by_name(self, name: str) -> TaskEntry | None:
+        """A task that is in memory."""
+        entry = self._entries.get(name)
+        if entry is not None:
+            self._entries.move_to_end(name)
+        return entry
+
+    def by_number(self, number: int) -> TaskEntry | None:
+        """A task that is in memory."""
+        entry = self._by_number.get(number)
+        if entry is not None:
+            self._entries.move_to_end(entry.name)
+        return entry
+
+    def keep(self, entry: TaskEntry) -> None:
+        """Keep a task whose row was loaded or opened."""
+        self._entries[entry.name] = self._by_number[entry.id] = entry
+
+    def drop(self, entries: Iterable[TaskEntry]) -> None:
+        """Let tasks go: the store has them, or another version of them."""
+        for entry in entries:
+            self.rows(entry).drop(entry.id)
+            self._entries.pop(entry.name, None)
+            self._by_number.pop(entry.id, None)
+
+    def trim(self) -> None:
+        """Let the least recently used tasks go where there are too many."""
+        while len(self._entries) > self._most:
+            self.drop([next(iter(self._entries.values()))])
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def bytes_used(self) -> int:
+        """How much memory the rows take."""
+        return len(self._entries) * self._rows[False].row_bytes
+
+    def use(self, prior: PriorInUse) -> None:
+        """Have new tasks start from a version of the prior."""
+        self.prior_version = prior.version
+        self._rows[False].install(prior.memory, prior.start)
+
+    def moves_of(self, control: bool) -> list[int]:
+        """The tasks that want a newer prior since the last call."""
+        return self._rows[control].taken_moves()
+
+    def note_counted(self, number: int, version: int) -> None:
+        """Note that a version of the prior counts a task."""
+        entry = self._by_number.get(number)
+        if entry is not None and entry.counted_in != version:
+            entry.counted_in = version
+            self.rows(entry).note_counted(number)

@@ -1,0 +1,101 @@
+"""From a bandit's configuration to the model of live use, and what may change in it."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import msgspec
+
+from headstart import checks, specs
+from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
+from headstart.live.feature_names import FeatureNames
+from headstart.live.settings import Settings
+from headstart.live.stored import Model, StoredTasks
+from headstart.policies import BayesUCB
+from headstart.priors import Hierarchical
+from headstart.service.messages import BanditConfiguration, conflict, invalid
+
+# What says how the tasks that are stored are to be read: it stays as it is.
+_FIXED = ("prior", "side_names", "scales", "discount", "half_life_tasks", "half_life_seconds")
+
+_SETTINGS = (
+    "scales",
+    "reward_range",
+    "deadline_seconds",
+    "default_reward",
+    "exploration",
+    "propensity_draws",
+    "half_life_tasks",
+    "half_life_seconds",
+    "discount",
+)
+
+
+def dimension_of(configuration: BanditConfiguration) -> int:
+    """The number of features."""
+    given, names = configuration.dimension, configuration.feature_names
+    if given is None and names is None:
+        raise invalid("dimension or feature_names must be given, got neither")
+    if given is not None and names is not None and len(names) != given:
+        raise invalid(f"feature_names must be dimension = {given} names, got {len(names)}")
+    return given if given is not None else len(cast("list[str]", names))
+
+
+def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> Model:
+    """The model of a configuration; what is wrong with it is an error of the request."""
+    dimension = dimension_of(configuration)
+    try:
+        return _model(configuration, dimension, clock)
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from error
+
+
+def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[], float]) -> Model:
+    policy: Any = BayesUCB(z="growing")
+    if configuration.policy is not None:
+        policy = specs.rebuild(configuration.policy, "policies", where="policy")
+    prior: Any = Hierarchical(n_side=len(configuration.side_names))
+    if configuration.prior is not None:
+        prior = specs.rebuild(configuration.prior, "priors", where="prior")
+    if not isinstance(prior, LivePriorEstimator):
+        raise ValueError(f"prior must be one for live use, got {configuration.prior}")
+    if n_side(cast("PriorEstimator", prior)) != len(configuration.side_names):
+        raise ValueError(
+            f"side_names must be the {n_side(prior)} names that the prior takes, "
+            f"got {configuration.side_names}"
+        )
+    options = {name: getattr(configuration, name) for name in _SETTINGS}
+    if configuration.retention_seconds is not None:
+        checks.positive("retention_seconds", configuration.retention_seconds)
+    settings = Settings.from_options(dimension, clock, refresh="background", **options)
+    model = Model(
+        dimension=dimension,
+        policy=cast("Policy", policy),
+        prior=cast("PriorEstimator", prior),
+        settings=settings,
+        feature_names=FeatureNames(dimension, configuration.feature_names),
+    )
+    StoredTasks(model)  # raises where its tasks cannot be stored
+    return model
+
+
+def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:
+    """Raise where a change would make the stored tasks unreadable."""
+    if dimension_of(before) != dimension_of(after):
+        raise conflict(
+            f"dimension must stay {dimension_of(before)}, got {dimension_of(after)}: "
+            "create another bandit"
+        )
+    for name in _FIXED:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            raise conflict(f"{name} must stay {old!r}, got {new!r}: create another bandit")
+
+
+def encode(configuration: BanditConfiguration) -> str:
+    """As it is stored."""
+    return msgspec.json.encode(configuration).decode()
+
+
+def decode(content: str) -> BanditConfiguration:
+    """As it was stored; a field that a later version adds has its default."""
+    return msgspec.json.decode(content, type=BanditConfiguration)

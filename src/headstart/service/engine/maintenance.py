@@ -1,0 +1,160 @@
+"""Maintenance: a thread that refreshes priors, has decisions expire, and deletes what is old."""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.exc import SQLAlchemyError
+
+from headstart.service.engine import configuration, expiry, refreshing
+from headstart.service.engine.bandits import PriorInUse
+from headstart.service.engine.registry import Registry, read_prior
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import ServiceError
+from headstart.service.store import schema
+from headstart.service.store.database import Database
+from headstart.service.store.processes import refresh_lock
+
+_log = logging.getLogger("headstart.service")
+
+_PAUSE_SECONDS = 0.5
+_SWEEP_SECONDS = 30.0
+# Refreshing takes at most this share of the time, so that requests have the rest.
+_SHARE = 0.25
+# A prior that many tasks have taught changes little: it is refreshed less often, up to once in so
+# many seconds, by this many seconds per root of the number of tasks.
+_SECONDS_PER_ROOT = 0.1
+_LONGEST_SECONDS = 30.0
+
+Call = Callable[[Transaction], Any]
+
+
+class Maintenance:
+    """What a process does beside answering requests. It writes through the commits of requests."""
+
+    def __init__(
+        self,
+        database: Database,
+        registry: Registry,
+        submit: Callable[[Call], "Future[Any]"],
+        clock: Callable[[], float],
+    ) -> None:
+        self._database = database
+        self._registry = registry
+        self._submit = submit
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._refreshing = threading.Lock()
+        self._due: dict[int, float] = {}
+        self._last_sweep = -math.inf
+        self._thread = threading.Thread(target=self._loop, name="headstart-refresh", daemon=True)
+        self.refreshes = 0
+        self.last_refresh: float | None = None
+        self.last_seconds = 0.0
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is under way."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _loop(self) -> None:
+        while not self._stopping.wait(_PAUSE_SECONDS):
+            try:
+                self._once()
+            except (SQLAlchemyError, OSError, ServiceError) as error:
+                _log.debug("maintenance waits for the store: %s", type(error).__name__)
+            except Exception:
+                _log.exception("maintenance failed and goes on")
+
+    def _once(self) -> None:
+        sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
+        for row in self._bandits():
+            if self._stopping.is_set():
+                return
+            given = configuration.decode(row.configuration)
+            if given.deadline_seconds is not None:
+                self._repeat(partial(expiry.expire, registry=self._registry, name=row.name))
+            if sweep and given.retention_seconds is not None:
+                self._repeat(partial(expiry.delete_old, registry=self._registry, name=row.name))
+            self._install(row)
+            if time.monotonic() >= self._due.get(row.id, 0.0):
+                self._refresh_when_needed(row)
+        if sweep:
+            self._repeat(expiry.delete_keys)
+            self._last_sweep = time.monotonic()
+
+    def _bandits(self) -> list[Any]:
+        table = schema.bandits
+        with self._database.reading() as connection:
+            return list(connection.execute(select(table).order_by(table.c.id)))
+
+    def _repeat(self, call: Callable[[Transaction], int]) -> None:
+        """Do something in small transactions until nothing is left."""
+        while not self._stopping.is_set() and self._submit(call).result() >= expiry.ROWS:
+            pass
+
+    def _install(self, row: Any) -> None:
+        """Take over a version that another process has computed."""
+        known = {bandit.number: bandit.prior_version for bandit in self._registry}
+        if row.id not in known or known[row.id] >= row.prior_version:
+            return
+        model = configuration.model_of(configuration.decode(row.configuration), self._clock)
+        with self._database.reading() as connection:
+            prior = read_prior(connection, row.id, model)
+        if prior is not None:
+            self._submit(lambda t: self._use(t, row.name, prior)).result()
+
+    def _use(self, transaction: Transaction, name: str, prior: PriorInUse) -> None:
+        bandit = self._registry.get(transaction, name)
+        if bandit.prior_version < prior.version:
+            bandit.use(prior)
+
+    def _refresh_when_needed(self, row: Any) -> None:
+        with self._database.reading() as connection:
+            needed = refreshing.needs_refresh(connection, row.id)
+        if not needed:
+            return
+        began = time.monotonic()
+        done = self.refresh(row.name, "refresh")
+        took = time.monotonic() - began
+        wait = took / _SHARE
+        if done is not None and not done.seen.more:
+            rested = _SECONDS_PER_ROOT * math.sqrt(done.learned.n_tasks)
+            wait = max(wait, min(rested, _LONGEST_SECONDS))
+        self._due[row.id] = began + wait
+
+    def refresh(self, name: str, source: str) -> refreshing.Refreshed | None:
+        """Compute and store a version of the prior; None where another process does it now."""
+        began = time.monotonic()
+        with self._refreshing, self._database.reading() as connection:
+            table = schema.bandits
+            row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
+            if row is None:
+                return None
+            connection.rollback()
+            with refresh_lock(self._database, row.id) as held:
+                if not held:
+                    return None
+                done = self._computed(row, source)
+                storing = partial(refreshing.store, registry=self._registry, name=name, done=done)
+                self._submit(storing).result()
+        self.refreshes += 1
+        self.last_refresh, self.last_seconds = self._clock(), time.monotonic() - began
+        return done
+
+    def _computed(self, row: Any, source: str) -> refreshing.Refreshed:
+        model = configuration.model_of(configuration.decode(row.configuration), self._clock)
+        with self._database.reading() as connection:
+            seen = refreshing.see(connection, row.id, model)
+        return refreshing.compute(seen, model, "erasure" if seen.erased else source)

@@ -1,0 +1,272 @@
+"""Service: one process of the decision service."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from headstart.service.engine import administration, configuration, records
+from headstart.service.engine.committing import Committer, Runner, Work
+from headstart.service.engine.compiling import compile_kernels
+from headstart.service.engine.decisions import decide
+from headstart.service.engine.maintenance import Call, Maintenance
+from headstart.service.engine.observations import observe
+from headstart.service.engine.registry import Registry
+from headstart.service.engine.rewards import reward
+from headstart.service.engine.transaction import Transaction, split
+from headstart.service.messages import (
+    BanditConfiguration,
+    BanditView,
+    DecisionAnswer,
+    DecisionRecord,
+    DecisionRequest,
+    Item,
+    ItemChange,
+    ObservationAnswer,
+    ObservationRequest,
+    PriorView,
+    RewardAnswer,
+    RewardRequest,
+    ServiceError,
+    TaskRecord,
+    unavailable,
+)
+from headstart.service.store.database import Database
+from headstart.service.store.processes import ProcessNumber
+
+# How long erasing waits for the prior without the task.
+_ERASE_SECONDS = 30.0
+
+
+class Service:
+    """One process of the decision service: requests in, answers after their commit.
+
+    Any number of processes may share a PostgreSQL store; an SQLite file has one. `decide`, `reward`
+    and `observe` return futures, which end after the commit; all other methods wait.
+    """
+
+    def __init__(self, database: Database, *, clock: Callable[[], float], cache_bytes: int) -> None:
+        self.database = database
+        self.clock = clock
+        self._process = ProcessNumber(database)
+        self._registry = Registry(clock, cache_bytes)
+        runners: dict[str, Runner] = {
+            "call": self._call,
+            "reward": self._runner(reward),
+            "observe": self._runner(observe),
+            "decide": self._runner(decide),
+        }
+        self._committer = Committer(database, runners, clock, self._process.number)
+        self._maintenance = Maintenance(database, self._registry, self._submit, clock)
+        self._started = self._stopped = False
+
+    @classmethod
+    def open(
+        cls,
+        store: str | Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        cache_bytes: int = 256 << 20,
+    ) -> "Service":
+        """Open a store, an SQLite file or postgresql://…; `start` begins the work."""
+        return cls(Database.open(store), clock=clock, cache_bytes=cache_bytes)
+
+    def start(self) -> None:
+        """Compile what requests need, and start the threads."""
+        compile_kernels()
+        self._committer.start()
+        self._maintenance.start()
+        self._started = True
+
+    def stop(self) -> None:
+        """End what is under way, refuse everything else, and close the store."""
+        if not self._stopped:
+            self._stopped = True
+            self._maintenance.stop()
+            self._committer.stop()
+            self._process.release()
+            self.database.close()
+
+    def __enter__(self) -> "Service":
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be answered: compiled, and the store answers."""
+        if not self._started or self._stopped:
+            return False
+        try:
+            with self.database.reading() as connection:
+                connection.exec_driver_sql("SELECT 1")
+        except (SQLAlchemyError, OSError):
+            return False
+        return self._committer.status.reachable
+
+    def status(self) -> dict[str, float | int | bool | None]:
+        """Numbers for /metrics and the page on the service's health."""
+        commits, work = self._committer.status, self._maintenance
+        bandits = list(self._registry)
+        return {
+            "process": self._process.number,
+            "waiting_rows": commits.waiting,
+            "transactions": commits.transactions,
+            "rows": commits.rows,
+            "failed_transactions": commits.failures,
+            "last_transaction_rows": commits.last_rows,
+            "last_transaction_seconds": commits.last_seconds,
+            "transaction_seconds": commits.seconds,
+            "store_reachable": commits.reachable,
+            "bandits_in_memory": len(bandits),
+            "tasks_in_memory": sum(len(bandit) for bandit in bandits),
+            "task_bytes_in_memory": sum(bandit.bytes_used for bandit in bandits),
+            "refreshes": work.refreshes,
+            "last_refresh": work.last_refresh,
+            "last_refresh_seconds": work.last_seconds,
+        }
+
+    def _runner(self, act: Callable[..., list[Any]]) -> Runner:
+        """A runner of requests: rows of all works together, and results for each."""
+
+        def run(transaction: Transaction, name: str, works: Sequence[Work]) -> Sequence[Any]:
+            try:
+                bandit = self._registry.get(transaction, name)
+            except ServiceError as error:
+                return [error] * len(works)
+            answers = act(transaction, bandit, [row for work in works for row in work.rows])
+            return split(answers, [len(work.rows) for work in works])
+
+        return run
+
+    def _call(self, transaction: Transaction, _: str, works: Sequence[Work]) -> list[Any]:
+        results: list[Any] = []
+        for work in works:
+            try:
+                with transaction.connection.begin_nested():
+                    results.append(work.rows[0](transaction))
+            except ServiceError as error:
+                results.append(error)
+        return results
+
+    def _submit(self, call: Call) -> "Future[Any]":
+        return self._committer.submit(Work("call", "", [call]))
+
+    def _do(self, call: Call) -> Any:
+        return self._submit(call).result()
+
+    def decide(
+        self, bandit: str, requests: Sequence[DecisionRequest]
+    ) -> "Future[list[DecisionAnswer | ServiceError]]":
+        """Decide; every request has an answer or an error of its own."""
+        return self._committer.submit(Work("decide", bandit, requests))
+
+    def reward(
+        self, bandit: str, requests: Sequence[RewardRequest]
+    ) -> "Future[list[RewardAnswer | ServiceError]]":
+        """Pay rewards, in their order."""
+        return self._committer.submit(Work("reward", bandit, requests))
+
+    def observe(
+        self, bandit: str, requests: Sequence[ObservationRequest]
+    ) -> "Future[list[ObservationAnswer | ServiceError]]":
+        """Learn the rewards of choices that were made elsewhere, in their order."""
+        return self._committer.submit(Work("observe", bandit, requests))
+
+    def finish(self, bandit: str, task: str) -> "Future[None]":
+        """Note that a task is finished."""
+        return self._submit(lambda t: administration.finish(t, self._registry, bandit, task))
+
+    def erase(self, bandit: str, task: str) -> int:
+        """Erase a task, from the prior too; the version of the prior without it."""
+        counted = self._do(lambda t: administration.erase(t, self._registry, bandit, task))
+        return self.refresh(bandit) if counted else self.prior(bandit, history=1).version
+
+    def refresh(self, bandit: str, source: str = "refresh") -> int:
+        """Bring the prior up to date now; its version."""
+        end = time.monotonic() + _ERASE_SECONDS
+        while True:
+            self.bandit(bandit)
+            try:
+                done = self._maintenance.refresh(bandit, source)
+            except ServiceError as error:
+                if error.problem.status != 409:
+                    raise
+                done = None
+            if done is not None and not done.seen.more:
+                return done.prior.version
+            if done is None and time.monotonic() > end:
+                raise unavailable("another process refreshes the prior; try again later")
+            if done is None:
+                time.sleep(0.05)
+
+    def rebuild_prior(self, bandit: str, source: str) -> int:
+        """Compute the prior anew from the tasks and the logs that count; its version."""
+        return self.refresh(bandit, source)
+
+    def put_bandit(self, name: str, given: BanditConfiguration) -> BanditView:
+        """Create a bandit, or change it."""
+        found: BanditView = self._do(
+            lambda t: administration.put_bandit(t, self._registry, name, given)
+        )
+        return found
+
+    def bandit(self, name: str) -> BanditView:
+        """A bandit as it is."""
+        with self.database.reading() as connection:
+            return records.bandit_view(connection, records.bandit_row(connection, name))
+
+    def bandits(self) -> list[BanditView]:
+        """All bandits, in the order of their names."""
+        with self.database.reading() as connection:
+            return [records.bandit_view(connection, row) for row in records.bandit_rows(connection)]
+
+    def delete_bandit(self, name: str) -> None:
+        """Delete a bandit with all it has."""
+        number = self._do(lambda t: administration.delete_bandit(t, self._registry, name))
+        while self._do(lambda t: administration.delete_rows(t, number)):
+            pass
+
+    def put_items(self, bandit: str, items: Sequence[Item]) -> int:
+        """Replace the catalogue; how many items it has now."""
+        return int(self._do(lambda t: administration.put_items(t, self._registry, bandit, items)))
+
+    def patch_items(self, bandit: str, items: Sequence[Item | ItemChange]) -> int:
+        """Add items, and change those that are there; how many there are now."""
+        return int(self._do(lambda t: administration.patch_items(t, self._registry, bandit, items)))
+
+    def delete_items(self, bandit: str, ids: Sequence[str] | None) -> int:
+        """Delete items by id, or all with None; how many are left."""
+        return int(self._do(lambda t: administration.delete_items(t, self._registry, bandit, ids)))
+
+    def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
+        """Items of the catalogue by id, those behind `after`."""
+        with self.database.reading() as connection:
+            row = records.bandit_row(connection, bandit)
+            return records.items_of(connection, row, after, limit)
+
+    def decision(self, bandit: str, decision: str) -> DecisionRecord:
+        """A decision as it was made, and what became of it."""
+        with self.database.reading() as connection:
+            row = records.bandit_row(connection, bandit)
+            return records.decision_record(connection, row, decision)
+
+    def task(self, bandit: str, task: str) -> TaskRecord:
+        """What is known of a task."""
+        with self.database.reading() as connection:
+            row = records.bandit_row(connection, bandit)
+            return records.task_record(connection, row, self._model(row), task)
+
+    def prior(self, bandit: str, *, history: int = 100) -> PriorView:
+        """The current prior, and its latest versions."""
+        with self.database.reading() as connection:
+            row = records.bandit_row(connection, bandit)
+            return records.prior_view(connection, row, self._model(row), history)
+
+    def _model(self, row: Any) -> Any:
+        return configuration.model_of(configuration.decode(row.configuration), self.clock)

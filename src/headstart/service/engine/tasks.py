@@ -1,0 +1,262 @@
+"""Tasks of a transaction: found in memory or in the store, or opened."""
+
+import random
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sqlalchemy import (
+    Connection,
+    Select,
+    bindparam,
+    delete,
+    insert,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.dialects import postgresql
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.live.stored.contributions import floats, packed
+from headstart.service.engine.bandits import STORED, Bandit, TaskEntry
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import ServiceError, invalid
+from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
+from headstart.service.store.schema import tasks as table
+
+_ENTRY = [table.c[name] for name in STORED]
+_LEARNED = (
+    "status",
+    "last_used",
+    "n_rewards",
+    "reward_sum",
+    "early_rewards",
+    "early_sum",
+    "version",
+    "state",
+)
+_CHANGE = Prepared(
+    update(table)
+    .where(table.c.id == bindparam("task"))
+    .values(
+        {name: bindparam(f"new_{name}") for name in _LEARNED}
+        | {"changed": text("1"), "moves": table.c.moves.op("|")(bindparam("new_moves"))}
+    ),
+    ["task", *(f"new_{name}" for name in _LEARNED), "new_moves"],
+)
+
+
+def by_numbers(
+    transaction: Transaction, bandit: Bandit, numbers: Collection[int], *, lock: bool
+) -> dict[int, TaskEntry]:
+    """Tasks of the store by number; with `lock` no other process changes them meanwhile."""
+    condition = table.c.id.in_(sorted(numbers))
+    if transaction.owns_store:
+        found = {number: bandit.by_number(number) for number in numbers}
+        missing = sorted(number for number, task in found.items() if task is None)
+        if not missing:
+            return {number: task for number, task in found.items() if task is not None}
+        condition = table.c.id.in_(missing)
+    else:
+        found = {}
+    read = _read(transaction, bandit, condition, lock=lock)
+    present = {number: task for number, task in found.items() if task is not None}
+    return present | {task.id: task for task in read}
+
+
+def by_names(
+    transaction: Transaction, bandit: Bandit, names: Collection[str], *, lock: bool
+) -> dict[str, TaskEntry]:
+    """Tasks of the store by name; with `lock` no other process changes them meanwhile."""
+    wanted = sorted(names)
+    present: dict[str, TaskEntry] = {}
+    if transaction.owns_store:
+        for name in wanted:
+            task = bandit.by_name(name)
+            if task is not None:
+                present[name] = task
+        wanted = [name for name in wanted if name not in present]
+    if wanted:
+        condition = (table.c.bandit == bandit.number) & table.c.name.in_(wanted)
+        read = _read(transaction, bandit, condition, lock=lock)
+        present |= {task.name: task for task in read}
+    return present
+
+
+def _read(
+    transaction: Transaction, bandit: Bandit, condition: Any, *, lock: bool
+) -> list[TaskEntry]:
+    """Read tasks, and the states of those that are not in memory as they are."""
+    query: Select[Any] = select(*_ENTRY).where(condition).order_by(table.c.id)
+    if lock and not transaction.owns_store:
+        query = query.with_for_update()
+    tasks: dict[int, TaskEntry] = {}
+    stale = []
+    for row in transaction.connection.execute(query):
+        task = bandit.by_number(row.id)
+        if task is None or task.version != row.version:
+            stale.append(row.id)
+            continue
+        if task.counted_in != row.counted_in:
+            bandit.note_counted(task.id, row.counted_in)
+        tasks[task.id] = task
+    return [*tasks.values(), *_load(transaction, bandit, stale)]
+
+
+def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[TaskEntry]:
+    """Read tasks with their states."""
+    if not numbers:
+        return []
+    query = select(*_ENTRY, table.c.state).where(table.c.id.in_(numbers))
+    tasks = []
+    for row in transaction.connection.execute(query):
+        before = bandit.by_number(row.id)
+        if before is not None:
+            bandit.drop([before])
+        task = TaskEntry.of(row)
+        bandit.rows(task).load(task.id, row.state, counted=task.counted_in > 0, side=_side_of(task))
+        bandit.keep(task)
+        tasks.append(task)
+    transaction.touch(bandit, tasks)
+    return tasks
+
+
+def _side_of(task: TaskEntry) -> Floats | None:
+    return None if task.side is None else floats(task.side)
+
+
+def open_all(
+    transaction: Transaction, bandit: Bandit, sides: Mapping[str, list[float] | None]
+) -> dict[str, TaskEntry | ServiceError]:
+    """Open tasks that the store does not have, with what is known of them beforehand."""
+    opened: dict[str, TaskEntry | ServiceError] = {}
+    names = sorted(sides)
+    for name, number in zip(names, _numbers(transaction.connection, len(names)), strict=True):
+        try:
+            side = side_of(bandit, sides[name])
+        except ServiceError as error:
+            opened[name] = error
+            continue
+        control = random.random() < bandit.configuration.control_share
+        task = TaskEntry(
+            id=number,
+            name=name,
+            control=control,
+            status=schema.OPEN,
+            version=0,
+            counted_in=0,
+            n_rewards=0,
+            reward_sum=0.0,
+            early_rewards=0,
+            early_sum=0.0,
+            side=None if side is None else packed(side),
+            is_new=True,
+        )
+        bandit.rows(task).open(number, side)
+        opened[name] = task
+    return _stored(transaction, bandit, opened)
+
+
+def side_of(bandit: Bandit, side: list[float] | None) -> Floats | None:
+    """Side information of a request, checked."""
+    size = len(bandit.configuration.side_names)
+    if side is None and size == 0:
+        return None
+    if side is None or size == 0:
+        got = "none" if side is None else f"{len(side)} numbers"
+        raise invalid(f"side must be the {size} numbers of side_names for a new task, got {got}")
+    try:
+        return checks.side("side", side, (), size)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+
+
+def _numbers(connection: Connection, n: int) -> list[int]:
+    """Numbers for new tasks."""
+    if n == 0:
+        return []
+    if connection.dialect.name == "sqlite":
+        query = text("SELECT seq FROM sqlite_sequence WHERE name = 'tasks'")
+        last = connection.execute(query).scalar() or 0
+        return list(range(last + 1, last + 1 + n))
+    query = text(
+        "SELECT nextval(pg_get_serial_sequence('tasks', 'id')) FROM generate_series(1, :n)"
+    )
+    return [int(row[0]) for row in connection.execute(query, {"n": n})]
+
+
+def _stored(
+    transaction: Transaction, bandit: Bandit, opened: dict[str, TaskEntry | ServiceError]
+) -> dict[str, TaskEntry | ServiceError]:
+    """Insert tasks; one that another process has opened meanwhile is taken as it is there."""
+    new = [task for task in opened.values() if isinstance(task, TaskEntry)]
+    rows = [_row(transaction, bandit, task) for task in new]
+    if not rows:
+        return opened
+    if transaction.owns_store:
+        transaction.connection.execute(insert(table), rows)
+        taken: set[str] = set()
+    else:
+        adding = postgresql.insert(table).on_conflict_do_nothing().returning(table.c.name)
+        inserted = {row.name for row in transaction.connection.execute(adding, rows)}
+        taken = {task.name for task in new} - inserted
+    for task in new:
+        if task.name in taken:
+            bandit.rows(task).drop(task.id)
+            continue
+        transaction.touch(bandit, [task])
+        bandit.keep(task)
+        transaction.sums.opened(bandit.number, task.control)
+    if taken:
+        opened |= by_names(transaction, bandit, taken, lock=True)
+    return opened
+
+
+def close_all(transaction: Transaction, bandit: Bandit, tasks: Collection[TaskEntry]) -> None:
+    """Take back tasks that were opened for requests that are refused."""
+    if tasks:
+        numbers = [task.id for task in tasks]
+        transaction.connection.execute(delete(table).where(table.c.id.in_(numbers)))
+        bandit.drop(tasks)
+        for task in tasks:
+            transaction.sums.opened(bandit.number, task.control, n=-1)
+
+
+def _row(transaction: Transaction, bandit: Bandit, task: TaskEntry) -> dict[str, Any]:
+    values = {name: getattr(task, name) for name in STORED}
+    return values | {
+        "bandit": bandit.number,
+        "opened": transaction.now,
+        "last_used": transaction.now,
+        "changed": 0,
+        "moves": 0,
+        "state": bandit.rows(task).state(task.id),
+    }
+
+
+def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[TaskEntry]) -> None:
+    """Store tasks that learned."""
+    if not tasks:
+        return
+    moving = {number for control in (False, True) for number in bandit.moves_of(control)}
+    rows = []
+    for task in tasks:
+        task.version += 1
+        task.status = schema.OPEN
+        rows.append(
+            (
+                task.id,
+                task.status,
+                transaction.now,
+                task.n_rewards,
+                task.reward_sum,
+                task.early_rewards,
+                task.early_sum,
+                task.version,
+                bandit.rows(task).state(task.id),
+                int(task.id in moving and not task.control),
+            )
+        )
+    _CHANGE.execute(transaction.connection, rows)

@@ -1,0 +1,1 @@
+"""Decoding: from the bytes of a request to messages, with errors in words."""

@@ -1,0 +1,1 @@
+"""The interface: the table of routes, and its description."""

@@ -1,0 +1,62 @@
+"""Messages of the interface alone: counts, pages of items, health, and what comes in a query."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from headstart.service.messages import Item, Message, Name
+
+
+class ItemCount(Message):
+    """How many items the catalogue has now."""
+
+    items: int
+
+
+class ItemPage(Message):
+    """Items in the order of their ids; `next` is the `after` of the next page, None at the end."""
+
+    items: list[Item]
+    next: str | None
+
+
+class ItemQuery(Message):
+    """Which items: those after an id, at most `limit`."""
+
+    after: Name | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+
+
+class LimitQuery(Message):
+    """At most how many."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+
+
+class HistoryQuery(Message):
+    """How many versions of the prior."""
+
+    history: Annotated[int, Meta(ge=0, le=10_000)] = 100
+
+
+class Erased(Message):
+    """The version of the prior that no longer counts the task."""
+
+    prior_version: int
+
+
+class Health(Message):
+    """Whether the process answers, and what it speaks."""
+
+    status: Literal["ok"]
+    version: str  # of headstart
+    interfaces: list[str]  # the versions of the interface
+
+
+class Readiness(Message):
+    """Whether calls are answered."""
+
+    ready: bool
+
+
+ItemIds = Annotated[list[Name], Meta(max_length=1_000_000)]

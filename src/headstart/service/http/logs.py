@@ -1,0 +1,120 @@
+"""Logs: one line per event, as text or JSON, without names of tasks, features or keys."""
+
+import asyncio
+import logging
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any, Literal, TextIO
+
+import msgspec
+
+LogFormat = Literal["text", "json"]
+# Lines of requests are written together, this often.
+_FLUSH_SECONDS = 0.1
+_encode = msgspec.json.Encoder().encode
+
+
+class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One line of the log."""
+
+    time: str
+    level: str
+    event: str
+    method: str = ""
+    route: str = ""  # the template of the path, not the path
+    status: int = 0
+    seconds: float = 0.0
+    request_id: str = ""
+    detail: str = ""
+    traceback: str = ""
+
+
+class Log:
+    """Writes lines. Those of requests are collected and written ten times per second."""
+
+    def __init__(self, style: LogFormat = "text", stream: TextIO | None = None) -> None:
+        self._style = style
+        self._stream = sys.stderr if stream is None else stream
+        self._waiting: list[tuple[float, str, str, int, float, str]] = []
+        self._timer: asyncio.TimerHandle | None = None
+
+    def request(
+        self, method: str, route: str, status: int, seconds: float, request_id: str
+    ) -> None:
+        """A request that was answered; called in an event loop."""
+        self._waiting.append((time.time(), method, route, status, seconds, request_id))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self.flush)
+
+    def event(self, event: str, *, level: str = "info", **fields: Any) -> None:
+        """Anything else."""
+        self.flush()
+        self._write(
+            [self._text(Line(time=_stamp(time.time()), level=level, event=event, **fields))]
+        )
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        lines, self._waiting = self._waiting, []
+        if lines:
+            self._write([self._request_text(*line) for line in lines])
+
+    def _request_text(
+        self, when: float, method: str, route: str, status: int, seconds: float, request_id: str
+    ) -> str:
+        return self._text(
+            Line(
+                time=_stamp(when),
+                level="info" if status < 500 else "warning",
+                event="request",
+                method=method,
+                route=route,
+                status=status,
+                seconds=round(seconds, 6),
+                request_id=request_id,
+            )
+        )
+
+    def _text(self, line: Line) -> str:
+        if self._style == "json":
+            return _encode(line).decode()
+        parts = [line.time, line.level, line.event, line.method, line.route]
+        if line.status:
+            parts += [str(line.status), f"{1e3 * line.seconds:.1f} ms"]
+        parts += [line.request_id, line.detail]
+        text = " ".join(part for part in parts if part)
+        return f"{text}\n{line.traceback}".rstrip()
+
+    def _write(self, lines: list[str]) -> None:
+        try:
+            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._stream.flush()
+        except (OSError, ValueError):
+            pass  # a log that cannot be written must not end the service
+
+
+class Handler(logging.Handler):
+    """What libraries log, warnings and worse, as lines of the same log."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        self._log.event(
+            "log",
+            level=record.levelname.lower(),
+            detail=f"{record.name}: {record.getMessage()}",
+            traceback=self.formatter.formatException(record.exc_info)
+            if self.formatter and record.exc_info
+            else "",
+        )
+
+
+def _stamp(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")

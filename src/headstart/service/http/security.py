@@ -1,0 +1,134 @@
+"""Who may call: keys and roles, and what a browser may be made to send."""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from headstart.service.http.keys import Key, Keys
+from headstart.service.messages import Role, ServiceError
+from headstart.service.store.database import Database
+
+Headers = Mapping[bytes, bytes]
+
+# Failed logins per address and minute.
+MOST_FAILURES = 10
+_FAILURE_SECONDS = 60.0
+_MOST_ADDRESSES = 10_000
+
+_LOCAL_NAMES = (b"localhost", b"127.0.0.1", b"[::1]")
+_ADMIN_WITHOUT_KEYS = Key(id="", name="no key needed", role="admin", created=0.0, revoked=None)
+
+# Of every page. Nothing is loaded from elsewhere, and nothing inline.
+PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (
+    (
+        b"content-security-policy",
+        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self';"
+        b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+class Security:
+    """What a call must show.
+
+    loopback: the service listens on this machine only. Then no key is needed until the store has
+    one; but a page in a browser can reach the service as well, so the Host must name this machine,
+    and a call that changes something must come from a page of the service, or from none.
+    """
+
+    def __init__(self, database: Database, *, loopback: bool) -> None:
+        self.keys = Keys(database, always_needed=not loopback)
+        self._known_hosts: set[bytes] = set()
+
+    def check(self, headers: Headers, role: Role, *, changes: bool) -> Key:
+        """The key of a call that needs a role, or an error."""
+        if not self.keys.needed:
+            self.check_browser(headers, changes=changes)
+            return _ADMIN_WITHOUT_KEYS
+        key = self.key_of(headers)
+        if not key.may(role):
+            raise ServiceError(
+                403, "Forbidden", f"the key must have the role {role}, got one with {key.role}"
+            )
+        return key
+
+    def key_of(self, headers: Headers) -> Key:
+        """The key that a call shows: `Authorization: Bearer hs_…`."""
+        scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer" or not text:
+            raise ServiceError(
+                401, "Unauthorized", "a key must be sent as Authorization: Bearer hs_…, got none"
+            )
+        key = self.keys.find(text.strip())
+        if key is None:
+            raise ServiceError(
+                401,
+                "Unauthorized",
+                "the key must be one of this service, got another or a revoked one",
+            )
+        return key
+
+    def check_browser(self, headers: Headers, *, changes: bool) -> None:
+        """Refuse what another site may have made a browser send; only where no key is needed."""
+        if self.keys.needed:
+            return
+        host = headers.get(b"host", b"localhost")
+        if host not in self._known_hosts:
+            if _without_port(host) not in _LOCAL_NAMES:
+                shown = host[:200].decode("latin-1")
+                raise ServiceError(
+                    403, "Forbidden", f"Host must be localhost or 127.0.0.1, got {shown!r}"
+                )
+            if len(self._known_hosts) < 100:
+                self._known_hosts.add(host)
+        if changes:
+            check_origin(headers)
+
+
+def check_origin(headers: Headers) -> None:
+    """Refuse a call that a page of another site sends."""
+    origin = headers.get(b"origin")
+    if origin is None or origin.partition(b"://")[2] == headers.get(b"host"):
+        return
+    shown = origin[:200].decode("latin-1")
+    raise ServiceError(403, "Forbidden", f"Origin must be that of the service, got {shown!r}")
+
+
+def _without_port(host: bytes) -> bytes:
+    name, colon, port = host.rpartition(b":")
+    return (name if colon and port.isdigit() else host).lower()
+
+
+class Attempts:
+    """Failed logins by address: past `MOST_FAILURES` in a minute, the next has to wait."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures: dict[str, deque[float]] = {}
+
+    def check(self, address: str) -> None:
+        """Refuse one login too many."""
+        if len(self._recent(address)) >= MOST_FAILURES:
+            raise ServiceError(
+                429,
+                "Too many requests",
+                f"at most {MOST_FAILURES} failed logins per minute are answered: try again later",
+            )
+
+    def failed(self, address: str) -> None:
+        """Count a failure."""
+        if len(self._failures) >= _MOST_ADDRESSES:
+            for other in [a for a in self._failures if not self._recent(a)]:
+                del self._failures[other]
+        if len(self._failures) < _MOST_ADDRESSES or address in self._failures:
+            self._failures.setdefault(address, deque()).append(self._clock())
+
+    def _recent(self, address: str) -> deque[float]:
+        times = self._failures.get(address, deque())
+        while times and times[0] < self._clock() - _FAILURE_SECONDS:
+            times.popleft()
+        return times

@@ -1,0 +1,210 @@
+"""Jobs: what requests and pages may do with jobs and fits."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, Unpack
+
+from headstart.interfaces import n_side
+from headstart.live.stored import Model
+from headstart.service.engine.configuration import model_of
+from headstart.service.jobs import evaluating, fits, fitting, table
+from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
+from headstart.service.jobs.messages import (
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
+    JobView,
+    LogColumns,
+)
+from headstart.service.jobs.runner import Runner, RunnerOptions
+from headstart.service.messages import conflict, invalid, not_found
+from headstart.service.store.database import Database, is_sqlite, parsed
+
+
+class PriorOwner(Protocol):
+    """What jobs need of the service."""
+
+    database: Database
+    clock: Callable[[], float]
+
+    def rebuild_prior(self, bandit: str, *, source: str) -> int:
+        """A new version of the prior from what counts now; its number."""
+        ...
+
+
+class Jobs:
+    """The jobs of a service.
+
+    data: the folder whose files requests may name, or None. uploads: where uploaded logs are kept
+    until their job has ended.
+    """
+
+    def __init__(
+        self,
+        service: PriorOwner,
+        *,
+        uploads: Path,
+        data: Path | None = None,
+        largest_upload: int = LARGEST_UPLOAD,
+        **options: Unpack[RunnerOptions],
+    ) -> None:
+        if data is not None and not data.is_dir():
+            raise ValueError(f"data must be a folder, got {str(data)!r}")
+        self._service, self._database = service, service.database
+        self.folders = Folders(data=data, uploads=uploads, largest_upload=largest_upload)
+        self.runner = Runner(service.database, self.folders, clock=service.clock, **options)
+
+    def start(self) -> None:
+        """Begin to do jobs, in the background."""
+        self.runner.start()
+
+    def stop(self) -> None:
+        """Stop; the job that is under way waits for another process, or for the next start."""
+        self.runner.stop()
+
+    def receive(self, media_type: str) -> Upload:
+        """A log that is uploaded: write its bytes to it, in a with statement, then start a job."""
+        return self.folders.receive(media_type)
+
+    def start_fit(self, bandit: str, request: FitRequest, upload: Upload | None = None) -> JobView:
+        """Have a log read: reported on, and unless it is a dry run, learned as a shadow fit."""
+        return self._start(bandit, request, upload)
+
+    def start_evaluate(
+        self, bandit: str, request: EvaluateRequest, upload: Upload | None = None
+    ) -> JobView:
+        """Have a bandit's mean reward on a log of decisions estimated."""
+        return self._start(bandit, request, upload)
+
+    def job(self, bandit: str, job: str) -> JobView:
+        """One job of a bandit."""
+        with self._database.reading() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            found = table.views(connection, number, bandit, job=job)
+        if not found:
+            raise not_found(f"there is no job {job[:64]!r} of this bandit")
+        return found[0]
+
+    def jobs(self, bandit: str, *, limit: int = 100) -> list[JobView]:
+        """The jobs of a bandit, the latest first."""
+        with self._database.reading() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            return table.views(connection, number, bandit, limit=limit)
+
+    def cancel(self, bandit: str, job: str) -> JobView:
+        """Cancel a job that has not ended; what it has done is dropped."""
+        with self._database.writing() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            cancelled = table.cancel(connection, number, job, self._service.clock())
+        found = self.job(bandit, job)
+        if not cancelled:
+            raise conflict(
+                f"a job that has ended cannot be cancelled, and this one is {found.status}"
+            )
+        self.runner.wake()
+        return found
+
+    def fits(self, bandit: str) -> list[FitView]:
+        """The logs that were learned, the latest first."""
+        with self._database.reading() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            return fits.views(connection, number)
+
+    def fit(self, bandit: str, fit: int) -> FitView:
+        """One log that was learned."""
+        with self._database.reading() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            return fits.view(connection, number, fit)
+
+    def promote(self, bandit: str, fit: int) -> FitChange:
+        """Have a fit count for the prior, which gets a new version."""
+        with self._database.reading() as connection:
+            number, configuration = table.bandit_of(connection, bandit)
+            model = model_of(configuration, self._service.clock)
+            before = fits.check_promotable(connection, number, fit, model)
+        with self._database.writing() as connection:
+            fits.change_status(connection, number, fit, before, "promoted")
+        return self._rebuilt(bandit, fit, before, source="fit")
+
+    def withdraw(self, bandit: str, fit: int) -> FitChange:
+        """Have a fit count no longer; the prior gets a new version, without it."""
+        with self._database.writing() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            fits.change_status(connection, number, fit, "promoted", "withdrawn")
+        return self._rebuilt(bandit, fit, "promoted", source="withdrawal")
+
+    def delete_fit(self, bandit: str, fit: int) -> None:
+        """Delete a fit that is not promoted, with what was learned from its log."""
+        with self._database.writing() as connection:
+            number, _ = table.bandit_of(connection, bandit)
+            fits.remove(connection, number, fit)
+
+    def _rebuilt(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
+        """Compute the prior with the fits as they are now; where that fails, as they were."""
+        try:
+            version = self._service.rebuild_prior(bandit, source=source)
+        except BaseException:
+            now = self.fit(bandit, fit).status
+            with self._database.writing() as connection:
+                number, _ = table.bandit_of(connection, bandit)
+                fits.change_status(connection, number, fit, now, before)
+            raise
+        return FitChange(fit=self.fit(bandit, fit), prior_version=version)
+
+    def _start(
+        self, bandit: str, request: FitRequest | EvaluateRequest, upload: Upload | None
+    ) -> JobView:
+        try:
+            with self._database.reading() as connection:
+                number, configuration = table.bandit_of(connection, bandit)
+            model = model_of(configuration, self._service.clock)
+            if isinstance(request, FitRequest):
+                _check_columns(model, request.columns)
+            else:
+                evaluating.model_to_evaluate(configuration, request)
+            if (upload is None) == (not request.files):
+                raise invalid("files of the data folder must be given, or one log uploaded")
+            if upload is None:
+                self.folders.resolve(request.files)
+            name = None if upload is None else upload.name
+            with self._database.writing() as connection:
+                job = table.add(connection, number, request, name, self._service.clock())
+        except BaseException:
+            if upload is not None:
+                upload.discard()
+            raise
+        self.runner.wake()
+        return self.job(bandit, job)
+
+
+def uploads_folder(store: str | Path) -> Path:
+    """Where a service on this store keeps uploads: beside an SQLite file, else a temporary one."""
+    url = parsed(store)
+    if is_sqlite(url):
+        path = Path(str(url.database))
+        return path.with_name(path.name + ".uploads")
+    return Path(tempfile.gettempdir()) / f"headstart-uploads-{os.geteuid()}"
+
+
+def _check_columns(model: Model, given: LogColumns) -> None:
+    """Raise where the columns cannot be those of the bandit's features."""
+    try:
+        columns = fitting.columns_of(given)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    names = columns.feature_names()
+    if names is not None and len(names) != model.dimension:
+        raise invalid(
+            f"features must be the {model.dimension} columns of the bandit's features, or one of "
+            f"lists, got {len(names)}"
+        )
+    if len(columns.side) not in (0, n_side(model.prior)):
+        raise invalid(
+            f"side must be the {n_side(model.prior)} columns that the prior takes, "
+            f"got {len(columns.side)}"
+        )
+    if model.settings.half_life_seconds is not None and columns.time is None:
+        raise invalid("time must name a column where there is a half-life in seconds, got none")

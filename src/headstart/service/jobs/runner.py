@@ -1,0 +1,240 @@
+"""Runner: does the jobs of a store in the background, one at a time per process."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol, TypedDict
+
+import msgspec
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from headstart.live.stored.contributions import floats
+from headstart.service.jobs import fits, frames, table
+from headstart.service.jobs.files import Folders
+from headstart.service.jobs.messages import FitReport
+from headstart.service.jobs.process import JobProcess
+from headstart.service.jobs.table import Job
+from headstart.service.messages import BanditConfiguration
+from headstart.service.store import schema
+from headstart.service.store.database import Database
+
+_log = logging.getLogger("headstart.service.jobs")
+
+_BEAT_SECONDS = 0.5
+_POLL_SECONDS = 2.0
+# Without a word for this long, the process of a job is taken to be gone.
+LOST_SECONDS = 30.0
+_JOIN_SECONDS = 15.0
+
+
+class Doing(Protocol):
+    """A job that is being done; `JobProcess` does it in a process of its own."""
+
+    def next(self, seconds: float) -> frames.Answer | None:
+        """The next answer; None where there is none within so many seconds."""
+        ...
+
+    def end(self) -> None:
+        """End it at once."""
+        ...
+
+
+class RunnerOptions(TypedDict, total=False):
+    """How a runner works, for tests: after how long a job is lost, and what does a job."""
+
+    lost_seconds: float
+    begin: Callable[[frames.Work], Doing]
+
+
+class Runner:
+    """A thread that takes jobs and does each in a process of its own.
+
+    Any process of the service may take a waiting job. One whose process is gone, by the time of its
+    last heartbeat, is begun anew by another.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        folders: Folders,
+        *,
+        clock: Callable[[], float] = time.time,
+        lost_seconds: float = LOST_SECONDS,
+        begin: Callable[[frames.Work], Doing] = JobProcess,
+    ) -> None:
+        self._begin = begin
+        self._database, self._folders, self._clock = database, folders, clock
+        self._lost_seconds = lost_seconds
+        self._stopping, self._wake = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+        self.doing: Doing | None = None  # the job that is under way
+
+    def start(self) -> None:
+        """Start the thread. Jobs that an earlier owner of an SQLite file left are taken up."""
+        self._thread = threading.Thread(target=self._run, name="headstart-jobs", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the job that is under way, which waits for another process from now on."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join(_JOIN_SECONDS)
+            self._thread = None
+
+    def wake(self) -> None:
+        """Look for jobs now."""
+        self._wake.set()
+
+    def _run(self) -> None:
+        first = True
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                job = self._take(first=first)
+                first = False
+                if job is not None:
+                    self._do(job)
+                    continue
+            except SQLAlchemyError as error:
+                _log.warning("jobs wait for the store: %s", type(error).__name__)
+            except Exception:  # the next job may do better, and this one is taken up again
+                _log.exception("a job stopped")
+            self._wake.wait(_POLL_SECONDS)
+
+    def _take(self, *, first: bool) -> Job | None:
+        now = self._clock()
+        # Where one process owns the store, no other can have begun what is running.
+        alone = first and self._database.is_sqlite
+        before = now + 1.0 if alone else now - self._lost_seconds
+        with self._database.reading() as connection:
+            open_jobs = select(schema.jobs.c.id).where(
+                schema.jobs.c.status.in_(("waiting", "running"))
+            )
+            idle = connection.execute(open_jobs.limit(1)).first() is None
+            if first:
+                self._folders.sweep(table.uploads_needed(connection))
+        if idle:
+            return None
+        with self._database.writing() as connection:
+            lost = table.take_up_lost(connection, before, now)
+            job, gone = table.take(connection, now, self._has_files)
+        if lost:
+            _log.warning("jobs taken up whose process was gone: %d", lost)
+        for upload in gone:
+            self._folders.delete(upload)
+        return job
+
+    def _has_files(self, job: Job) -> bool:
+        files: list[str] = msgspec.json.decode(job.request.content)["files"]
+        return self._folders.of_job(files, job.request.upload) is not None
+
+    def _do(self, job: Job) -> None:
+        """Do a job to its end, or until it is no longer this process's."""
+        _log.info("job %s begins: %s", job.id, job.kind)
+        with self._database.reading() as connection:
+            work = self._work(connection, job)
+        if work is None:
+            self._write(
+                lambda c: table.fail(c, job, "the bandit or the files are gone", self._clock())
+            )
+            self._folders.delete(job.request.upload)
+            return
+        self.doing = self._begin(work)
+        try:
+            answer = self._answer(job, self.doing)
+        finally:
+            self.doing.end()
+            self.doing = None
+        if answer is None and self._stopping.is_set():
+            with self._database.writing() as connection:
+                table.put_back(connection, job)
+            return
+        if isinstance(answer, frames.Done):
+            done = answer
+            self._write(lambda c: self._note(c, job, done))
+        elif isinstance(answer, frames.Failed):
+            error = answer.error
+            self._write(lambda c: table.fail(c, job, error, self._clock()))
+            if answer.unexpected:
+                _log.error("job %s failed: %s", job.id, error.partition(":")[0])
+        _log.info("job %s ends", job.id)
+        self._folders.delete(job.request.upload)
+
+    def _answer(self, job: Job, doing: Doing) -> frames.Done | frames.Failed | None:
+        """The last answer; None where the job is no longer this process's, or the service stops."""
+        last, at = -1.0, frames.Update(0.0, "starting")
+        while not self._stopping.is_set():
+            answer = doing.next(_BEAT_SECONDS / 5)
+            if isinstance(answer, frames.Update):
+                at = answer
+            elif answer is not None:
+                return answer
+            if time.monotonic() - last < _BEAT_SECONDS:
+                continue
+            last = time.monotonic()
+            try:
+                with self._database.writing() as connection:
+                    if not table.beat(connection, job, at.progress, at.step, self._clock()):
+                        return None
+            except DBAPIError:
+                continue  # the store is away; the work goes on
+        return None
+
+    def _note(self, connection: Connection, job: Job, done: frames.Done) -> None:
+        """Store what a job found, unless it was cancelled or taken up meanwhile."""
+        report, now = done.report, self._clock()
+        if not table.finish(connection, job, report, now) or done.memory is None:
+            return
+        if not isinstance(report, FitReport):
+            return
+        report.fit = fits.add(connection, job, report, done.memory, now)
+        fits.note_number(connection, report.fit, report)
+        table.note_report(connection, job, report)
+
+    def _write(self, what: Callable[[Connection], object]) -> None:
+        """Write the end of a job; where the store is away, once it is back."""
+        while True:
+            try:
+                with self._database.writing() as connection:
+                    what(connection)
+                return
+            except DBAPIError:
+                if self._stopping.wait(_BEAT_SECONDS):
+                    return
+
+    def _work(self, connection: Connection, job: Job) -> frames.Work | None:
+        bandits, items = schema.bandits, schema.items
+        query = select(bandits.c.configuration).where(bandits.c.id == job.bandit)
+        content = connection.execute(query).scalar_one_or_none()
+        files: list[str] = msgspec.json.decode(job.request.content)["files"]
+        found = self._folders.of_job(files, job.request.upload)
+        if content is None or found is None:
+            return None
+        configuration = msgspec.json.decode(content, type=BanditConfiguration)
+        folder, names = str(found[0]), found[1]
+        if job.kind == "fit":
+            memory, promoted = fits.memories(connection, job.bandit)
+            return frames.FitWork(
+                folder=folder,
+                files=names,
+                configuration=configuration,
+                request=job.fit_request(),
+                memory=memory,
+                promoted=promoted,
+            )
+        request = job.evaluate_request()
+        catalogue = {}
+        if request.columns.arm is not None:
+            query = select(items.c.item, items.c.features).where(items.c.bandit == job.bandit)
+            rows = connection.execute(query.order_by(items.c.item)).all()
+            catalogue = {row.item: floats(row.features).tolist() for row in rows}
+        return frames.EvaluateWork(
+            folder=folder,
+            files=names,
+            configuration=configuration,
+            request=request,
+            catalogue=catalogue,
+        )

@@ -1,0 +1,268 @@
+"""Messages: what the service takes and answers, as JSON."""
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from headstart.live.outcomes import Outcome
+
+# Limits that hold whatever the configuration says.
+MOST_DIMENSIONS = 2_000
+MOST_ARMS = 10_000
+MOST_ROWS = 10_000  # of one batch
+LONGEST_NAME = 200
+
+Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
+# A task may be named by an integer too, which is taken as its digits.
+TaskName = Name | int
+Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
+Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
+Role = Literal["decide", "read", "admin"]
+
+
+class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """A message; a field that is not known is an error, so that none is lost by a typing error.
+
+    Messages hold no cycles, and are many: the garbage collector need not look at them.
+    """
+
+
+class BanditConfiguration(Message):
+    """How a bandit is set up: `PUT /bandits/{b}`.
+
+    Give the dimension d or the names of the d features. Policy and prior are specs, as those of a
+    study: {"class": "BayesUCB", "z": "growing"}. The other fields are those of
+    `headstart.live.Settings`.
+    """
+
+    dimension: Annotated[int, Meta(ge=1, le=MOST_DIMENSIONS)] | None = None
+    feature_names: list[Name] | None = None
+    scales: Literal["learn"] | list[float] | None = "learn"
+    policy: dict[str, object] | None = None
+    prior: dict[str, object] | None = None
+    side_names: list[Name] = []
+    reward_range: tuple[float, float] | None = None
+    deadline_seconds: float | None = None
+    default_reward: float | None = None
+    exploration: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+    propensity_draws: Annotated[int, Meta(ge=0, le=10_000)] = 100
+    half_life_tasks: float | None = None
+    half_life_seconds: float | None = None
+    discount: float = 1.0
+    control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
+    retention_seconds: float | None = None  # how long decisions are kept; None for ever
+
+
+class BanditView(Message):
+    """A bandit as it is: its configuration, and how many of what it has."""
+
+    name: str
+    configuration: BanditConfiguration
+    dimension: int
+    feature_names: list[str]
+    created: float  # seconds since 1970, as all times
+    changed: float
+    items: int
+    tasks: int
+    decisions: int
+    rewards: int
+    prior_version: int
+
+
+class Item(Message):
+    """An arm of the catalogue."""
+
+    id: Name
+    features: Features
+    tags: list[Name] = []
+
+
+class ItemChange(Message):
+    """Another set of features or tags for an arm of the catalogue; what is None stays."""
+
+    id: Name
+    features: Features | None = None
+    tags: list[Name] | None = None
+
+
+class DecisionRequest(Message):
+    """A task wants an arm.
+
+    arms: features by id; or ids of the catalogue; or, if None, all of the catalogue, or those with
+    the tag. exclude: ids that must not be chosen. side: what is known of the task beforehand. n:
+    how many arms, the best first. The same idempotency_key gets the same answer.
+    """
+
+    task: TaskName
+    arms: dict[Name, Features] | Names | None = None
+    tag: Name | None = None
+    exclude: Names = []
+    side: list[float] | None = None
+    n: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    idempotency_key: Name | None = None
+
+
+class ChosenArm(Message):
+    """One arm that was chosen. The reward is given to its id, once."""
+
+    id: str
+    arm: str
+    propensity: float | None  # None where it is not known
+    mean: float
+    low: float  # the ends of the 95 % interval of the arm's mean reward
+    high: float
+
+
+class DecisionAnswer(Message):
+    """The arms that were chosen for a task; id is that of the first."""
+
+    id: str
+    task: str
+    arms: list[ChosenArm]
+    prior_version: int  # the latest known prior; 0 before any task has taught
+    control: bool  # whether the task started cold, to measure the gain
+
+
+class RewardRequest(Message):
+    """The reward of a decision. time: when it happened, if not now; deadlines go by it."""
+
+    decision: Annotated[str, Meta(min_length=1, max_length=64)]
+    value: float
+    weight: float = 1.0
+    time: float | None = None
+
+
+class RewardAnswer(Message):
+    """What became of a reward."""
+
+    decision: str
+    outcome: Outcome
+
+
+class ObservationRequest(Message):
+    """The reward of a choice that was made elsewhere; the arm is one of the catalogue, or given."""
+
+    task: TaskName
+    value: float
+    features: Features | None = None
+    arm: Name | None = None
+    weight: float = 1.0
+    side: list[float] | None = None
+    time: float | None = None
+    idempotency_key: Name | None = None
+
+
+class ObservationAnswer(Message):
+    """What became of an observation; its id reads it back."""
+
+    id: str
+    outcome: Outcome
+
+
+class Contribution(Message):
+    """What one feature contributed to the mean of an arm."""
+
+    feature: str
+    value: float
+    from_prior: float
+    from_rewards: float
+
+
+class DecisionRecord(Message):
+    """A decision as it was made, and what became of it."""
+
+    id: str
+    bandit: str
+    task: str
+    arm: str
+    rank: int  # 0 for the best; of the best n, their order
+    observed: bool  # whether the choice was made elsewhere
+    time: float
+    propensity: float | None
+    mean: float
+    low: float
+    high: float
+    prior_version: int
+    control: bool
+    contributions: list[Contribution]
+    status: Literal["pending", "paid", "expired"]
+    value: float | None
+    weight: float | None
+    paid_time: float | None
+    round: int | None  # the number of this reward among those of the task
+
+
+class TaskRecord(Message):
+    """What is known of a task."""
+
+    task: str
+    control: bool
+    status: Literal["open", "finished"]
+    opened: float
+    last_used: float
+    n_rewards: int
+    reward_sum: float
+    feature_names: list[str]
+    parameter: list[float]  # (d,), ŵ
+    prior_mean: list[float]  # (d,), h
+    spread: list[float]  # (d,), the standard deviation of each entry of w
+    noise_scale: float
+    side: list[float] | None
+
+
+class PriorVersion(Message):
+    """One version of the prior."""
+
+    version: int
+    time: float
+    mean: list[float]
+    spread: list[float]
+    noise_scale: float
+    n_tasks: int
+    effective_tasks: float
+    source: str  # refresh, fit, withdrawal, erasure
+
+
+class PriorView(PriorVersion):
+    """The current prior, and its history, the latest first."""
+
+    feature_names: list[str]
+    history: list[PriorVersion]
+
+
+class Problem(Message):
+    """An error, as RFC 9457 has it: `detail` is one clear sentence."""
+
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+
+
+class ServiceError(Exception):
+    """A request that is refused, or that cannot be answered now, with its HTTP status."""
+
+    def __init__(self, status: int, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.problem = Problem(title=title, status=status, detail=detail)
+
+
+def invalid(detail: str) -> ServiceError:
+    """The request is understood, and something in it is wrong."""
+    return ServiceError(422, "Invalid request", detail)
+
+
+def not_found(detail: str) -> ServiceError:
+    """There is no such thing."""
+    return ServiceError(404, "Not found", detail)
+
+
+def conflict(detail: str) -> ServiceError:
+    """The request contradicts what is there."""
+    return ServiceError(409, "Conflict", detail)
+
+
+def unavailable(detail: str) -> ServiceError:
+    """The store cannot be reached or written now; the request may be sent again."""
+    return ServiceError(503, "Service unavailable", detail)

@@ -1,0 +1,1 @@
+"""The store: tables, migrations, and the databases that they are in."""

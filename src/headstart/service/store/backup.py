@@ -1,0 +1,242 @@
+"""Backups: all tables of a store in one SQLite file, which restores into either kind of store."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Select,
+    Table,
+    cast,
+    create_engine,
+    delete,
+    false,
+    func,
+    insert,
+    literal_column,
+    select,
+    text,
+)
+from sqlalchemy.dialects.postgresql import REGCLASS
+
+from headstart.atomic import atomic_write
+from headstart.service.store import schema
+from headstart.service.store.database import Database, is_sqlite, parsed, snapshot
+from headstart.service.store.migrations import version_of
+from headstart.service.store.processes import n_running
+
+# A number in the head of the file, by which a backup is known.
+_BACKUP = 0x48534255
+_PAGES = 20_000
+_ROWS = 1_000
+# Sessions end with a restore: one that was logged out must not come back.
+_LEFT_OUT = (schema.sessions,)
+_TABLES = [
+    each
+    for each in schema.metadata.sorted_tables
+    if each not in (*_LEFT_OUT, schema.schema_version)
+]
+
+_NUMBERED: dict[Table, Column[int]] = {
+    table: table.autoincrement_column for table in _TABLES if table.autoincrement_column is not None
+}
+
+# What has been done so far, and of how much.
+Progress = Callable[[int, int], None]
+
+
+def _silent(done: int, total: int) -> None:
+    """Report nothing."""
+
+
+def backup(store: str | Path, file: Path, progress: Progress = _silent) -> dict[str, int]:
+    """Write all of a store into a file, as it is at one moment; the number of rows by table.
+
+    The service may run meanwhile. The file is written whole or not at all, for its owner alone.
+    """
+    url = parsed(store)
+    if is_sqlite(url) and Path(str(url.database)).resolve() == file.resolve():
+        raise ValueError(f"file must be another than the store, got {file} for both")
+    with snapshot(store) as source:
+        found = version_of(source)
+        if found != schema.VERSION:
+            raise ValueError(
+                f"store must have version {schema.VERSION}, got {found or 'no tables'}: "
+                "back it up with the version of headstart that wrote it"
+            )
+        with atomic_write(file, mode=0o600) as part:
+            part.chmod(0o600)  # whatever the file that is replaced had
+            if is_sqlite(url):
+                _copy_pages(source, part, progress)
+            else:
+                with _file(part) as target:
+                    schema.metadata.create_all(target)
+                    _copy_rows(source, target, progress)
+                    _advance(target, _numbers(source))
+                    target.execute(insert(schema.schema_version).values(version=schema.VERSION))
+            with _file(part) as target:
+                target.exec_driver_sql("PRAGMA secure_delete = 1")
+                for table in _LEFT_OUT:
+                    target.execute(delete(table))
+                target.exec_driver_sql(f"PRAGMA application_id = {_BACKUP}")
+                return _counts(target)
+
+
+def restore(
+    store: str | Path, file: Path, *, force: bool = False, progress: Progress = _silent
+) -> dict[str, int]:
+    """Put a backup into a store, in one transaction; the number of rows by table.
+
+    A store that holds anything is refused, unless `force` says that it is replaced.
+    """
+    _check(file)
+    with TemporaryDirectory(prefix="headstart-restore-") as folder, _current(file, folder) as path:
+        database = Database.open(store)
+        try:
+            with snapshot(path) as source, database.writing() as target:
+                _check_unused(target, force)
+                for table in (*_TABLES, *_LEFT_OUT):
+                    target.execute(delete(table))
+                _copy_rows(source, target, progress)
+                _advance(target, _numbers(source))
+                return _counts(target)
+        finally:
+            database.close()
+
+
+def _check_unused(target: Connection, force: bool) -> None:
+    """Raise ValueError where processes use the store, or where it holds something."""
+    n = 0 if target.dialect.name == "sqlite" else n_running(target)
+    if n:
+        raise ValueError(
+            f"store must be used by no process of the service, got {n}: stop them first"
+        )
+    held = ", ".join(f"{n} {name}" for name, n in _counts(target).items() if n)
+    if held and not force:
+        raise ValueError(f"store must be empty, got {held}; --force replaces all that it holds")
+
+
+def _check(file: Path) -> None:
+    """Raise ValueError for what is not a whole backup."""
+    if not file.is_file():
+        raise ValueError(f"file must be a backup, got {file}, which is not there")
+    try:
+        with _file(file, mode="ro") as connection:
+            known = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+            problem = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
+    except Exception as error:
+        raise ValueError(
+            f"file must be a backup, got {file}, which cannot be read: {error}"
+        ) from error
+    if known != _BACKUP:
+        raise ValueError(
+            f"file must be a backup, got {file}, which `headstart backup` did not write"
+        )
+    if problem != "ok":
+        raise ValueError(f"file must be whole, got {file} with {problem}")
+
+
+@contextmanager
+def _current(file: Path, folder: str) -> Iterator[Path]:
+    """The backup with tables of the current version: the file, or a migrated copy of it."""
+    with _file(file, mode="ro") as connection:
+        current = version_of(connection) == schema.VERSION
+        if not current:
+            copy = Path(folder) / "store.sqlite"
+            _copy_pages(connection, copy, _silent)
+    if not current:
+        Database.open(copy).close()
+    yield file if current else copy
+
+
+@contextmanager
+def _file(path: Path, mode: str = "rw") -> Iterator[Connection]:
+    """A transaction over a file that no other process uses, with nothing beside it after that."""
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None
+        )
+
+    engine = create_engine("sqlite://", creator=connect)
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("BEGIN")
+            yield connection
+    finally:
+        engine.dispose()
+
+
+def _copy_pages(source: Connection, path: Path, progress: Progress) -> None:
+    """Copy an SQLite file as the source's transaction sees it."""
+    source.execute(select(schema.schema_version))  # the transaction sees one state from here on
+    given: Any = source.connection.dbapi_connection
+    target = sqlite3.connect(path)
+    try:
+        given.backup(
+            target, pages=_PAGES, progress=lambda _, left, total: progress(total - left, total)
+        )
+        target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+    finally:
+        target.close()
+
+
+def _copy_rows(source: Connection, target: Connection, progress: Progress) -> None:
+    total, done = sum(_counts(source).values()), 0
+    for table in _TABLES:
+        rows = source.execution_options(yield_per=_ROWS).execute(select(table))
+        for part in rows.mappings().partitions():
+            _insert(target, table, part)
+            done += len(part)
+            progress(done, total)
+
+
+def _insert(target: Connection, table: Table, rows: Any) -> None:
+    given: list[Mapping[str, Any]] = [dict(row) for row in rows]
+    target.execute(insert(table), given)
+
+
+def _counts(connection: Connection) -> dict[str, int]:
+    return {
+        table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
+        for table in _TABLES
+    }
+
+
+def _numbers(connection: Connection) -> dict[Table, int]:
+    """The largest number that each table has given to a row, of those that are gone too."""
+    found = {}
+    for table, column in _NUMBERED.items():
+        largest = connection.execute(select(func.max(column))).scalar_one() or 0
+        found[table] = max(largest, _last_number(connection, table, column))
+    return found
+
+
+def _last_number(connection: Connection, table: Table, column: Column[int]) -> int:
+    query: Select[Any]
+    if connection.dialect.name == "sqlite":
+        query = select(literal_column("seq")).select_from(text("sqlite_sequence"))
+        query = query.where(literal_column("name") == table.name)
+    else:
+        sequence = func.pg_get_serial_sequence(table.name, column.name)
+        query = select(func.pg_sequence_last_value(cast(sequence, REGCLASS)))
+    return int(connection.execute(query).scalar_one_or_none() or 0)
+
+
+def _advance(connection: Connection, numbers: dict[Table, int]) -> None:
+    """Have new rows numbered after those that are, and were, in the tables."""
+    for table, column in _NUMBERED.items():
+        if connection.dialect.name == "postgresql":
+            sequence = func.pg_get_serial_sequence(table.name, column.name)
+            connection.execute(select(func.setval(sequence, numbers[table] + 1, false())))
+        elif table.dialect_options["sqlite"]["autoincrement"]:
+            given = {"name": table.name, "number": numbers[table]}
+            connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), given)
+            connection.execute(
+                text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :number)"), given
+            )

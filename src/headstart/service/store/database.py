@@ -1,0 +1,199 @@
+"""Database: where the tables are, an SQLite file or a PostgreSQL server."""
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.pool import QueuePool, StaticPool
+
+from headstart.service.store.migrations import STEPS, migrate, version_of
+
+# How long a statement waits for a lock, and a connection for the server.
+_BUSY_SECONDS = 10
+_CONNECT_SECONDS = 3
+# SQLite: the pages that its log has before they go into the file, and what a connection caches.
+_PAGES_PER_CHECKPOINT, _CACHE_KIB = 8_000, 32_768
+# Readers beside the one that writes: pages, and requests that only read.
+_READERS = 4
+
+
+class Database:
+    """Transactions over the tables.
+
+    `writing` is a transaction that writes, `reading` one that only reads and never blocks a writer.
+    With SQLite one process owns the file; any number of processes may share a PostgreSQL database.
+    """
+
+    def __init__(self, writer: Engine, reader: Engine, lock: int | None = None) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._lock = lock
+        # The threads of a process share one connection that writes to an SQLite file.
+        self._turn = threading.Lock() if self.is_sqlite else nullcontext()
+
+    @classmethod
+    def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
+        """Open a store, and create or migrate its tables.
+
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
+        if another process has the file open; without it, write nothing but keys.
+        """
+        url = parsed(store)
+        if is_sqlite(url):
+            database = _sqlite(Path(str(url.database)), alone=alone)
+        else:
+            database = _postgresql(url)
+        try:
+            with database.writing() as connection:
+                # A process that has the file open has migrated it, to a version that it knows.
+                shared = database.is_sqlite and database._lock is None
+                migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether this process owns all of it."""
+        return self._writer.dialect.name == "sqlite"
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is committed at the end, durably, or not at all."""
+        with self._turn, self._writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the tables and changes nothing."""
+        with self._reader.connect() as connection, connection.begin():
+            yield connection
+
+    def connect(self) -> Connection:
+        """A connection of its own, on which every statement is a transaction."""
+        return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._writer.dispose()
+        self._reader.dispose()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+@contextmanager
+def snapshot(store: str | Path) -> Iterator[Connection]:
+    """One state of a store that may be in use by others; nothing is created or migrated."""
+    url = parsed(store)
+    if is_sqlite(url):
+        path = Path(str(url.database))
+        if not path.is_file():
+            raise ValueError(f"store {path} must be there, got no such file")
+        reader = _reader(lambda: _connect(f"{path.absolute().as_uri()}?mode=rw"))
+    else:
+        reader = _postgresql(url)._reader
+    try:
+        with reader.connect() as connection, connection.begin():
+            yield connection
+    finally:
+        reader.dispose()
+
+
+def parsed(store: str | Path) -> URL:
+    """The address of a store."""
+    text = str(store)
+    if "://" not in text:
+        return URL.create("sqlite", database=text)
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # a port that is no number is a ValueError
+        raise ValueError("store must be a path or postgresql://…, got neither") from None
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        raise ValueError(f"store must be a path or postgresql://…, got {url.drivername}://…")
+    return url
+
+
+def is_sqlite(url: URL) -> bool:
+    """Whether the store is an SQLite file."""
+    return url.drivername == "sqlite"
+
+
+def _sqlite(path: Path, *, alone: bool) -> Database:
+    try:
+        lock = _own(path)
+    except ValueError:
+        if alone:
+            raise
+        lock = None
+
+    def connect() -> sqlite3.Connection:
+        connection = _connect(path.absolute().as_uri())
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_PER_CHECKPOINT}")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        return connection
+
+    writer = create_engine("sqlite://", creator=connect, poolclass=StaticPool)
+
+    def begin_writing(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    event.listen(writer, "begin", begin_writing)
+    return Database(writer, _reader(connect), lock)
+
+
+def _connect(address: str) -> sqlite3.Connection:
+    # SQLAlchemy begins and ends the transactions: `isolation_level` None leaves them to it.
+    return sqlite3.connect(
+        address, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
+
+
+def _reader(connect: Callable[[], sqlite3.Connection]) -> Engine:
+    """Transactions of an SQLite file that only read."""
+    reader = create_engine("sqlite://", creator=connect, poolclass=QueuePool, pool_size=_READERS)
+
+    def begin_reading(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    def only_read(connection: Any, _record: object) -> None:
+        connection.execute("PRAGMA query_only = 1")
+
+    event.listen(reader, "begin", begin_reading)
+    event.listen(reader, "connect", only_read)
+    return reader
+
+
+def _own(path: Path) -> int:
+    """Create the file for its owner alone if there is none, and hold a lock beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise ValueError(
+            f"store {path} must be used by one process at a time, and another has it open; "
+            "several processes can share postgresql://…"
+        ) from None
+    return lock
+
+
+def _postgresql(url: URL) -> Database:
+    given: dict[str, Any] = {"connect_args": {"connect_timeout": _CONNECT_SECONDS}}
+    writer = create_engine(url, pool_size=4, max_overflow=4, pool_pre_ping=True, **given)
+    reader = writer.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
+    return Database(writer, reader)

@@ -1,0 +1,47 @@
+"""Migrations: the tables of a store brought to the current version, step by step."""
+
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection, insert, inspect, select, update
+
+from headstart.service.store import schema
+
+# The step at index i leads from version i to version i + 1, in the transaction that is given. The
+# first makes the tables as they are now: a new store needs no other.
+Step = Callable[[Connection], None]
+
+
+def _create(connection: Connection) -> None:
+    schema.metadata.create_all(connection)
+    connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
+
+
+STEPS: Sequence[Step] = (_create,)
+
+
+def version_of(connection: Connection) -> int:
+    """The version of a store's tables, 0 if there are none."""
+    if not inspect(connection).has_table(schema.schema_version.name):
+        return 0
+    return int(connection.execute(select(schema.schema_version.c.version)).scalar_one())
+
+
+def migrate(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
+    """Bring the tables to the current version; those of a later version are refused."""
+    _lock(connection)
+    found = version_of(connection)
+    if found > len(steps):
+        raise ValueError(
+            f"the store has version {found} and this version of headstart knows {len(steps)}: "
+            "install the newer headstart, or restore a backup"
+        )
+    for step in steps[found:] if found else steps[:1]:
+        step(connection)
+    if found < len(steps):
+        connection.execute(update(schema.schema_version).values(version=len(steps)))
+
+
+def _lock(connection: Connection) -> None:
+    """Have processes that start together migrate one after the other."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7310417)")

@@ -1,0 +1,279 @@
+"""The tables. Times are seconds since 1970; arrays are bytes of little-endian floats.
+
+Everything that belongs to a bandit has its number. Sums that every request adds to (`minutes`,
+`rounds`, `gains`) are kept per `process`, a small number that one running process holds, so that
+processes never wait for each other's rows; a reader adds them up.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+)
+
+metadata = MetaData()
+
+# SQLite numbers rows by itself only where the key is an INTEGER.
+_Number = BigInteger().with_variant(Integer, "sqlite")
+
+# What became of a decision.
+PENDING, PAID, EXPIRED = range(3)
+DECISION_STATUS = ("pending", "paid", "expired")
+# How a task stands.
+OPEN, FINISHED = range(2)
+TASK_STATUS = ("open", "finished")
+
+bandits = Table(
+    "bandits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("configuration", Text, nullable=False),  # JSON of a BanditConfiguration
+    Column("created", Double, nullable=False),
+    Column("changed", Double, nullable=False),
+    Column("catalogue_version", Integer, nullable=False, server_default="0"),
+    Column("prior_version", Integer, nullable=False, server_default="0"),
+    sqlite_autoincrement=True,  # the number of one that was deleted is not given again
+)
+
+items = Table(
+    "items",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("item", Text, primary_key=True),
+    Column("features", LargeBinary, nullable=False),  # (d,)
+    Column("tags", Text, nullable=False),  # a JSON list
+    sqlite_with_rowid=False,
+)
+
+tasks = Table(
+    "tasks",
+    metadata,
+    Column("id", _Number, primary_key=True),
+    Column("bandit", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("control", Boolean, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("opened", Double, nullable=False),
+    Column("last_used", Double, nullable=False),  # opened, or its latest reward
+    Column("n_rewards", BigInteger, nullable=False),
+    Column("reward_sum", Double, nullable=False),
+    Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
+    Column("early_sum", Double, nullable=False),
+    Column("version", BigInteger, nullable=False),  # raised with every change of the state
+    Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
+    Column("counted_in", Integer, nullable=False),  # the prior that last counted it; 0 if none did
+    Column("moves", SmallInteger, nullable=False),  # 1: it waits for a newer prior
+    Column("side", LargeBinary),  # (p,)
+    Column("state", LargeBinary, nullable=False),  # the row of live use, without the inverse
+    UniqueConstraint("bandit", "name"),
+    Index("tasks_last_used", "bandit", "last_used"),
+    Index(
+        "tasks_changed",
+        "bandit",
+        "counted_in",
+        sqlite_where=text("changed = 1 OR moves = 1"),
+        postgresql_where=text("changed = 1 OR moves = 1"),
+    ),
+    sqlite_autoincrement=True,  # the number of a task that was erased is not given again
+)
+
+# What the prior counts for a task: only a refresh reads and writes it. That of a task that was
+# erased stays until the prior is computed without it.
+contributions = Table(
+    "contributions",
+    metadata,
+    Column("task", _Number, primary_key=True, autoincrement=False),
+    Column("bandit", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("erased", SmallInteger, nullable=False),
+    Index(
+        "contributions_erased",
+        "bandit",
+        sqlite_where=text("erased = 1"),
+        postgresql_where=text("erased = 1"),
+    ),
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("id", Text, primary_key=True),  # 32 hexadecimal digits, in the order of time
+    Column("bandit", Integer, nullable=False),
+    Column("task", _Number, nullable=False),
+    Column("slate", Text),  # of the best n with n > 1: the id of the first
+    Column("rank", SmallInteger, nullable=False),
+    Column("observed", SmallInteger, nullable=False),
+    Column("arm", Text, nullable=False),
+    Column("features", LargeBinary, nullable=False),  # (d,), float64
+    Column("parts", LargeBinary),  # (2, d), float32: from prior, from rewards
+    Column("propensity", Double),
+    Column("mean", Double),
+    Column("half", Double),  # half of the 95 % interval
+    Column("prior_version", Integer, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("status", SmallInteger, nullable=False),
+    Column("value", Double),
+    Column("weight", Double),
+    Column("paid_time", Double),
+    Column("round", BigInteger),  # the number of this reward among those of the task
+    Index("decisions_bandit", "bandit", "id"),
+    Index("decisions_task", "task", "id"),
+    Index(
+        "decisions_pending",
+        "bandit",
+        "time",
+        sqlite_where=text("status = 0"),
+        postgresql_where=text("status = 0"),
+    ),
+)
+
+idempotency = Table(
+    "idempotency",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("digest", LargeBinary, nullable=False),  # of the request
+    Column("answer", LargeBinary, nullable=False),  # JSON
+    Column("task", _Number, nullable=False),
+    Column("time", Double, nullable=False),
+    Index("idempotency_task", "task"),
+    Index("idempotency_time", "time"),
+    sqlite_with_rowid=False,
+)
+
+priors = Table(
+    "priors",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("time", Double, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("memory", LargeBinary),  # of the tasks of the store; NULL for versions long past
+    Column("fits", Text, nullable=False),  # a JSON list: the fits whose logs count as well
+    Column("n_tasks", Integer, nullable=False),
+    Column("effective_tasks", Double, nullable=False),
+    Column("noise_scale", Double, nullable=False),
+    Column("mean", LargeBinary, nullable=False),  # (d,)
+    Column("spread", LargeBinary, nullable=False),  # (d,)
+)
+
+# Memories of logs. One counts while it is promoted.
+fits = Table(
+    "fits",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("bandit", Integer, nullable=False),
+    Column("job", Text, nullable=False),
+    Column("time", Double, nullable=False),
+    Column("status", Text, nullable=False),  # shadow, promoted, withdrawn
+    Column("memory", LargeBinary, nullable=False),
+    Column("n_tasks", Integer, nullable=False),
+    Column("noise_scale", Double, nullable=False),
+    Column("mean", LargeBinary, nullable=False),  # of the prior that promoting it would give
+    Column("spread", LargeBinary, nullable=False),
+    Column("report", Text, nullable=False),  # JSON
+)
+
+minutes = Table(
+    "minutes",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("minute", Integer, primary_key=True),  # since 1970
+    Column("process", SmallInteger, primary_key=True),
+    Column("control", SmallInteger, primary_key=True),
+    Column("opened", BigInteger, nullable=False),  # tasks
+    Column("decisions", BigInteger, nullable=False),
+    Column("rewards", BigInteger, nullable=False),
+    Column("reward_sum", Double, nullable=False),
+    Column("duplicates", BigInteger, nullable=False),
+    Column("conflicts", BigInteger, nullable=False),
+    Column("unknown", BigInteger, nullable=False),
+    Column("expired", BigInteger, nullable=False),  # decisions that expired
+    Column("late", BigInteger, nullable=False),  # rewards of expired decisions
+    Column("out_of_range", BigInteger, nullable=False),
+)
+
+# By the number of the reward in its task, from 1 to ROUNDS_MEASURED.
+rounds = Table(
+    "rounds",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("control", SmallInteger, primary_key=True),
+    Column("round", SmallInteger, primary_key=True),
+    Column("process", SmallInteger, primary_key=True),
+    Column("n", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+)
+ROUNDS_MEASURED = 50
+
+# Of the mean reward of each task over its first EARLY_ROUNDS rewards: number, sum and squares.
+gains = Table(
+    "gains",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("control", SmallInteger, primary_key=True),
+    Column("process", SmallInteger, primary_key=True),
+    Column("tasks", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+)
+EARLY_ROUNDS = 20
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("bandit", Integer, nullable=False),
+    Column("kind", Text, nullable=False),  # fit, evaluate
+    Column("status", Text, nullable=False),  # waiting, running, done, failed, cancelled
+    Column("created", Double, nullable=False),
+    Column("started", Double),
+    Column("ended", Double),
+    Column("heartbeat", Double),  # of the process that runs it
+    Column("progress", Double, nullable=False),  # 0 to 1
+    Column("step", Text, nullable=False),  # what it does now, in words
+    Column("request", Text, nullable=False),  # JSON
+    Column("report", Text),  # JSON
+    Column("error", Text),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),  # the public part of a key
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),  # decide, read, admin
+    Column("hash", LargeBinary, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("revoked", Double),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("hash", LargeBinary, primary_key=True),  # of the cookie's content
+    Column("key", Text, nullable=False),
+    Column("csrf", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("expires", Double, nullable=False),
+)
+
+# One row: the version of these tables.
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("version", Integer, primary_key=True),
+)
+VERSION = 1

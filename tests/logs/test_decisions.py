@@ -1,0 +1,107 @@
+"""Logs of decisions: both forms, Parquet and CSV, and rows that are refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headstart as hs
+from headstart.logs import DecisionColumns, read_decisions
+
+CATALOGUE = {"tea": np.array([1.0, 0.0]), "milk": np.array([0.0, 1.0])}
+
+
+def frame(n: int = 12) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    arms = rng.standard_normal((n, 3, 2))
+    return pd.DataFrame(
+        {
+            "task": [f"u{i // 4}" for i in range(n)],
+            "arms": [each.tolist() for each in arms],
+            "choice": rng.integers(3, size=n),
+            "reward": rng.standard_normal(n),
+            "propensity": np.full(n, 1 / 3),
+            "all": [[1 / 3] * 3 for _ in range(n)],
+            "time": np.arange(n)[::-1],
+        }
+    )
+
+
+def written(table: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        texts = {name: table[name].map(json.dumps) for name in ("arms", "all")}
+        table.assign(**texts).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv"])
+def test_a_file_is_read_as_its_table(tmp_path: Path, name: str) -> None:
+    table = frame()
+    columns = DecisionColumns(propensities="all")
+    found = read_decisions(written(table, tmp_path / name), columns, 2)
+    np.testing.assert_allclose(found.arms, np.array(table["arms"].tolist()))
+    np.testing.assert_array_equal(found.choices, table["choice"])
+    np.testing.assert_allclose(found.rewards, table["reward"])
+    assert found.propensities_of_all is not None
+    np.testing.assert_allclose(found.propensities_of_all, np.full((12, 3), 1 / 3))
+    assert list(found.tasks) == list(table["task"])
+    hs.LoggedDecisions(**vars(found))  # takes it as it is
+
+
+def test_rounds_are_in_the_order_of_their_times() -> None:
+    table = frame()
+    found = read_decisions(table, DecisionColumns(time="time"), 2)
+    np.testing.assert_allclose(found.rewards, table["reward"][::-1])
+    assert list(found.tasks) == list(table["task"])[::-1]
+
+
+def test_arms_of_a_catalogue() -> None:
+    table = frame().assign(item=["tea", "milk"] * 6)
+    found = read_decisions(table, DecisionColumns(arm="item"), 2, catalogue=CATALOGUE)
+    assert found.arms.shape == (12, 2, 2)
+    np.testing.assert_array_equal(found.arms[7], np.eye(2))
+    np.testing.assert_array_equal(found.choices, [0, 1] * 6)
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value", "message"),
+    [
+        ("choice", 5, 3, "'choice' must be the index of one of 3 arms, got 3 in row 5"),
+        ("reward", 2, float("nan"), "'reward' must be finite, got .* in row 2"),
+        ("propensity", 7, 0.0, "'propensity' must be above 0 and at most 1, got 0.0 in row 7"),
+        ("task", 1, None, "'task' must have a value, got None in row 1"),
+        ("arms", 4, [[1.0, 2.0]], "as many arms in every row as in the first, 3, got .* in row 4"),
+        ("arms", 6, [[1.0], [2.0], [3.0]], "'arms' must hold 2 numbers per arm, got .* in row 6"),
+        ("all", 3, [0.5, 0.5], "'all' must hold 3 numbers, got .* in row 3"),
+    ],
+)
+def test_a_bad_row_is_named(column: str, row: int, value: Any, message: str) -> None:
+    table = frame()
+    table[column] = [value if i == row else each for i, each in enumerate(table[column])]
+    with pytest.raises(ValueError, match=message):
+        read_decisions(table, DecisionColumns(propensities="all"), 2)
+
+
+def test_an_arm_that_is_not_in_the_catalogue_is_named() -> None:
+    table = frame().assign(item=["tea"] * 11 + ["rum"])
+    columns = DecisionColumns(arm="item")
+    with pytest.raises(ValueError, match="must be an arm of the catalogue, got 'rum' in row 11"):
+        read_decisions(table, columns, 2, catalogue=CATALOGUE)
+    with pytest.raises(ValueError, match="the catalogue is empty"):
+        read_decisions(table, columns, 2)
+
+
+def test_progress_counts_rows_and_rounds() -> None:
+    seen: list[tuple[int, int]] = []
+    found = read_decisions(frame(), DecisionColumns(), 2, progress=lambda *at: seen.append(at))
+    assert seen[-1] == (12, 12)
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Uniform(), seed=0)
+    seen.clear()
+    logged = hs.LoggedDecisions(**vars(found))
+    hs.evaluate_logged(bandit, logged, progress=lambda *at: seen.append(at))
+    assert seen == [(12, 12)]

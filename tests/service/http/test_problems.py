@@ -1,0 +1,160 @@
+"""Bad calls: one sentence that names the value and what was expected, and nothing changed."""
+
+import json
+import threading
+from typing import Any
+
+import pytest
+from tests.service.http.calling import Caller
+from tests.service.http.fake import FakeService
+
+from headstart.service.messages import unavailable
+
+DECISIONS = "/v1/bandits/news/decisions"
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ('{"task":', 400, "the body must be JSON, and it is not: it ends too early"),
+        ("", 400, "it ends too early"),
+        ('{"task": NaN}', 400, "the body must be JSON, and it is not: invalid character"),
+        ('{"task":"u","side":[Infinity]}', 400, "invalid character"),
+        ('{"task":"u","side":[1e999]}', 422, "side[0] must be a number that a float can hold"),
+        ('{"task":"u","arms":{"a":[1],"b":["x"]}}', 422, 'arms[b][0] must be a number, got "x"'),
+        ('{"task":"u","arms":{"a":[]}}', 422, "arms[a] must have at least 1 element(s), got []"),
+        ('{"task":"u","arms":{"":[1]}}', 422, "every key of arms must have at least 1"),
+        ('{"task":"u","arms":7}', 422, "arms must be an object or a list or null, got 7"),
+        ('{"task":"u","n":0}', 422, "n must be an integer of at least 1, got 0"),
+        ('{"task":"u","n":"one"}', 422, 'n must be an integer, got "one"'),
+        ('{"task":""}', 422, 'task must have at least 1 character(s), got ""'),
+        ("{}", 422, "the body must have the field task, got none"),
+        ('{"task":"u","tusk":1}', 422, "the body must have known fields only (task, arms, tag,"),
+        ('{"task":"u\\u0000"}', 422, "text must not contain the character U+0000"),
+        ('"u"', 422, 'the body must be an object, got "u"'),
+        (b'{"task":"\xff"}', 400, "its text is not UTF-8"),
+        ('{"task":' + "[" * 5000 + "]" * 5000 + "}", 422, "task must be"),
+        ('{"task":"u","exclude":' + "[" * 5000 + "]" * 5000 + "}", 422, "exclude[0] must be"),
+    ],
+)
+def test_a_bad_body_is_named(
+    client: Caller, fake: FakeService, body: str | bytes, status: int, said: str
+) -> None:
+    answer = client.post(DECISIONS, content=body, headers=JSON)
+    problem = answer.json()
+    assert answer.status_code == problem["status"] == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert said in problem["detail"]
+    assert fake.seen == []
+
+
+def test_deep_nesting_is_refused(client: Caller) -> None:
+    body = '{"policy":{"a":' + "[" * 5000 + "]" * 5000 + "}}"
+    answer = client.put("/v1/bandits/news", content=body, headers=JSON)
+    assert (answer.status_code, answer.json()["detail"]) == (
+        400,
+        "the body must be JSON, and it is not: it is nested too deeply",
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("GET", "/v2/bandits", 404, "the path must begin with /v1/, the version spoken"),
+        ("GET", "/bandits", 404, "the path must begin with /v1/"),
+        ("GET", "/v1/nothing", 404, "the path must be one of /openapi.json, got '/v1/nothing'"),
+        ("GET", "/v1/bandits/", 404, "the path must be one of"),
+        ("GET", "/v1/bandits//prior", 404, "the path must be one of"),
+        ("GET", "/v1/bandits/nope", 404, "got 'nope'"),
+        ("GET", "/v1/bandits/%ff", 422, "bandit in the path must be UTF-8"),
+        ("GET", "/v1/bandits/%00", 422, "none of them U+0000"),
+        ("GET", f"/v1/bandits/{'x' * 201}", 422, "1 to 200 characters"),
+        ("DELETE", "/v1/bandits", 405, "the method of /v1/bandits must be GET, got DELETE"),
+        ("GET", "/v1/bandits/news/items?limit=0", 422, "limit must be an integer of at least 1"),
+        ("GET", "/v1/bandits/news/items?limit=x", 422, 'limit must be an integer, got "x"'),
+        ("GET", "/v1/bandits/news/items?lim=3", 422, "the query must have known fields only"),
+        ("GET", "/v1/bandits/news/items?limit=1&limit=2", 422, "once, got it twice"),
+    ],
+)
+def test_a_bad_path_is_named(
+    client: Caller, method: str, path: str, status: int, said: str
+) -> None:
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert said in answer.json()["detail"]
+
+
+def test_405_says_which_methods_there_are(client: Caller) -> None:
+    assert (
+        client.post("/v1/bandits/news/items", json=[]).headers["allow"] == "GET, PUT, PATCH, DELETE"
+    )
+
+
+def test_a_name_in_a_path_may_hold_anything(client: Caller, fake: FakeService) -> None:
+    answer = client.post("/v1/bandits/news/tasks/a%2Fb%20%C3%A9/finish")
+    assert (answer.status_code, fake.seen) == (204, [("finish", "a/b é")])
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_body_too_large_is_refused(client: Caller, fake: FakeService, chunked: bool) -> None:
+    body = b" " * (1 << 20) + b'{"task":"u"}'
+    sent: dict[str, Any] = {"parts": [body[: 1 << 19], body[1 << 19 :]]}
+    answer = client.post(DECISIONS, headers=JSON, **(sent if chunked else {"content": body}))
+    assert answer.status_code == 413
+    assert "at most 1048576 bytes" in answer.json()["detail"]
+    assert fake.seen == []
+
+
+def test_a_body_must_be_said_to_be_json(client: Caller) -> None:
+    answer = client.post(DECISIONS, data={"task": "u"})
+    assert answer.status_code == 415
+    assert "application/x-www-form-urlencoded" in answer.json()["detail"]
+    typed = {"content-type": "application/json; charset=utf-8"}
+    assert client.post(DECISIONS, content='{"task":"u"}', headers=typed).status_code == 200
+
+
+def test_an_unknown_bandit_is_404(client: Caller) -> None:
+    answer = client.post("/v1/bandits/nope/decisions", json={"task": "u"})
+    assert (answer.status_code, "nope" in answer.json()["detail"]) == (404, True)
+
+
+def test_too_many_waiting_is_503_with_retry_after(client: Caller, fake: FakeService) -> None:
+    fake.held.clear()
+    statuses: list[int] = []
+
+    def call() -> None:
+        statuses.append(client.post(DECISIONS, json={"task": "u"}).status_code)
+
+    threads = [threading.Thread(target=call) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(fake.seen) < 3:
+        threading.Event().wait(0.01)
+    answer = client.post(DECISIONS, json={"task": "u"})
+    fake.held.set()
+    for thread in threads:
+        thread.join()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert statuses == [200, 200, 200]
+    assert len(fake.seen) == 3
+
+
+def test_an_error_inside_is_500_without_details(
+    client: Caller, fake: FakeService, log_file: Any
+) -> None:
+    fake.fails = RuntimeError("secret of user 17")
+    answer = client.put("/v1/bandits/other", json={"dimension": 2})
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    request_id = answer.headers["x-request-id"]
+    assert request_id in answer.json()["detail"]
+    lines = [json.loads(line) for line in log_file.read_text().splitlines()]
+    assert any(line["request_id"] == request_id and line.get("traceback") for line in lines)
+    assert "secret" not in log_file.read_text()
+
+
+def test_a_store_away_is_503(client: Caller, fake: FakeService) -> None:
+    fake.fails = unavailable("the store cannot be written now")
+    answer = client.post(DECISIONS, json={"task": "u"})
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

@@ -1,0 +1,192 @@
+"""Login, logout, tokens of forms and headers of the pages."""
+
+import re
+import time
+from typing import cast
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.routing import Route, Router
+from tests.service.http.calling import Caller
+from tests.service.http.fake import FakeService
+
+from headstart.service.engine.service import Service
+from headstart.service.http import sessions
+from headstart.service.http.app import Application
+from headstart.service.http.keys import create_key, revoke_key
+from headstart.service.http.security import MOST_FAILURES
+from headstart.service.messages import Role
+
+
+def login_page(request: Request) -> HTMLResponse:
+    seen = sessions.visit(request)
+    return HTMLResponse(f"login csrf={sessions.csrf_token(request)} {seen.notice} next={seen.next}")
+
+
+def overview(request: Request) -> PlainTextResponse:
+    session = sessions.current(request)
+    assert session is not None
+    return PlainTextResponse(f"overview {session.role} csrf={sessions.csrf_token(request)}")
+
+
+async def change(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(f"changed {(await request.body()).decode()[:9]}")
+
+
+PAGES = Router(
+    [
+        Route("/", overview),
+        Route("/login", login_page),
+        Route("/change", change, methods=["POST"]),
+        Route("/static/a.js", lambda _: PlainTextResponse("js")),
+    ]
+)
+
+
+@pytest.fixture
+def pages(fake: FakeService) -> Caller:
+    app = Application(cast(Service, fake), pages=PAGES, log_requests=False)
+    return Caller(app)
+
+
+def key_of(caller: Caller, fake: FakeService, role: Role) -> str:
+    key = create_key(fake.database, name="k", role=role, now=time.time())
+    caller.app._security.keys.refresh()
+    return key
+
+
+def token(text: str) -> str:
+    found = re.search("csrf=([^ ]+)", text)
+    assert found is not None
+    return found[1]
+
+
+def log_in(caller: Caller, key: str, next_path: str = "/") -> int:
+    page = caller.get("/login")
+    fields = {"csrf": token(page.text), "key": key, "next": next_path}
+    return caller.post("/login", data=fields).status_code
+
+
+def test_without_keys_pages_are_open_and_forms_need_the_token(pages: Caller) -> None:
+    page = pages.get("/")
+    assert page.text.startswith("overview admin")
+    assert pages.post("/change", data={"csrf": "wrong"}).status_code == 403
+    assert pages.post("/change", data={"other": "1"}).status_code == 403
+    good = pages.post("/change", data={"csrf": token(page.text)})
+    assert good.text == "changed csrf=" + token(page.text)[:4]
+    assert pages.get("/", headers={"host": "evil.example"}).status_code == 403
+
+
+def test_with_keys_the_login_page_answers_everywhere(pages: Caller, fake: FakeService) -> None:
+    key_of(pages, fake, "admin")
+    answer = pages.get("/?x=1")
+    assert answer.status_code == 401
+    assert "next=/?x=1" in answer.text
+    assert pages.get("/login").status_code == 200
+    assert pages.get("/static/a.js").text == "js"
+    assert pages.post("/change", data={"csrf": "x"}).status_code == 401
+
+
+def test_login_and_logout(pages: Caller, fake: FakeService) -> None:
+    key = key_of(pages, fake, "admin")
+    assert log_in(pages, key) == 303
+    page = pages.get("/")
+    assert page.text.startswith("overview admin")
+    assert pages.post("/change", data={"csrf": token(page.text)}).status_code == 200
+    cookie = pages.cookies[sessions.COOKIE]
+    assert pages.post("/logout", data={"csrf": "wrong"}).status_code == 403
+    assert pages.post("/logout", data={"csrf": token(page.text)}).status_code == 303
+    pages.cookies.set(sessions.COOKIE, cookie)
+    assert pages.get("/").status_code == 401  # a cookie that is replayed
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(pages: Caller, fake: FakeService) -> None:
+    key = key_of(pages, fake, "read")
+    page = pages.get("/login")
+    fields = {"csrf": token(page.text), "key": key}
+    plain = pages.post("/login", data=fields).headers["set-cookie"].lower()
+    assert "httponly" in plain
+    assert "samesite=strict" in plain
+    assert "secure" not in plain
+    pages.cookies.clear()
+    page = pages.get("/login")
+    fields["csrf"] = token(page.text)
+    secure = pages.post("/login", data=fields, headers={"x-forwarded-proto": "https"})
+    assert "secure" in secure.headers["set-cookie"].lower()
+
+
+def test_a_key_with_read_changes_nothing(pages: Caller, fake: FakeService) -> None:
+    assert log_in(pages, key_of(pages, fake, "read")) == 303
+    page = pages.get("/")
+    assert pages.post("/change", data={"csrf": token(page.text)}).status_code == 403
+
+
+def test_a_key_with_decide_cannot_log_in(pages: Caller, fake: FakeService) -> None:
+    assert log_in(pages, key_of(pages, fake, "decide")) == 401
+
+
+def test_a_revoked_key_ends_its_sessions(pages: Caller, fake: FakeService) -> None:
+    key = key_of(pages, fake, "admin")
+    assert log_in(pages, key) == 303
+    revoke_key(fake.database, key.split("_")[1], now=time.time())
+    pages.app._security.keys.refresh()
+    assert pages.get("/").status_code == 401
+
+
+def test_a_session_expires(pages: Caller, fake: FakeService) -> None:
+    assert log_in(pages, key_of(pages, fake, "admin")) == 303
+    table = sessions.Sessions(
+        fake.database,
+        pages.app._security.keys,
+        lambda: time.time() + sessions.SESSION_SECONDS + 1,
+    )
+    assert table.find(pages.cookies[sessions.COOKIE]) is None
+
+
+def test_failed_logins_have_a_limit(pages: Caller, fake: FakeService) -> None:
+    key = key_of(pages, fake, "admin")
+    for _ in range(MOST_FAILURES):
+        assert log_in(pages, "hs_wrong_key") == 401
+    assert log_in(pages, key) == 429
+
+
+@pytest.mark.parametrize(
+    "target", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "/a\nb"]
+)
+def test_login_leads_to_no_other_site(pages: Caller, fake: FakeService, target: str) -> None:
+    key = key_of(pages, fake, "admin")
+    page = pages.get("/login")
+    answer = pages.post("/login", data={"csrf": token(page.text), "key": key, "next": target})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_a_login_form_of_another_browser_is_refused(pages: Caller, fake: FakeService) -> None:
+    key = key_of(pages, fake, "admin")
+    page = pages.get("/login")
+    pages.cookies.clear()
+    assert pages.post("/login", data={"csrf": token(page.text), "key": key}).status_code == 403
+
+
+def test_every_page_has_headers_of_safety(pages: Caller) -> None:
+    headers = pages.get("/").headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"
+    assert "referrer-policy" in headers
+
+
+def test_a_form_has_a_limit_and_a_type(pages: Caller) -> None:
+    csrf = token(pages.get("/").text)
+    large = pages.post("/change", data={"csrf": csrf, "x": "y" * 70_000})
+    assert large.status_code == 413
+    assert pages.post("/change", json={"csrf": csrf}).status_code == 415
+    other = pages.post("/change", data={"csrf": csrf}, headers={"origin": "http://evil.example"})
+    assert other.status_code == 403
+
+
+def test_an_unknown_page_is_404(pages: Caller) -> None:
+    assert pages.get("/nothing").status_code == 404

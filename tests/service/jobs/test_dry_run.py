@@ -1,0 +1,60 @@
+"""A dry run says what is wrong with a log, and changes nothing."""
+
+from pathlib import Path
+
+import numpy as np
+from tests.service.jobs.setting import NAMES, ON_SQLITE, ended, in_folder, log, tables
+
+from headstart.service.engine.service import Service
+from headstart.service.jobs.jobs import Jobs
+from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
+
+COLUMNS = LogColumns(task="user", features=NAMES, id="row")
+
+
+def test_a_dry_run_reports_and_changes_nothing(jobs: Jobs, service: Service, data: Path) -> None:
+    frame = log(tasks=30, rows=8).assign(row=lambda each: np.arange(len(each)))
+    frame.loc[5, "reward"] = np.nan
+    frame.loc[17, "row"] = 16
+    frame["price"] *= 1e3
+    in_folder(data, "bad.csv", frame)
+    before = tables(service.database, but=("jobs",))
+    job = ended(jobs, jobs.start_fit("shop", FitRequest(files=["bad.csv"], columns=COLUMNS)))
+    assert tables(service.database, but=("jobs",)) == before
+    assert len(jobs.jobs("shop")) == 1
+    assert jobs.fits("shop") == []
+    report = job.report
+    assert isinstance(report, FitReport)
+    assert report.dry_run
+    assert report.after is None
+    found = report.log
+    assert (found.rows, found.tasks, found.n_bad, found.n_used) == (240, 30, 1, 238)
+    assert found.bad[0].what == "column 'reward' is missing"
+    assert found.bad[0].examples[0].row == 5
+    assert found.duplicates is not None
+    assert found.duplicates.count == 1
+    assert found.duplicates.examples[0].row == 17
+    assert found.far_apart == ["price"]
+    used = frame.drop([5, 17])["price"]
+    assert np.isclose(found.features[1].root_mean_square or 0.0, np.sqrt((used**2).mean()))
+
+
+@ON_SQLITE
+def test_a_log_with_a_bad_row_is_not_learned(jobs: Jobs, service: Service, data: Path) -> None:
+    frame = log()
+    frame.loc[5, "reward"] = np.inf
+    in_folder(data, "bad.parquet", frame)
+    columns = LogColumns(task="user", features=NAMES)
+    before = tables(service.database, but=("jobs",))
+    request = FitRequest(files=["bad.parquet"], columns=columns, dry_run=False)
+    job = ended(jobs, jobs.start_fit("shop", request))
+    assert job.status == "failed"
+    assert job.error is not None
+    assert "'reward' must be finite in every row, got inf in row 5" in job.error
+    assert tables(service.database, but=("jobs",)) == before
+    request = FitRequest(files=["bad.parquet"], columns=columns, dry_run=False, on_bad="drop")
+    job = ended(jobs, jobs.start_fit("shop", request))
+    assert job.status == "done"
+    assert isinstance(job.report, FitReport)
+    assert job.report.log.n_bad == 1
+    assert job.report.fit == jobs.fits("shop")[0].id
