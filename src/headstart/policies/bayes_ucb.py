@@ -23,6 +23,12 @@ class BayesUCB:
 
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> arms = estimate.read(np.eye(2))
+    >>> hs.policies.BayesUCB(z=2.0).scores(arms, np.empty(0)).round(2)
+    array([1.91, 2.  ])
     """
 
     z: float | Literal["growing"] = 1.0
