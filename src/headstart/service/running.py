@@ -1,9 +1,12 @@
 """Running the service: from a store and an address to a process that serves."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headstart.service.dashboard import application
+from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.keys import list_keys
@@ -17,6 +20,7 @@ from headstart.service.http.server import (
     log_libraries,
     server_of,
 )
+from headstart.service.jobs.jobs import Jobs, uploads_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +30,7 @@ class Running:
     store: str | Path
     host: str
     port: int
+    data: Path | None = None  # the folder whose logs jobs may read
     demo: bool = False
     reuse_port: bool = False
     log_format: LogFormat = "text"
@@ -41,6 +46,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     use, a port that is, or an address beyond this machine without a key is a ValueError.
     """
     listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
+    stop = threading.Event()
     with listener:
         service = Service.open(settings.store, cache_bytes=settings.cache_bytes)
         try:
@@ -54,15 +60,26 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
             log_libraries(log)
             app = Application(
                 service,
+                jobs=Jobs(service, uploads=uploads_folder(settings.store), data=settings.data),
+                pages=application(service),
                 loopback=is_loopback(listener),
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
             )
             server = server_of(app)
-            app.on_start, app.on_failure = keep_out_of_collection, server.fail
+            users = threading.Thread(target=run_demo, args=(service, stop), daemon=True)
+
+            def started() -> None:
+                keep_out_of_collection()
+                if settings.demo:
+                    users.start()
+
+            app.lifespan.on_start = started
+            app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
             server.run([listener])
         finally:
+            stop.set()
             service.stop()
     return not server.failed

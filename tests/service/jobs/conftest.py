@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.service.jobs.setting import InThread, Owner
+from tests.service.jobs.setting import InThread, opened
 
+from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 
 
@@ -18,17 +19,17 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def owner(store: str) -> Iterator[Owner]:
+def service(store: str) -> Iterator[Service]:
     """A service with a bandit named shop."""
-    service = Owner(store)
-    yield service
-    service.database.close()
+    found = opened(store)
+    yield found
+    found.stop()
 
 
 @pytest.fixture
-def jobs(owner: Owner, data: Path, tmp_path: Path) -> Iterator[Jobs]:
+def jobs(service: Service, data: Path, tmp_path: Path) -> Iterator[Jobs]:
     """Its jobs, which are being done."""
-    found = Jobs(owner, uploads=tmp_path / "uploads", data=data, begin=InThread)
+    found = Jobs(service, uploads=tmp_path / "uploads", data=data, begin=InThread)
     found.start()
     yield found
     found.stop()

@@ -3,20 +3,16 @@
 import queue
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import select
 
-from headstart.live.stored import StoredMemory
-from headstart.live.stored.contributions import packed
-from headstart.service.engine.configuration import model_of
-from headstart.service.jobs import child, fits, frames, table
+from headstart.service.engine.service import Service
+from headstart.service.jobs import child, frames
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import JobView
 from headstart.service.messages import BanditConfiguration
@@ -31,50 +27,12 @@ W = np.array([1.0, -0.5, 0.25])
 NAMES = ["age", "price", "size"]
 
 
-class Owner:
-    """What jobs need of a service: a database, a clock, and a prior that can be rebuilt."""
-
-    def __init__(self, store: str, **configuration: Any) -> None:
-        self.database = Database.open(store)
-        self.clock: Callable[[], float] = time.time
-        self.configuration = BanditConfiguration(dimension=D, **configuration)
-        with self.database.writing() as connection:
-            values = {"name": "shop", "created": 0.0, "changed": 0.0}
-            content = msgspec.json.encode(self.configuration).decode()
-            connection.execute(insert(schema.bandits).values(configuration=content, **values))
-
-    def memory(self) -> StoredMemory:
-        model = model_of(self.configuration, time.time)
-        with self.database.reading() as connection:
-            number, _ = table.bandit_of(connection, "shop")
-            memory, promoted = fits.memories(connection, number)
-        own = StoredMemory.empty(model)
-        if memory is not None:
-            own = StoredMemory.from_bytes(memory, model)
-        return own.merged([StoredMemory.from_bytes(each, model) for each in promoted], model)
-
-    def rebuild_prior(self, bandit: str, *, source: str) -> int:
-        model = model_of(self.configuration, time.time)
-        learned = self.memory().learned(model)
-        bandits, priors = schema.bandits, schema.priors
-        with self.database.writing() as connection:
-            version = connection.execute(select(bandits.c.prior_version)).scalar_one() + 1
-            values = {
-                "bandit": 1,
-                "version": version,
-                "time": 0.0,
-                "source": source,
-                "memory": StoredMemory.empty(model).to_bytes(),
-                "fits": "[]",
-                "n_tasks": learned.n_tasks,
-                "effective_tasks": learned.effective_tasks,
-                "noise_scale": learned.noise_scale,
-                "mean": packed(learned.mean),
-                "spread": packed(learned.spread),
-            }
-            connection.execute(insert(priors).values(values))
-            connection.execute(update(bandits).values(prior_version=version))
-        return int(version)
+def opened(store: str, **configuration: Any) -> Service:
+    """A service with a bandit named shop."""
+    service = Service.open(store)
+    service.start()
+    service.put_bandit("shop", BanditConfiguration(dimension=D, **configuration))
+    return service
 
 
 def log(tasks: int = 30, rows: int = 8, seed: int = 0) -> pd.DataFrame:
@@ -88,8 +46,8 @@ def log(tasks: int = 30, rows: int = 8, seed: int = 0) -> pd.DataFrame:
     return frame
 
 
-def ended(jobs: Jobs, job: JobView, seconds: float = 60.0) -> JobView:
-    """The job once it has ended."""
+def ended(jobs: Jobs, job: JobView, seconds: float = 300.0) -> JobView:
+    """The job once it has ended; the first one may have to compile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         found = jobs.job("shop", job.id)

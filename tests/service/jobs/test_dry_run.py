@@ -3,23 +3,24 @@
 from pathlib import Path
 
 import numpy as np
-from tests.service.jobs.setting import NAMES, ON_SQLITE, Owner, ended, in_folder, log, tables
+from tests.service.jobs.setting import NAMES, ON_SQLITE, ended, in_folder, log, tables
 
+from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
 
 COLUMNS = LogColumns(task="user", features=NAMES, id="row")
 
 
-def test_a_dry_run_reports_and_changes_nothing(jobs: Jobs, owner: Owner, data: Path) -> None:
+def test_a_dry_run_reports_and_changes_nothing(jobs: Jobs, service: Service, data: Path) -> None:
     frame = log(tasks=30, rows=8).assign(row=lambda each: np.arange(len(each)))
     frame.loc[5, "reward"] = np.nan
     frame.loc[17, "row"] = 16
     frame["price"] *= 1e3
     in_folder(data, "bad.csv", frame)
-    before = tables(owner.database, but=("jobs",))
+    before = tables(service.database, but=("jobs",))
     job = ended(jobs, jobs.start_fit("shop", FitRequest(files=["bad.csv"], columns=COLUMNS)))
-    assert tables(owner.database, but=("jobs",)) == before
+    assert tables(service.database, but=("jobs",)) == before
     assert len(jobs.jobs("shop")) == 1
     assert jobs.fits("shop") == []
     report = job.report
@@ -39,18 +40,18 @@ def test_a_dry_run_reports_and_changes_nothing(jobs: Jobs, owner: Owner, data: P
 
 
 @ON_SQLITE
-def test_a_log_with_a_bad_row_is_not_learned(jobs: Jobs, owner: Owner, data: Path) -> None:
+def test_a_log_with_a_bad_row_is_not_learned(jobs: Jobs, service: Service, data: Path) -> None:
     frame = log()
     frame.loc[5, "reward"] = np.inf
     in_folder(data, "bad.parquet", frame)
     columns = LogColumns(task="user", features=NAMES)
-    before = tables(owner.database, but=("jobs",))
+    before = tables(service.database, but=("jobs",))
     request = FitRequest(files=["bad.parquet"], columns=columns, dry_run=False)
     job = ended(jobs, jobs.start_fit("shop", request))
     assert job.status == "failed"
     assert job.error is not None
     assert "'reward' must be finite in every row, got inf in row 5" in job.error
-    assert tables(owner.database, but=("jobs",)) == before
+    assert tables(service.database, but=("jobs",)) == before
     request = FitRequest(files=["bad.parquet"], columns=columns, dry_run=False, on_bad="drop")
     job = ended(jobs, jobs.start_fit("shop", request))
     assert job.status == "done"

@@ -6,15 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sqlalchemy import insert
-from tests.service.jobs.setting import ON_SQLITE, D, Owner, W, ended, in_folder
+from tests.service.jobs.setting import ON_SQLITE, D, W, ended, in_folder
 
 import headstart as hs
-from headstart.live.stored.contributions import packed
+from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import DecisionLogColumns, EvaluateReport, EvaluateRequest
-from headstart.service.messages import ServiceError
-from headstart.service.store import schema
+from headstart.service.messages import Item, ServiceError
 
 ITEMS = {"milk": [0.0, 1.0, 0.0], "rum": [0.0, 0.0, 1.0], "tea": [1.0, 0.0, 0.0]}
 
@@ -66,13 +64,8 @@ def test_the_report_is_that_of_evaluate_logged(jobs: Jobs, data: Path) -> None:
 
 
 @ON_SQLITE
-def test_arms_of_the_catalogue(jobs: Jobs, owner: Owner, data: Path) -> None:
-    with owner.database.writing() as connection:
-        rows = [
-            {"bandit": 1, "item": item, "features": packed(np.array(x)), "tags": "[]"}
-            for item, x in ITEMS.items()
-        ]
-        connection.execute(insert(schema.items), rows)
+def test_arms_of_the_catalogue(jobs: Jobs, service: Service, data: Path) -> None:
+    service.put_items("shop", [Item(id=name, features=x) for name, x in ITEMS.items()])
     items = ["tea", "milk", "rum"] * 20
     frame = decisions(n=60).assign(item=items).drop(columns=["arms", "choice"])
     name = in_folder(data, "log.csv", frame)

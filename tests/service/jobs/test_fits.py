@@ -6,13 +6,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.service.jobs.setting import NAMES, ON_SQLITE, D, Owner, ended, in_folder, log, tables
+from tests.service.jobs.setting import NAMES, ON_SQLITE, D, ended, in_folder, log, tables
 
 import headstart as hs
-from headstart.service.engine.configuration import model_of
+from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import FitRequest, FitView, LogColumns
-from headstart.service.messages import ServiceError
+from headstart.service.messages import (
+    DecisionAnswer,
+    DecisionRequest,
+    ObservationRequest,
+    ServiceError,
+)
 
 COLUMNS = LogColumns(task="user", features=NAMES)
 
@@ -28,14 +33,19 @@ def shadow(jobs: Jobs, name: str, columns: LogColumns = COLUMNS) -> FitView:
     return fit
 
 
-def assert_prior(owner: Owner, bandit: hs.MetaBandit) -> None:
+def assert_prior(service: Service, bandit: hs.MetaBandit) -> None:
     """The service's prior is the bandit's."""
-    model = model_of(owner.configuration, owner.clock)
-    found, expected = owner.memory().learned(model), bandit.learned()
+    found, expected = service.prior("shop"), bandit.learned()
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-9)
     np.testing.assert_allclose(found.noise_scale, expected.noise_scale, rtol=1e-9)
     assert found.n_tasks == expected.n_tasks
+
+
+def numbers(service: Service) -> tuple[object, ...]:
+    """What a version of the prior says."""
+    prior = service.prior("shop")
+    return prior.mean, prior.spread, prior.noise_scale, prior.n_tasks, prior.effective_tasks
 
 
 def fitted(frame: pd.DataFrame, **settings: Any) -> hs.MetaBandit:
@@ -44,14 +54,14 @@ def fitted(frame: pd.DataFrame, **settings: Any) -> hs.MetaBandit:
 
 
 def test_a_promoted_fit_gives_the_prior_of_metabandit_fit(
-    jobs: Jobs, owner: Owner, data: Path
+    jobs: Jobs, service: Service, data: Path
 ) -> None:
     one, two = log(seed=1), log(seed=2).assign(user=lambda frame: "v" + frame["user"])
     first = shadow(jobs, in_folder(data, "one.parquet", one))
     changed = jobs.promote("shop", first.id)
     assert changed.fit.status == "promoted"
     assert changed.prior_version == 1
-    assert_prior(owner, fitted(one))
+    assert_prior(service, fitted(one))
     expected = fitted(one).learned()
     np.testing.assert_allclose(first.mean, expected.mean, rtol=1e-9)
     np.testing.assert_allclose(first.spread, expected.spread, rtol=1e-9)
@@ -62,31 +72,83 @@ def test_a_promoted_fit_gives_the_prior_of_metabandit_fit(
     both = fitted(one).merge(fitted(two))
     np.testing.assert_allclose(second.mean, both.learned().mean, rtol=1e-9)
     jobs.promote("shop", second.id)
-    assert_prior(owner, both)
+    assert_prior(service, both)
     jobs.withdraw("shop", first.id)
-    assert_prior(owner, fitted(two))
+    assert_prior(service, fitted(two))
 
 
-def test_withdrawing_gives_what_was_before(jobs: Jobs, owner: Owner, data: Path) -> None:
+def observe(service: Service, frame: pd.DataFrame) -> None:
+    """Have the tasks of a log play in the service."""
+    rows = zip(frame["user"], frame[NAMES].to_numpy().tolist(), frame["reward"], strict=True)
+    requests = [ObservationRequest(task=t, features=x, value=y) for t, x, y in rows]
+    service.observe("shop", requests).result()
+    service.refresh("shop")
+
+
+def test_withdrawing_gives_what_was_before(jobs: Jobs, service: Service, data: Path) -> None:
+    observe(service, log(tasks=10, seed=3).assign(user=lambda frame: "s" + frame["user"]))
     jobs.promote("shop", shadow(jobs, in_folder(data, "a.parquet", log(seed=1))).id)
-    before = owner.memory().to_bytes()
+    before = numbers(service)
     fit = shadow(jobs, in_folder(data, "b.parquet", log(seed=2)))
-    assert jobs.promote("shop", fit.id).prior_version == 2
-    assert owner.memory().to_bytes() != before
+    assert numbers(service) == before
+    version = service.prior("shop").version
+    assert jobs.promote("shop", fit.id).prior_version == version + 1
+    assert numbers(service) != before
+    assert service.prior("shop").n_tasks == 10 + 30 + 30
+    np.testing.assert_allclose(service.prior("shop").mean, fit.mean, rtol=1e-9)
     change = jobs.withdraw("shop", fit.id)
     assert change.fit.status == "withdrawn"
-    assert change.prior_version == 3
-    assert owner.memory().to_bytes() == before
+    assert change.prior_version == version + 2
+    assert numbers(service) == before
+    sources = [each.source for each in service.prior("shop").history[:3]]
+    assert sources == ["withdrawal", "fit", "fit"]
     # And it can be promoted once more.
     assert jobs.promote("shop", fit.id).fit.status == "promoted"
 
 
 @ON_SQLITE
-def test_what_cannot_be_promoted_or_withdrawn(jobs: Jobs, owner: Owner, data: Path) -> None:
+def test_a_new_task_starts_from_a_promoted_fit(jobs: Jobs, service: Service, data: Path) -> None:
+    arms = {"a": [1.0, 0.0, 0.0], "b": [-1.0, 0.0, 0.0]}
+    fit = shadow(jobs, in_folder(data, "a.parquet", log()))
+    jobs.promote("shop", fit.id)
+    answer = service.decide("shop", [DecisionRequest(task="new", arms=arms)]).result()[0]
+    assert isinstance(answer, DecisionAnswer)
+    assert answer.arms[0].arm == "a"
+    assert answer.arms[0].mean == pytest.approx(fit.mean[0])
+
+
+@ON_SQLITE
+def test_few_tasks_are_counted_in_the_scales_of_a_promoted_fit(
+    jobs: Jobs, service: Service, data: Path
+) -> None:
+    """Before 32 rewards the store does not know the sizes of features; a log does."""
+    frame = log(tasks=3, rows=8, seed=3).assign(price=lambda frame: 1e4 * frame["price"])
+    few = frame.assign(user=lambda each: "s" + each["user"])
+    observe(service, few)
+    far = log(seed=1).assign(price=lambda frame: 1e4 * frame["price"])
+    fit = shadow(jobs, in_folder(data, "a.parquet", far))
+    jobs.promote("shop", fit.id)
+    expected = fitted(far)
+    with_few = hs.MetaBandit(dimension=D, seed=0, scales=[1.0, 2.0**13, 1.0])
+    for name, x, y in zip(few["user"], few[NAMES].to_numpy(), few["reward"], strict=True):
+        with_few.observe(name, x, y)
+    assert service.prior("shop").n_tasks == 33
+    np.testing.assert_allclose(
+        service.prior("shop").mean, with_few.merge(expected).learned().mean, rtol=1e-6
+    )
+    # Tasks that come later are counted as well.
+    observe(service, log(tasks=10, seed=4).assign(user=lambda each: "t" + each["user"]))
+    assert service.prior("shop").n_tasks == 43
+    jobs.withdraw("shop", fit.id)
+    assert service.prior("shop").n_tasks == 13
+
+
+@ON_SQLITE
+def test_what_cannot_be_promoted_or_withdrawn(jobs: Jobs, service: Service, data: Path) -> None:
     name = in_folder(data, "a.parquet", log())
     first, second = shadow(jobs, name), shadow(jobs, name)
     jobs.promote("shop", first.id)
-    before = tables(owner.database)
+    before = tables(service.database)
     for status, call, words in (
         (409, lambda: jobs.promote("shop", first.id), "promoted already"),
         (409, lambda: jobs.promote("shop", second.id), "would count twice: withdraw it first"),
@@ -99,39 +161,38 @@ def test_what_cannot_be_promoted_or_withdrawn(jobs: Jobs, owner: Owner, data: Pa
         with pytest.raises(ServiceError, match=words) as error:
             call()
         assert error.value.problem.status == status
-    assert tables(owner.database) == before
+    assert tables(service.database) == before
     jobs.delete_fit("shop", second.id)
     assert [each.id for each in jobs.fits("shop")] == [first.id]
 
 
 @ON_SQLITE
 def test_a_fit_whose_prior_cannot_be_computed_does_not_count(
-    jobs: Jobs, owner: Owner, data: Path, monkeypatch: pytest.MonkeyPatch
+    jobs: Jobs, service: Service, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fit = shadow(jobs, in_folder(data, "a.parquet", log()))
-    before = tables(owner.database)
+    before = tables(service.database)
 
     def away(bandit: str, *, source: str) -> int:
         raise ServiceError(503, "Service unavailable", f"{bandit}, {source}")
 
-    monkeypatch.setattr(owner, "rebuild_prior", away)
+    monkeypatch.setattr(service, "rebuild_prior", away)
     with pytest.raises(ServiceError, match="shop, fit"):
         jobs.promote("shop", fit.id)
-    assert tables(owner.database) == before
+    assert tables(service.database) == before
 
 
 @ON_SQLITE
 def test_features_of_different_sizes_have_the_scales_of_what_counts(
-    jobs: Jobs, owner: Owner, data: Path
+    jobs: Jobs, service: Service, data: Path
 ) -> None:
     """Sums in other units do not add: a second log takes the scales of the first."""
     first = log(seed=1).assign(price=lambda frame: 1e4 * frame["price"])
     jobs.promote("shop", shadow(jobs, in_folder(data, "a.parquet", first)).id)
     second = log(seed=2).assign(user=lambda frame: "v" + frame["user"])
     jobs.promote("shop", shadow(jobs, in_folder(data, "b.parquet", second)).id)
-    scales = owner.memory().scales
-    assert scales is not None
-    assert_prior(owner, fitted(first).merge(fitted(second, scales=scales)))
+    scales = [1.0, 2.0**13, 1.0]  # 10⁴, as a power of two
+    assert_prior(service, fitted(first).merge(fitted(second, scales=scales)))
 
 
 @ON_SQLITE
@@ -141,6 +202,6 @@ def test_a_log_in_other_scales_is_refused(jobs: Jobs, data: Path) -> None:
     one = shadow(jobs, in_folder(data, "a.parquet", far))
     two = shadow(jobs, in_folder(data, "b.parquet", log(seed=2)))
     jobs.promote("shop", one.id)
-    with pytest.raises(ServiceError, match="fit 2 cannot be promoted: .*; fit the log again"):
+    with pytest.raises(ServiceError, match=r"fit 2 cannot be promoted: .*; fit the log again"):
         jobs.promote("shop", two.id)
     assert jobs.fit("shop", two.id).status == "shadow"

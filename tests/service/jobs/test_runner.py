@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import select, update
-from tests.service.jobs.setting import NAMES, ON_SQLITE, InThread, Owner, ended, in_folder, log
+from tests.service.jobs.setting import NAMES, ON_SQLITE, InThread, ended, in_folder, log
 
 import headstart as hs
+from headstart.service.engine.service import Service
 from headstart.service.jobs import frames, table
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import FitRequest, JobView, LogColumns
@@ -54,7 +55,7 @@ def scripted() -> type[Scripted]:
 
 @pytest.fixture
 def jobs_of(
-    owner: Owner, data: Path, tmp_path: Path
+    service: Service, data: Path, tmp_path: Path
 ) -> Iterator[Callable[[Callable[[frames.Work], Any]], Jobs]]:
     """Makes jobs that are done as a test wants."""
     in_folder(data, "a.parquet", log())
@@ -62,7 +63,7 @@ def jobs_of(
 
     def make(begin: Callable[[frames.Work], Any]) -> Jobs:
         uploads = tmp_path / "uploads"
-        made.append(Jobs(owner, uploads=uploads, data=data, begin=begin, lost_seconds=5.0))
+        made.append(Jobs(service, uploads=uploads, data=data, begin=begin, lost_seconds=5.0))
         made[-1].start()
         return made[-1]
 
@@ -118,7 +119,7 @@ def test_a_cancelled_job_ends(jobs_of: Any, scripted: type[Scripted]) -> None:
     assert jobs.cancel("shop", behind.id).status == "cancelled"
     assert jobs.cancel("shop", job.id).status == "cancelled"
     until(lambda: scripted.ends == 1)
-    with pytest.raises(ServiceError, match="has ended cannot be cancelled, .* is cancelled"):
+    with pytest.raises(ServiceError, match=r"has ended cannot be cancelled, .* is cancelled"):
         jobs.cancel("shop", job.id)
     with pytest.raises(ServiceError, match="no job 'x'"):
         jobs.cancel("shop", "x")
@@ -138,10 +139,10 @@ def test_a_job_waits_for_the_next_process_where_one_stops(
     assert ended(second, job).status == "done"
 
 
-def _left_behind(owner: Owner, job: JobView, attempts: int) -> None:
+def _left_behind(service: Service, job: JobView, attempts: int) -> None:
     """As a process leaves a job that is killed."""
     jobs = schema.jobs
-    with owner.database.writing() as connection:
+    with service.database.writing() as connection:
         query = select(jobs.c.request).where(jobs.c.id == job.id)
         content = connection.execute(query).scalar_one()
         content = content.replace('"attempts":0', f'"attempts":{attempts}')
@@ -151,12 +152,12 @@ def _left_behind(owner: Owner, job: JobView, attempts: int) -> None:
         connection.execute(change.values(request=content, **values))
 
 
-def test_a_job_whose_process_is_gone_is_taken_up_or_fails(jobs_of: Any, owner: Owner) -> None:
+def test_a_job_whose_process_is_gone_is_taken_up_or_fails(jobs_of: Any, service: Service) -> None:
     idle = jobs_of(InThread)
     idle.stop()
     job, hopeless = (idle.start_fit("shop", REQUEST) for _ in range(2))
-    _left_behind(owner, job, attempts=1)
-    _left_behind(owner, hopeless, attempts=table.MOST_ATTEMPTS)
+    _left_behind(service, job, attempts=1)
+    _left_behind(service, hopeless, attempts=table.MOST_ATTEMPTS)
     jobs = jobs_of(InThread)
     assert ended(jobs, job).status == "done"
     found = ended(jobs, hopeless)
@@ -166,13 +167,13 @@ def test_a_job_whose_process_is_gone_is_taken_up_or_fails(jobs_of: Any, owner: O
 
 
 def test_a_result_that_comes_too_late_is_dropped(
-    jobs_of: Any, owner: Owner, scripted: type[Scripted]
+    jobs_of: Any, service: Service, scripted: type[Scripted]
 ) -> None:
     """Another process took the job up: what the first one finds does not count."""
     jobs = jobs_of(scripted)
     job = jobs.start_fit("shop", REQUEST)
     until(lambda: scripted.begun == 1)
-    with owner.database.writing() as connection:
+    with service.database.writing() as connection:
         later = {"started": time.time() + 1.0, "heartbeat": time.time() + 60.0}
         connection.execute(update(schema.jobs).values(later))
     scripted.answers.put(frames.Failed(error="late"))
@@ -182,7 +183,7 @@ def test_a_result_that_comes_too_late_is_dropped(
 
 
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_two_processes_do_each_job_once(jobs_of: Any, owner: Owner) -> None:
+def test_two_processes_do_each_job_once(jobs_of: Any, service: Service) -> None:
     begun: list[int] = []
 
     class Noted(InThread):
@@ -196,7 +197,7 @@ def test_two_processes_do_each_job_once(jobs_of: Any, owner: Owner) -> None:
     assert len(begun) == len(one.fits("shop")) == 6
 
 
-def test_a_process_of_its_own(jobs_of: Any, owner: Owner) -> None:
+def test_a_process_of_its_own(jobs_of: Any, service: Service) -> None:
     jobs = jobs_of(JobProcess)
     job = ended(jobs, jobs.start_fit("shop", REQUEST))
     assert job.error is None

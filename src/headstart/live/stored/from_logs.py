@@ -19,16 +19,17 @@ def memory_of_log(
 ) -> StoredMemory:
     """The memory of a log's tasks: that of a new `MetaBandit` after `fit`.
 
-    beside: a memory with which it is to be merged. Its scales are taken if it knows them, and the
-    latest tasks of both are equally new. `counted` is told how many tasks are counted.
+    beside: a memory with which it is to be merged. Its scales are taken if it knows them, else
+    those of the log count for both; and the latest tasks of both are equally new. `counted` is told
+    how many tasks are counted.
     """
-    if beside is not None and (beside.scales_known or beside.state.n_tasks):
+    if beside is not None and beside.scales_known:
         scales = None if beside.scales is None else tuple(beside.scales.tolist())
         model = replace(model, settings=replace(model.settings, scales=scales))
     tasks = model.tasks()
     from_logs.fit(tasks, nullcontext(), reading, keep=False, counted=counted)
-    found = StoredMemory.of(tasks.population)
+    found = replace(StoredMemory.of(tasks.population), scales_known=True)
     if model.settings.half_life_tasks is None:
         return found
-    position = 0.0 if beside is None else beside.state.position
+    position = 0.0 if beside is None else beside.position
     return replace(found, state=replace(found.state, position=position))

@@ -2,7 +2,7 @@
 
 import io
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from zipfile import BadZipFile
 
 import numpy as np
@@ -41,15 +41,21 @@ class StoredMemory:
         population.scales, population.scales_known = self.scales, self.scales_known
         population.install(self.state, start)
 
+    @property
+    def position(self) -> float:
+        """Up to which all tasks have been discounted."""
+        return self.state.position
+
     def merged(self, others: "list[StoredMemory]", model: Model) -> "StoredMemory":
         """The memory of the tasks of this one and of others, in the same scales."""
         found = self
         population = model.tasks().population
         for other in others:
-            if not found.state.n_tasks and not found.scales_known:
-                found = other
+            same = _same(found.scales, other.scales)
+            if not found.state.n_tasks and (same or not found.scales_known):
+                found = replace(other, state=population.discounted(other.state, found.position))
                 continue
-            if not _same(found.scales, other.scales):
+            if not same:
                 raise ValueError("memories must have the same feature scales to be merged")
             state = population.merged(found.state, other.state)
             known = found.scales_known or other.scales_known

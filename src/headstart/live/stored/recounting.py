@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from headstart.arrays import Floats
 from headstart.live.decision import Name
-from headstart.live.memory.population import Change
+from headstart.live.memory.population import Change, State
 from headstart.live.processes.threads import one_blas_thread
 from headstart.live.stored import contributions
 from headstart.live.stored.memory import StoredMemory
@@ -50,9 +50,14 @@ def recount(
 
     What the memory counted for them before is taken out; so are the contributions of tasks that
     were erased. Others are memories that count as well, those of logs. Where `memory` does not know
-    the features' scales yet, the tasks must be all that it counts.
+    the features' scales yet, the tasks must be all that it counts; it takes the scales of others.
     """
-    live = model.tasks()
+    live, known = model.tasks(), memory.scales_known
+    if not known and tasks:
+        scaled = next((each for each in others if each.scales_known), None)
+        if scaled is not None:
+            memory, erased = _beginning_with(scaled, memory, model), ()
+            tasks = [replace(each, changed=True, contribution=None) for each in tasks]
     memory.install(live.population)
     _adopt(live, tasks)
     before = [contributions.from_bytes(each, model.dimension, None) for each in erased]
@@ -64,10 +69,16 @@ def recount(
         counted = StoredMemory.of(population)
         found = {each.task: _counted(live, each.task) for each in tasks}
         counted.merged(list(others), model).install(population)
-        if memory.scales_known < counted.scales_known and counted.scales is not None:
+        if known < counted.scales_known and counted.scales is not None:
             tasks = [replace(each, moves=True) for each in tasks]
         moved = _moved(live, tasks, most_moves)
     return Recount(memory=counted, contributions=found, moved=moved)
+
+
+def _beginning_with(scaled: StoredMemory, memory: StoredMemory, model: Model) -> StoredMemory:
+    """The memory of no task in the scales of another."""
+    state = State(model.prior.empty(model.dimension), memory.state.position)
+    return StoredMemory(state=state, scales=scaled.scales, scales_known=True)
 
 
 def _adopt(live: Tasks, tasks: Sequence[StoredTask]) -> None:

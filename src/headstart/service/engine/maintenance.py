@@ -12,9 +12,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from headstart.service.engine import configuration, expiry, refreshing
+from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.registry import Registry, read_prior
+from headstart.service.engine.requests import expiry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
 from headstart.service.store import schema

@@ -1,6 +1,5 @@
 """The application: every call from its first byte to its answer."""
 
-import asyncio
 import itertools
 import re
 import secrets
@@ -15,27 +14,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headstart.service.engine.service import Service
 from headstart.service.http import problems
-from headstart.service.http.decoding.bodies import DisconnectedError, check_content_type, read_body
-from headstart.service.http.decoding.messages import decode, decode_query, decode_rows
+from headstart.service.http.answering import JSON, Answering
+from headstart.service.http.decoding.bodies import DisconnectedError
+from headstart.service.http.interface.job_table import FITS, JOBS
 from headstart.service.http.interface.openapi import describe
-from headstart.service.http.interface.routing import Call, Raw, Route, RouteTable, Rows
+from headstart.service.http.interface.routing import Call, Raw, Route, RouteTable
 from headstart.service.http.interface.table import BANDITS, HOT, ITEMS, PROBES, RECORDS
-from headstart.service.http.keys import REFRESH_SECONDS
+from headstart.service.http.lifespan import Lifespan, Part
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.pages import Pages
 from headstart.service.http.security import Security
 from headstart.service.http.sessions import Sessions
-from headstart.service.http.waiting import Completions
-from headstart.service.messages import Problem, ServiceError
+from headstart.service.jobs.jobs import Jobs
+from headstart.service.messages import Problem
 
 Header = tuple[bytes, bytes]
-_JSON = b"application/json"
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _PROBES = frozenset(route.path for route in PROBES)  # which come every second, and are not logged
-# Longer bodies are decoded in a thread.
-_LONG_BODY = 1 << 18
 _encode = msgspec.json.Encoder().encode
 
 
@@ -58,19 +55,15 @@ class Application:
         self,
         service: Service,
         *,
+        jobs: Jobs | None = None,
         loopback: bool = True,
         limits: Limits = Limits(),  # noqa: B008 - frozen
         log: Log | None = None,
         log_requests: bool = True,
         pages: ASGIApp | None = None,
     ) -> None:
-        self._service = service
-        self._limits = limits
         self._log = Log() if log is None else log
         self._log_requests = log_requests
-        # Called when the service has started, or could not.
-        self.on_start: Callable[[], None] = lambda: None
-        self.on_failure: Callable[[], None] = lambda: None
         self._metrics = Metrics(service.status)
         self._security = Security(service.database, loopback=loopback)
         self._table = RouteTable(self._routes())
@@ -81,8 +74,11 @@ class Application:
             self._pages = Pages(pages, self._security, table, service.clock)
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
-        self._completions = Completions()
-        self._waiting = 0
+        self._answering = Answering(
+            service, jobs, body_bytes=limits.body_bytes, waiting=limits.waiting
+        )
+        parts: list[Part] = [service] if jobs is None else [service, jobs]
+        self.lifespan = Lifespan(parts, self._security.keys, self._log)
 
     def _routes(self) -> list[Route]:
         def own(
@@ -95,6 +91,8 @@ class Application:
             *BANDITS,
             *ITEMS,
             *RECORDS,
+            *JOBS,
+            *FITS,
             *PROBES,
             own(
                 "metrics",
@@ -107,7 +105,7 @@ class Application:
                 "openapi",
                 "/openapi.json",
                 "This description.",
-                lambda _: Raw(content=self._description, content_type=_JSON),
+                lambda _: Raw(content=self._description, content_type=JSON),
                 role=None,
             ),
         ]
@@ -117,7 +115,7 @@ class Application:
         if scope["type"] == "http":
             await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._lifespan(receive, send)
+            await self.lifespan.run(receive, send)
         else:
             raise ValueError(f"the service speaks http, got {scope['type']}")
 
@@ -139,7 +137,11 @@ class Application:
                 route, names = self._table.find(method, raw_path)
                 template = route.path
                 status = route.status
-                content, kind = await self._answer(route, names, scope, headers, receive)
+                if route.role is not None:
+                    self._security.check(headers, route.role, changes=route.changes)
+                content, kind = await self._answering.answer(
+                    route, names, scope["query_string"], headers, receive
+                )
                 await _respond(send, status, content, [(b"content-type", kind)], request_id)
         except DisconnectedError:
             status = 499
@@ -150,70 +152,6 @@ class Application:
         self._metrics.count(template, method, status, seconds)
         if self._log_requests and template not in _PROBES:
             self._log.request(method, template, status, seconds, request_id)
-
-    async def _answer(
-        self,
-        route: Route,
-        names: dict[str, str],
-        scope: Scope,
-        headers: dict[bytes, bytes],
-        receive: Receive,
-    ) -> tuple[bytes, bytes]:
-        """The content of an answer, and its type."""
-        if route.role is not None:
-            self._security.check(headers, route.role, changes=route.changes)
-        body = b""
-        if route.takes_body:
-            check_content_type(headers)
-            body = await read_body(receive, headers, self._limits.body_bytes)
-        if self._waiting >= self._limits.waiting:
-            raise problems.too_many()
-        self._waiting += 1
-        try:
-            if route.rows is not None:
-                return await self._rows(route.rows, names["bandit"], body), _JSON
-            return await self._one(route, names, scope["query_string"], body)
-        finally:
-            self._waiting -= 1
-
-    async def _rows(self, rows: Rows, bandit: str, body: bytes) -> bytes:
-        """One request, or a list of them."""
-        if len(body) > _LONG_BODY:
-            given, many = await asyncio.to_thread(decode_rows, rows.one, rows.many, body)
-        else:
-            given, many = decode_rows(rows.one, rows.many, body)
-        good = [row for row in given if not isinstance(row, ServiceError)] if many else given
-        if good:
-            answers = await self._completions.wait(rows.submit(self._service, bandit, good))
-        else:
-            await asyncio.to_thread(self._service.bandit, bandit)
-            answers = []
-        found = iter(answers)
-        if not many:
-            answer = next(found)
-            if isinstance(answer, ServiceError):
-                raise answer
-            return _encode(answer)
-        placed = [row if isinstance(row, ServiceError) else next(found) for row in given]
-        return _encode([a.problem if isinstance(a, ServiceError) else a for a in placed])
-
-    async def _one(
-        self, route: Route, names: dict[str, str], query: bytes, body: bytes
-    ) -> tuple[bytes, bytes]:
-        call = Call(
-            service=self._service,
-            names=names,
-            query=None if route.query is None else decode_query(route.query, query),
-            body=await _decoded(route, body),
-        )
-        if route.submit is not None:
-            found = await self._completions.wait(route.submit(call))
-        else:
-            assert route.read is not None
-            found = await asyncio.to_thread(route.read, call)
-        if isinstance(found, Raw):
-            return found.content, found.content_type
-        return (b"" if route.status == 204 else _encode(found)), _JSON
 
     async def _page(self, scope: Scope, receive: Receive, send: Send) -> int:
         assert self._pages is not None
@@ -253,41 +191,6 @@ class Application:
             headers.append((b"connection", b"close"))  # the rest of the body is not read
         await _respond(send, problem.status, problems.content_of(problem), headers, request_id)
         return problem.status
-
-    async def _lifespan(self, receive: Receive, send: Send) -> None:
-        await receive()
-        tasks = [asyncio.create_task(self._start()), asyncio.create_task(self._refresh_keys())]
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        for task in tasks:
-            task.cancel()
-        await asyncio.to_thread(self._service.stop)
-        self._log.flush()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    async def _start(self) -> None:
-        try:
-            await asyncio.to_thread(self._service.start)
-            await asyncio.to_thread(self.on_start)
-        except Exception:  # whatever it was, the process cannot serve
-            self._log.event("failed to start", level="error", traceback=traceback.format_exc())
-            self.on_failure()
-
-    async def _refresh_keys(self) -> None:
-        while True:
-            await asyncio.sleep(REFRESH_SECONDS)
-            try:
-                await asyncio.to_thread(self._security.keys.refresh)
-            except Exception as error:  # the keys known so far stay
-                self._log.event("keys not read", level="warning", detail=type(error).__name__)
-
-
-async def _decoded(route: Route, body: bytes) -> Any:
-    if route.decoder is None or (route.body_optional and not body):
-        return None
-    if len(body) > _LONG_BODY:
-        return await asyncio.to_thread(decode, route.decoder, body)
-    return decode(route.decoder, body)
 
 
 async def _respond(

@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from headstart.live.stored import Model, StoredMemory
+from headstart.live.stored import Model
 from headstart.live.stored.contributions import floats, packed
+from headstart.service.jobs.memories import memory_that_counts
 from headstart.service.jobs.messages import FitReport, FitView
 from headstart.service.jobs.table import Job
 from headstart.service.messages import ServiceError, conflict, not_found
@@ -46,11 +47,12 @@ def note_number(connection: Connection, fit: int, report: FitReport) -> None:
 
 def memories(connection: Connection, bandit: int) -> tuple[bytes | None, list[bytes]]:
     """The memory of the store's tasks, and those of the fits that are promoted."""
-    priors, bandits = schema.priors, schema.bandits
+    priors = schema.priors
     current = (
         select(priors.c.memory)
-        .join(bandits, (bandits.c.id == priors.c.bandit))
-        .where(priors.c.bandit == bandit, priors.c.version == bandits.c.prior_version)
+        .where(priors.c.bandit == bandit)
+        .order_by(priors.c.version.desc())
+        .limit(1)
     )
     promoted = (
         select(fits.c.memory)
@@ -61,8 +63,8 @@ def memories(connection: Connection, bandit: int) -> tuple[bytes | None, list[by
     return memory, list(connection.execute(promoted).scalars())
 
 
-def check_promotable(connection: Connection, bandit: int, fit: int, model: Model) -> None:
-    """Raise unless a fit can be promoted: it must not count yet, and fit what does."""
+def check_promotable(connection: Connection, bandit: int, fit: int, model: Model) -> str:
+    """Raise unless a fit can be promoted: it must not count yet, and fit what does; its status."""
     chosen = connection.execute(
         select(fits).where(fits.c.bandit == bandit, fits.c.id == fit)
     ).one_or_none()
@@ -79,13 +81,10 @@ def check_promotable(connection: Connection, bandit: int, fit: int, model: Model
             )
     memory, promoted = memories(connection, bandit)
     try:
-        found = [StoredMemory.from_bytes(each, model) for each in (*promoted, chosen.memory)]
-        if memory is not None:
-            StoredMemory.from_bytes(memory, model).merged(found, model)
-        else:
-            StoredMemory.empty(model).merged(found, model)
+        memory_that_counts(model, memory, [*promoted, chosen.memory])
     except ValueError as error:
         raise conflict(f"fit {fit} cannot be promoted: {error}; fit the log again") from None
+    return str(chosen.status)
 
 
 def change_status(connection: Connection, bandit: int, fit: int, before: str, after: str) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 
 from headstart.live.decision import Learned
 from headstart.live.feature_names import default_names
-from headstart.live.stored import StoredMemory, memory_of_log
+from headstart.live.stored import memory_of_log
 from headstart.logs import Columns, LogReading, LogReport, check_log
 from headstart.service.engine.configuration import model_of
 from headstart.service.jobs.frames import Done, FitWork
+from headstart.service.jobs.memories import memory_that_counts
 from headstart.service.jobs.messages import FitReport, LogColumns, LogSummary, PriorNumbers
 from headstart.service.jobs.steps import Steps, estimated_rows
 
@@ -45,7 +46,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
             progress=steps.within(0.0, 1.0, what, rows),
         )
         return Done(report=FitReport(dry_run=True, log=summary(report), feature_names=names))
-    current = _merged_memory(work)
+    current = memory_that_counts(model, work.memory, work.promoted)
     reading = LogReading(
         work.files,
         columns,
@@ -59,7 +60,9 @@ def fit(work: FitWork, steps: Steps) -> Done:
     memory = memory_of_log(model, reading, beside=current, counted=counted)
     steps.begin(0.95, "computing the prior")
     before = current.learned(model)
-    after = current.merged([memory], model).learned(model)
+    content = memory.to_bytes()
+    with_it = memory_that_counts(model, work.memory, [*work.promoted, content])
+    after = with_it.learned(model)
     return Done(
         report=FitReport(
             dry_run=False,
@@ -70,17 +73,8 @@ def fit(work: FitWork, steps: Steps) -> Done:
             after=numbers(after),
             shift=((after.mean - before.mean) / before.spread).tolist(),
         ),
-        memory=memory.to_bytes(),
+        memory=content,
     )
-
-
-def _merged_memory(work: FitWork) -> StoredMemory:
-    """What counts now: the store's tasks and the fits that are promoted."""
-    model = model_of(work.configuration, time.time)
-    fits = [StoredMemory.from_bytes(each, model) for each in work.promoted]
-    if work.memory is None:
-        return StoredMemory.empty(model).merged(fits, model)
-    return StoredMemory.from_bytes(work.memory, model).merged(fits, model)
 
 
 def numbers(learned: Learned) -> PriorNumbers:

@@ -121,11 +121,11 @@ class Jobs:
 
     def promote(self, bandit: str, fit: int) -> FitChange:
         """Have a fit count for the prior, which gets a new version."""
-        with self._database.writing() as connection:
+        with self._database.reading() as connection:
             number, configuration = table.bandit_of(connection, bandit)
             model = model_of(configuration, self._service.clock)
-            fits.check_promotable(connection, number, fit, model)
-            before = fits.view(connection, number, fit).status
+            before = fits.check_promotable(connection, number, fit, model)
+        with self._database.writing() as connection:
             fits.change_status(connection, number, fit, before, "promoted")
         return self._rebuilt(bandit, fit, before, source="fit")
 

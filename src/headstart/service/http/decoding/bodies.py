@@ -1,6 +1,7 @@
 """Bodies: read whole, up to a limit and within a time."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 from starlette.types import Receive
 
@@ -16,19 +17,24 @@ class DisconnectedError(Exception):
     """The client went away before its request was complete."""
 
 
-def check_content_type(headers: Headers) -> None:
-    """Refuse bodies that are said to be other than JSON."""
+def is_json(headers: Headers) -> bool:
+    """Whether a body is said to be JSON, or not said to be anything."""
     given = headers.get(b"content-type")
     if given is None or given == b"application/json":
-        return
+        return True
     kind = given.split(b";")[0].strip().lower()
-    if kind == b"application/json" or kind.endswith(b"+json"):
-        return
-    raise ServiceError(
-        415,
-        "Unsupported media type",
-        f"Content-Type must be application/json, got {kind[:100].decode('latin-1')!r}",
-    )
+    return kind == b"application/json" or kind.endswith(b"+json")
+
+
+def check_content_type(headers: Headers) -> None:
+    """Refuse bodies that are said to be other than JSON."""
+    if not is_json(headers):
+        shown = headers[b"content-type"][:100].decode("latin-1")
+        raise ServiceError(
+            415,
+            "Unsupported media type",
+            f"Content-Type must be application/json, got {shown!r}",
+        )
 
 
 async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> bytes:
@@ -50,6 +56,21 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
     except TimeoutError:
         detail = f"the body must arrive within {_SECONDS:.0f} seconds, got a part of it"
         raise ServiceError(408, "Request timeout", detail) from None
+
+
+async def read_parts(receive: Receive) -> AsyncIterator[bytes]:
+    """The parts of a body as they arrive; each has to arrive in time."""
+    more = True
+    while more:
+        try:
+            message = await asyncio.wait_for(receive(), _SECONDS)
+        except TimeoutError:
+            detail = f"the next part of the body must arrive within {_SECONDS:.0f} seconds"
+            raise ServiceError(408, "Request timeout", detail) from None
+        if message["type"] != "http.request":
+            raise DisconnectedError
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
 
 
 async def _read_rest(receive: Receive, body: bytes, most_bytes: int) -> bytes:

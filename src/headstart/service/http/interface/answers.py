@@ -27,6 +27,12 @@ class ItemQuery(Message):
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
 
 
+class LimitQuery(Message):
+    """At most how many."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+
+
 class HistoryQuery(Message):
     """How many versions of the prior."""
 

@@ -11,7 +11,9 @@ from msgspec.json import Decoder
 
 from headstart.service.engine.service import Service
 from headstart.service.http.problems import MethodError
-from headstart.service.messages import LONGEST_NAME, Role, ServiceError, invalid, not_found
+from headstart.service.jobs.files import Upload
+from headstart.service.jobs.jobs import Jobs
+from headstart.service.messages import LONGEST_NAME, Message, Role, ServiceError, invalid, not_found
 
 VERSION = "v1"
 _WILD = ""  # the key of a name in the tree; no segment of a path that is found is empty
@@ -22,9 +24,11 @@ class Call:
     """One call of a route, decoded: the names in its path, its query and its body."""
 
     service: Service
+    jobs: Jobs | None
     names: Mapping[str, str]
     query: Any
     body: Any
+    upload: Upload | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,6 +37,12 @@ class Raw:
 
     content: bytes
     content_type: bytes
+
+
+class UploadQuery(Message):
+    """Where the body is a log: the request itself, as JSON."""
+
+    request: str = "{}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +66,8 @@ class Route:
 
     One of three answers: `rows`; `submit`, a future; or `read`, in a thread. role: None if no
     key is needed. body: the type of the body, None if there is none, with `body_optional` if it
-    may be absent. query: a message of the settings after the question mark.
+    may be absent, and `upload` if a log may take its place. query: a message of the settings after
+    the question mark.
     """
 
     method: str
@@ -69,6 +80,7 @@ class Route:
     read: Callable[[Call], Any] | None = None
     body: Any = None
     body_optional: bool = False
+    upload: bool = False
     query: type[msgspec.Struct] | None = None
     answer: Any = None
     status: int = 200

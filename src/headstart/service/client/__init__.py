@@ -1,0 +1,17 @@
+"""The client of the decision service, with and without asyncio."""
+
+from headstart.service.client.asynchronous import AsyncBandit, AsyncClient
+from headstart.service.client.synchronous import Bandit, Client
+from headstart.service.client.transport import ConnectionFailedError, Retries
+from headstart.service.messages import Problem, ServiceError
+
+__all__ = [
+    "AsyncBandit",
+    "AsyncClient",
+    "Bandit",
+    "Client",
+    "ConnectionFailedError",
+    "Problem",
+    "Retries",
+    "ServiceError",
+]

@@ -1,0 +1,225 @@
+"""The client with asyncio."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar, Unpack
+
+import httpx
+
+from headstart.service.client import calls, requests
+from headstart.service.client.calls import HttpCall
+from headstart.service.client.requests import (
+    Arms,
+    DecisionFields,
+    ObservationFields,
+    RewardFields,
+    Task,
+    Vector,
+)
+from headstart.service.client.transport import Retries, Settings, exchange
+from headstart.service.messages import (
+    BanditConfiguration,
+    BanditView,
+    DecisionAnswer,
+    DecisionRecord,
+    DecisionRequest,
+    Item,
+    ItemChange,
+    ObservationAnswer,
+    ObservationRequest,
+    PriorView,
+    Problem,
+    RewardAnswer,
+    RewardRequest,
+    TaskRecord,
+)
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """Calls of a decision service at an address, over connections that are kept open.
+
+    key: `hs_…`, where the service needs one. timeout: seconds that one attempt may take. A call
+    that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations have
+    a key by which they are done once, and rewards are counted once. What the service refuses is a
+    `ServiceError`, whose `problem` says why; a service that cannot be reached is a
+    `ConnectionFailedError`.
+    """
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8000",
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        retries: Retries | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._retries = Retries() if retries is None else retries
+        settings = Settings(address=address, key=key, timeout=timeout)
+        self._http = httpx.AsyncClient(transport=transport, **settings.options())
+
+    async def send(self, call: HttpCall[T]) -> Any:
+        """Send a call, again where that helps; its answer."""
+        steps = exchange(call, self._retries)
+        step = next(steps)
+        try:
+            while True:
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                    step = steps.send(None)
+                    continue
+                try:
+                    came: httpx.Response | httpx.TransportError = await self._http.request(
+                        step.method, step.path, content=step.body, params=step.query
+                    )
+                except httpx.TransportError as error:
+                    came = error
+                step = steps.send(came)
+        except StopIteration as end:
+            return end.value
+
+    async def bandits(self) -> list[BanditView]:
+        """All bandits."""
+        found: list[BanditView] = await self.send(calls.bandits())
+        return found
+
+    def bandit(self, name: str) -> "AsyncBandit":
+        """A bandit by its name, whether there is one yet or not; nothing is sent."""
+        return AsyncBandit(self, name)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class AsyncBandit:
+    """One bandit of a service."""
+
+    def __init__(self, client: AsyncClient, name: str) -> None:
+        self.name = name
+        self._send = client.send
+        self.items = AsyncItems(client, name)
+
+    async def put(self, configuration: BanditConfiguration) -> BanditView:
+        """Create the bandit, or change it."""
+        found: BanditView = await self._send(calls.put(self.name, configuration))
+        return found
+
+    async def view(self) -> BanditView:
+        """The bandit as it is."""
+        found: BanditView = await self._send(calls.view(self.name))
+        return found
+
+    async def delete(self) -> None:
+        """Delete the bandit with all its tasks and decisions."""
+        await self._send(calls.delete(self.name))
+
+    async def decide(
+        self, task: Task, arms: Arms = None, **more: Unpack[DecisionFields]
+    ) -> DecisionAnswer:
+        """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue."""
+        call = calls.decide(self.name, requests.decision(task, arms, more))
+        found: DecisionAnswer = await self._send(call)
+        return found
+
+    async def decide_many(self, given: Sequence[DecisionRequest]) -> list[DecisionAnswer | Problem]:
+        """Many decisions in one call: in each place an answer, or a problem."""
+        found: list[DecisionAnswer | Problem] = await self._send(
+            calls.decide_many(self.name, given)
+        )
+        return found
+
+    async def reward(
+        self, decision: str, value: float, **more: Unpack[RewardFields]
+    ) -> RewardAnswer:
+        """Give the reward of a decision; it counts once."""
+        call = calls.reward(self.name, requests.reward(decision, value, **more))
+        found: RewardAnswer = await self._send(call)
+        return found
+
+    async def reward_many(self, given: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
+        """Many rewards in one call: in each place an answer, or a problem."""
+        found: list[RewardAnswer | Problem] = await self._send(calls.reward_many(self.name, given))
+        return found
+
+    async def observe(
+        self, task: Task, value: float, **more: Unpack[ObservationFields]
+    ) -> ObservationAnswer:
+        """Give the reward of a choice that was made elsewhere: its `arm`, or its `features`."""
+        call = calls.observe(self.name, requests.observation(task, value, more))
+        found: ObservationAnswer = await self._send(call)
+        return found
+
+    async def observe_many(
+        self, given: Sequence[ObservationRequest]
+    ) -> list[ObservationAnswer | Problem]:
+        """Many observations in one call: in each place an answer, or a problem."""
+        call = calls.observe_many(self.name, given)
+        found: list[ObservationAnswer | Problem] = await self._send(call)
+        return found
+
+    async def decision(self, identity: str) -> DecisionRecord:
+        """A decision as it was made: why this arm, and what became of it."""
+        found: DecisionRecord = await self._send(calls.decision(self.name, identity))
+        return found
+
+    async def task(self, name: Task) -> TaskRecord:
+        """What is known of a task."""
+        found: TaskRecord = await self._send(calls.task(self.name, name))
+        return found
+
+    async def finish(self, task: Task) -> None:
+        """Finish a task; rarely needed."""
+        await self._send(calls.finish(self.name, task))
+
+    async def erase(self, task: Task) -> int:
+        """Erase a task, from the prior too; the version of the prior without it."""
+        found = await self._send(calls.erase(self.name, task))
+        return int(found.prior_version)
+
+    async def prior(self, *, history: int = 100) -> PriorView:
+        """What the tasks so far say about the next."""
+        found: PriorView = await self._send(calls.prior(self.name, history))
+        return found
+
+
+class AsyncItems:
+    """The catalogue of a bandit. Iterate over it to read it, page by page."""
+
+    def __init__(self, client: AsyncClient, bandit: str) -> None:
+        self._send = client.send
+        self._bandit = bandit
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        after: str | None = None
+        while True:
+            page = await self._send(calls.items(self._bandit, after, 1_000))
+            for item in page.items:
+                yield item
+            after = page.next
+            if after is None:
+                return
+
+    async def put(self, given: Mapping[str, Vector] | Iterable[Item]) -> int:
+        """Replace the whole catalogue, by items or features by id; how many there are now."""
+        found = await self._send(calls.put_items(self._bandit, requests.items(given)))
+        return int(found.items)
+
+    async def patch(self, given: Mapping[str, Vector] | Iterable[Item | ItemChange]) -> int:
+        """Add items, or change some; how many there are now."""
+        found = await self._send(calls.patch_items(self._bandit, requests.changes(given)))
+        return int(found.items)
+
+    async def delete(self, ids: Iterable[str] | None = None) -> int:
+        """Remove items by id, or all; how many are left."""
+        chosen = None if ids is None else list(ids)
+        found = await self._send(calls.delete_items(self._bandit, chosen))
+        return int(found.items)

@@ -1,0 +1,49 @@
+"""Measures: what sums over tasks and rewards say about the warm start, with 95 % intervals."""
+
+import math
+from dataclasses import dataclass
+
+from headstart.intervals import Interval, quantile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """Number n, sum Σy and squares Σy² of values."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Σy/n, nan without values."""
+        return self.total / self.n if self.n else math.nan
+
+    @property
+    def squared_error(self) -> float:
+        """The square of the mean's standard error, s²/n; ∞ below two values."""
+        if self.n < 2:
+            return math.inf
+        within = max(self.squares - self.total * self.total / self.n, 0.0)
+        return within / (self.n - 1) / self.n
+
+
+def mean_interval(sums: Sums) -> Interval:
+    """Student's t interval of a mean."""
+    error = math.sqrt(sums.squared_error)
+    return _interval(sums.mean, error, sums.n, sums.n)
+
+
+def difference(first: Sums, second: Sums) -> Interval:
+    """Welch's t interval of mean(first) − mean(second), for groups of unequal variance."""
+    a, b = first.squared_error, second.squared_error
+    error = math.sqrt(a + b)
+    degrees = math.inf
+    if 0.0 < error < math.inf:
+        degrees = (a + b) ** 2 / (a * a / (first.n - 1) + b * b / (second.n - 1))
+    return _interval(first.mean - second.mean, error, degrees + 1.0, first.n + second.n)
+
+
+def _interval(mean: float, error: float, n: float, count: int) -> Interval:
+    half = math.inf if math.isinf(error) else quantile(n) * error
+    return Interval(mean, error, mean - half, mean + half, count)

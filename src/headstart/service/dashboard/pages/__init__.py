@@ -1,0 +1,1 @@
+"""Pages: each reads what it shows and hands it to its template."""

@@ -1,0 +1,127 @@
+"""What pages share: the bandit that an address names, and stretches of time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard.formats import day, hour
+from headstart.service.dashboard.queries.bandits import Bandit, bandit_named, bandit_names
+from headstart.service.dashboard.rendering import page
+from headstart.service.messages import not_found
+
+Page = Callable[[Facade, Request], Response]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A stretch of time that a chart shows, in n parts of `width` minutes."""
+
+    name: str
+    label: str
+    width: int
+    n: int
+
+
+WINDOWS = {
+    window.name: window
+    for window in (
+        Window(name="hour", label="Hour", width=1, n=60),
+        Window(name="day", label="Day", width=15, n=96),
+        Window(name="week", label="Week", width=120, n=84),
+    )
+}
+_FEWEST = 10  # parts that are shown of a young bandit
+_TICK_SECONDS = tuple(60 * m for m in (1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1440))
+_MOST_TICKS = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stretch:
+    """The parts of a window that may have data, and the seconds that passed of each."""
+
+    start: int  # minute since 1970
+    width: int
+    seconds: list[float]  # (n,)
+    created_in: int  # the part in which the bandit was created; 0 if before
+    names: list[str]  # (n,)
+    ticks: list[int]
+    tick_names: list[str]
+
+    @property
+    def n(self) -> int:
+        """How many parts."""
+        return len(self.seconds)
+
+
+def chosen_window(request: Request) -> Window:
+    """The window that an address asks for, the hour if it asks for none."""
+    return WINDOWS.get(request.query_params.get("window", ""), WINDOWS["hour"])
+
+
+def stretch(window: Window, now: float, created: float) -> Stretch:
+    """The parts up to now, from the window's start or the bandit's creation."""
+    width = window.width * 60
+    last = int(now // width)
+    first = max(last - window.n + 1, min(int(created // width), last - _FEWEST + 1))
+    n = last - first + 1
+    starts = [(first + i) * width for i in range(n)]
+    every = next((s for s in _TICK_SECONDS if n * width <= _MOST_TICKS * s), 86_400)
+    ticks = [i for i in range(n) if starts[i] % every == 0]
+    spell = day if every == 86_400 else hour
+    return Stretch(
+        start=first * window.width,
+        width=window.width,
+        created_in=max(int(created // width) - first, 0),
+        seconds=[float(width)] * (n - 1) + [max(now - starts[-1], 1.0)],
+        names=[f"{day(start)}, {hour(start)}" for start in starts],
+        ticks=ticks,
+        tick_names=[spell(starts[i]) for i in ticks],
+    )
+
+
+def with_bandit(
+    service: Facade,
+    request: Request,
+    tab: str,
+    template: str,
+    gather: Callable[[Connection, Bandit], dict[str, Any]],
+    afterwards: Callable[[Bandit], dict[str, Any]] = lambda _: {},
+    *,
+    live: bool = True,
+) -> Response:
+    """A page about one bandit: the one that the address names, or the first.
+
+    gather: reads what the template shows, in one short transaction. afterwards: asks the service
+    for more, which has transactions of its own.
+    """
+    with service.database.reading() as connection:
+        names = bandit_names(connection)
+        name = request.query_params.get("bandit") or (names[0] if names else None)
+        found = None if name is None else bandit_named(connection, name)
+        if name is not None and found is None:
+            raise not_found(f"there is no bandit {name!r}")
+        context = {} if found is None else gather(connection, found)
+    if found is None:
+        return page(request, "welcome.html", tab=tab, live=True, base=str(request.base_url))
+    return page(
+        request,
+        template,
+        tab=tab,
+        bandit=found,
+        bandits=names,
+        live=live,
+        now=service.clock(),
+        **context,
+        **afterwards(found),
+    )
+
+
+def whole(request: Request, name: str) -> int:
+    """A whole number of an address, 0 if there is none."""
+    text = request.query_params.get(name, "")
+    return min(int(text), 10**9) if text.isascii() and text.isdigit() and len(text) < 12 else 0

@@ -1,0 +1,1 @@
+"""Queries: what the pages read, short and on indices only, however large the store is."""

@@ -1,0 +1,133 @@
+"""Everybody teaches the prior, once; control tasks start cold; an erased task is gone."""
+
+import time
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+from tests.service.engine.setting import D, content, decided, items, largest_error, paid, shop
+
+import headstart as hs
+from headstart.service.engine.service import Service
+from headstart.service.messages import ServiceError
+from headstart.service.store import schema
+
+FEATURES = {item.id: np.array(item.features) for item in items()}
+
+
+def play(service: Service, names: list[str], rounds: int, seed: int) -> None:
+    """Rounds of tasks whose parameters are near (1, 1, 1)."""
+    rng = np.random.default_rng(seed)
+    parameters = {name: 1.0 + 0.3 * rng.normal(size=D) for name in names}
+    for _ in range(rounds):
+        for answer in decided(service, *names):
+            x = FEATURES[answer.arms[0].arm]
+            paid(service, [answer.id], float(x @ parameters[answer.task] + rng.normal()))
+
+
+def taught(service: Service, without: str = "") -> hs.MetaBandit:
+    """A bandit that saw what the store's tasks have been paid."""
+    bandit = hs.MetaBandit(dimension=D, seed=0)
+    with service.database.reading() as connection:
+        table, tasks = schema.decisions, schema.tasks
+        query = (
+            select(tasks.c.name, table.c.features, table.c.value)
+            .join(tasks, tasks.c.id == table.c.task)
+            .where(table.c.round.is_not(None))
+            .order_by(tasks.c.id, table.c.round)
+        )
+        for row in connection.execute(query):
+            if row.name != without:
+                bandit.observe(row.name, np.frombuffer(row.features, dtype="<f8"), row.value)
+    return bandit
+
+
+def test_the_prior_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
+    names = [f"u{i}" for i in range(12)]
+    with shop(store) as service:
+        assert service.prior("shop").version == 0
+        play(service, names, 3, seed=1)
+        first = service.refresh("shop")
+        play(service, names, 4, seed=2)
+        assert service.refresh("shop") > first
+        found, expected = service.prior("shop"), taught(service).learned()
+        # The fit of what tasks share ends by its last step, which depends on where it began.
+        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-3)
+        np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-3)
+        assert found.n_tasks == expected.n_tasks == 12
+        assert found.history[0].version == found.version > found.history[-1].version
+        (answer,) = decided(service, "new")
+        versions = {each.version: each for each in service.prior("shop").history}
+        mean = versions[answer.prior_version].mean
+        np.testing.assert_allclose(service.task("shop", "new").prior_mean, mean, rtol=1e-9)
+        assert largest_error(service) < 1e-9
+    with shop(store) as service:
+        (answer,) = decided(service, "newer")
+        assert answer.prior_version >= found.version
+        assert service.task("shop", "newer").prior_mean != [0.0] * D
+
+
+def test_an_erased_task_is_gone_from_the_prior_too(store: str) -> None:
+    with shop(store) as service:
+        play(service, [f"u{i}" for i in range(9)], 4, seed=3)
+        service.refresh("shop")
+        expected = taught(service, without="u4").learned()
+        number = next(row[0] for row in content(service)["tasks"] if row[2] == "u4")
+        version = service.erase("shop", "u4")
+        prior = service.prior("shop")
+        assert (prior.version, prior.n_tasks) == (version, 8)
+        np.testing.assert_allclose(prior.mean, expected.mean, rtol=1e-3)
+        left = content(service)
+        assert all(row[0] != number for row in left["tasks"] + left["contributions"])
+        assert all(row[2] != number for row in left["decisions"])
+        with service.database.reading() as connection:
+            old = select(schema.priors.c.memory).where(schema.priors.c.version < version)
+            assert all(row.memory is None for row in connection.execute(old))
+        for call in (service.task, service.erase):
+            with pytest.raises(ServiceError, match="has no task 'u4'"):
+                call("shop", "u4")
+        (answer,) = decided(service, "u4")
+        assert service.task("shop", "u4").n_rewards == 0
+        assert paid(service, [answer.id]) == ["paid"]
+
+
+def test_control_tasks_start_cold_and_teach(store: str) -> None:
+    with shop(store, control_share=0.5) as service:
+        names = [f"u{i}" for i in range(24)]
+        play(service, names, 3, seed=4)
+        service.refresh("shop")
+        assert service.prior("shop").n_tasks == 24
+        later = decided(service, *(f"v{i}" for i in range(24)))
+        groups = {answer.control for answer in later}
+        assert groups == {False, True}  # 24 fair coins fall alike once in 8 million
+        for answer in later:
+            cold = service.task("shop", answer.task).prior_mean == [0.0] * D
+            assert cold == answer.control
+
+
+def test_a_finished_task_goes_on(store: str) -> None:
+    with shop(store) as service:
+        play(service, ["ann"], 3, seed=5)
+        service.finish("shop", "ann").result(30)
+        assert service.task("shop", "ann").status == "finished"
+        play(service, ["ann"], 1, seed=6)
+        task = service.task("shop", "ann")
+        assert (task.status, task.n_rewards) == ("open", 4)
+        with pytest.raises(ServiceError, match="has no task 'bob'"):
+            service.finish("shop", "bob").result(30)
+
+
+def test_another_process_takes_over_the_prior(postgresql: str) -> None:
+    with shop(postgresql) as one, shop(postgresql) as two:
+        decided(two, "early")
+        play(one, [f"u{i}" for i in range(8)], 3, seed=7)
+        version = one.refresh("shop")
+        for attempt in range(200):
+            (answer,) = decided(two, f"new{attempt}")
+            if answer.prior_version >= version:
+                break
+            time.sleep(0.02)
+        assert answer.prior_version >= version
+        both = [one.refresh("shop"), two.refresh("shop")]
+        assert both[1] > both[0]
+        assert one.prior("shop").n_tasks == two.prior("shop").n_tasks == 8

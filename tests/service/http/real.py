@@ -1,0 +1,70 @@
+"""A real service behind a real server, in threads of the tests."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlalchemy import select
+
+from headstart.service.engine.service import Service
+from headstart.service.http.app import Application, Limits
+from headstart.service.http.logs import Log
+from headstart.service.http.server import address_of, listen, server_of
+from headstart.service.jobs.jobs import Jobs
+from headstart.service.store import schema
+from headstart.service.store.database import Database
+
+
+@contextmanager
+def serving(
+    store: str | Path, folder: Path, limits: Limits | None = None
+) -> Iterator[tuple[str, Service]]:
+    """The address of a service that is ready, and the service."""
+    service = Service.open(store)
+    with (folder / "log").open("a") as stream:
+        app = Application(
+            service,
+            jobs=Jobs(service, uploads=folder / "uploads"),
+            limits=limits or Limits(),
+            log=Log("json", stream),
+        )
+        listener = listen("127.0.0.1", 0)
+        address = address_of(listener)
+        server = server_of(app)
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        try:
+            while not service.ready:
+                assert thread.is_alive()
+                time.sleep(0.01)
+            yield address, service
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+# What refused calls must not change. Counts of bad rewards (`minutes`) and what the background
+# does to tasks and priors are left out.
+KEPT = (
+    schema.bandits.c["id", "name", "configuration", "catalogue_version"],
+    schema.items.c["bandit", "item", "features", "tags"],
+    schema.tasks.c["id", "name", "status", "n_rewards", "reward_sum"],
+    schema.decisions.c["id", "arm", "status", "value", "weight"],
+    schema.idempotency.c["bandit", "key", "answer"],
+    schema.keys.c["id", "revoked"],
+    schema.jobs.c["id", "bandit", "request"],
+    schema.fits.c["id", "status"],
+)
+
+
+def digest(database: Database) -> str:
+    """A digest of what the store holds."""
+    found = hashlib.sha256()
+    with database.reading() as connection:
+        for columns in KEPT:
+            rows = sorted(repr(tuple(row)) for row in connection.execute(select(*columns)))
+            found.update("\n".join(rows).encode())
+    return found.hexdigest()
