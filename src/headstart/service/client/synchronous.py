@@ -43,6 +43,12 @@ class Client:
     a key by which they are done once, and rewards are counted once. What the service refuses is a
     `ServiceError`, whose `problem` says why; a service that cannot be reached is a
     `ConnectionFailedError`.
+
+    >>> from headstart.service.client import Client
+    >>> with Client("http://127.0.0.1:8000") as client:
+    ...     shop = client.bandit("shop")  # nothing is sent yet
+    >>> shop.name
+    'shop'
     """
 
     def __init__(
@@ -103,7 +109,13 @@ class Client:
 
 
 class Bandit:
-    """One bandit of a service."""
+    """One bandit of a service.
+
+    >>> from headstart.service.client import Client
+    >>> bandit = Client("http://127.0.0.1:8000").bandit("shop")
+    >>> bandit.name  # bandit.decide("ann", {"tea": [1.0, 0.0], "rum": [0.0, 1.0]}) asks the service
+    'shop'
+    """
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name

@@ -131,6 +131,16 @@ def span(seconds: float | None) -> str:
     return f"{1e3 * seconds:.3g} ms" if seconds > 0 else "0 s"
 
 
+def ago(seconds: float) -> str:
+    """How long ago: 3 min ago."""
+    return f"{span(seconds)} ago" if seconds >= 1.0 else "now"
+
+
+def plain(value: float) -> str:
+    """A number as it was set: 10 or 0.05."""
+    return f"{value:g}".replace("-", "−")
+
+
 def size(n_bytes: float | None) -> str:
     """A size in bytes: 3.4 MiB."""
     if n_bytes is None:

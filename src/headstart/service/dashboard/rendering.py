@@ -20,6 +20,8 @@ FRAGMENT = "x-headstart-fragment"
 
 _ASSETS = ("dashboard.css", "dashboard.js", "theme.js", "mark.svg")
 _FILTERS = (
+    "ago",
+    "plain",
     "count",
     "number",
     "fixed",

@@ -47,6 +47,7 @@ class Stretch:
     start: int  # minute since 1970
     width: int
     seconds: list[float]  # (n,)
+    created_in: int  # the part in which the bandit was created; 0 if before
     names: list[str]  # (n,)
     ticks: list[int]
     tick_names: list[str]
@@ -75,6 +76,7 @@ def stretch(window: Window, now: float, created: float) -> Stretch:
     return Stretch(
         start=first * window.width,
         width=window.width,
+        created_in=max(int(created // width) - first, 0),
         seconds=[float(width)] * (n - 1) + [max(now - starts[-1], 1.0)],
         names=[f"{day(start)}, {hour(start)}" for start in starts],
         ticks=ticks,

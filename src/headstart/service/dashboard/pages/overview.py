@@ -122,9 +122,11 @@ def _rates(
     parts = common.stretch(window, now, bandit.created)
     both = activity.activity(connection, bandit.id, start=parts.start, width=parts.width, n=parts.n)
     seconds = np.array(parts.seconds)
+    before = np.arange(parts.n) < parts.created_in
 
     def rate(name: str) -> Floats:
-        return np.asarray((both[0].sums[name] + both[1].sums[name]) / seconds)
+        per_second = (both[0].sums[name] + both[1].sums[name]) / seconds
+        return np.where(before, np.nan, per_second)
 
     return {
         "rate_chart": charts.line_chart(

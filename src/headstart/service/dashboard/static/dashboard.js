@@ -100,6 +100,10 @@
     });
   }
 
+  // On a phone the tabs scroll: show the one of this page.
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+
   for (const select of document.querySelectorAll("select[data-submit]")) {
     select.addEventListener("change", () => {
       // On the page of one task or decision another bandit has none of it: show its list.
