@@ -29,6 +29,9 @@ class DecisionColumns:
     file), and `choice` the index of the chosen one. `propensity` is the probability with which it
     was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
     the order of `time`, if there is such a column, else in that of the log.
+
+    >>> DecisionColumns(task="user", arm="item").names()
+    ['user', 'reward', 'propensity', 'item']
     """
 
     task: str = "task"
@@ -49,7 +52,16 @@ class DecisionColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecisionRows:
-    """The rounds of a log; the fields are those of `headstart.LoggedDecisions`."""
+    """The rounds of a log; the fields are those of `headstart.LoggedDecisions`.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"task": ["ann"], "arms": [[[1.0], [2.0]]], "choice": [1]})
+    >>> rows = read_decisions(log.assign(reward=0.5, propensity=0.5), DecisionColumns(), 1)
+    >>> rows.arms.shape, rows.choices.tolist()
+    ((1, 2, 1), [1])
+    >>> hs.LoggedDecisions(**vars(rows)).tasks
+    ['ann']
+    """
 
     tasks: Sequence[str | int]
     arms: Floats  # (n, K, d)
@@ -70,6 +82,12 @@ def read_decisions(
     """Read a log of decisions; the first bad row is an error that names it.
 
     catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"task": ["ann"], "item": ["tea"], "reward": [1.0], "propensity": [0.5]})
+    >>> drinks = {"milk": np.array([1.0, 0.0]), "tea": np.array([0.0, 1.0])}
+    >>> read_decisions(log, DecisionColumns(arm="item"), 2, catalogue=drinks).choices.tolist()
+    [1]
     """
     if columns.arm is not None and not catalogue:
         raise ValueError(
