@@ -30,8 +30,9 @@ class DecisionColumns:
     was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
     the order of `time`, if there is such a column, else in that of the log.
 
-    >>> DecisionColumns(task="user", arm="item").names()
-    ['user', 'reward', 'propensity', 'item']
+    >>> from headstart.logs import DecisionColumns
+    >>> DecisionColumns(arm="item", time="at").names()
+    ['task', 'reward', 'propensity', 'item', 'at']
     """
 
     task: str = "task"
@@ -55,12 +56,16 @@ class DecisionRows:
     """The rounds of a log; the fields are those of `headstart.LoggedDecisions`.
 
     >>> import pandas as pd
-    >>> log = pd.DataFrame({"task": ["ann"], "arms": [[[1.0], [2.0]]], "choice": [1]})
-    >>> rows = read_decisions(log.assign(reward=0.5, propensity=0.5), DecisionColumns(), 1)
-    >>> rows.arms.shape, rows.choices.tolist()
-    ((1, 2, 1), [1])
-    >>> hs.LoggedDecisions(**vars(rows)).tasks
-    ['ann']
+    >>> from headstart.logs import DecisionColumns, read_decisions
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
+    >>> rows = read_decisions(
+    ...     log.assign(propensity=0.5),
+    ...     DecisionColumns(arm="arm"),
+    ...     dimension=2,
+    ...     catalogue={"tea": np.array([1.0, 0.0]), "rum": np.array([0.0, 1.0])},
+    ... )
+    >>> rows.tasks, rows.propensities
+    (['ann', 'bob'], array([0.5, 0.5]))
     """
 
     tasks: Sequence[str | int]
@@ -84,10 +89,16 @@ def read_decisions(
     catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm.
 
     >>> import pandas as pd
-    >>> log = pd.DataFrame({"task": ["ann"], "item": ["tea"], "reward": [1.0], "propensity": [0.5]})
-    >>> drinks = {"milk": np.array([1.0, 0.0]), "tea": np.array([0.0, 1.0])}
-    >>> read_decisions(log, DecisionColumns(arm="item"), 2, catalogue=drinks).choices.tolist()
-    [1]
+    >>> from headstart.logs import DecisionColumns, read_decisions
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
+    >>> rows = read_decisions(
+    ...     log.assign(propensity=0.5),
+    ...     DecisionColumns(arm="arm"),
+    ...     dimension=2,
+    ...     catalogue={"tea": np.array([1.0, 0.0]), "rum": np.array([0.0, 1.0])},
+    ... )
+    >>> rows.choices, rows.arms.shape
+    (array([0, 1]), (2, 2, 2))
     """
     if columns.arm is not None and not catalogue:
         raise ValueError(
