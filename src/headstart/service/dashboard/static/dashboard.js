@@ -1,7 +1,6 @@
 // Live refresh, the theme button and the chooser of bandits. Every page works without it.
 (() => {
   "use strict";
-  const SECONDS = 3;
   const live = document.getElementById("live");
   const button = document.getElementById("live-button");
   const state = document.getElementById("live-state");
@@ -73,7 +72,7 @@
       refresh();
     });
     document.addEventListener("visibilitychange", refresh);
-    setInterval(refresh, SECONDS * 1000);
+    setInterval(refresh, 1000 * Number(live.dataset.live));
   }
 
   const theme = document.getElementById("theme-button");
