@@ -48,7 +48,6 @@ def test_some_rewards_are_late_or_twice() -> None:
     assert len(set(sent)) + len(now) < 4_000  # some never came
 
 
-@pytest.mark.timeout(120)
 def test_the_gain_of_the_warm_start_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "_QUICK_STEPS", 80)
     with Service.open(tmp_path / "store.sqlite") as service:

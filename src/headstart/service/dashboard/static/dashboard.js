@@ -4,6 +4,7 @@
   const live = document.getElementById("live");
   const button = document.getElementById("live-button");
   const state = document.getElementById("live-state");
+  const notice = document.getElementById("live-notice");
 
   const openKeys = () =>
     new Set([...live.querySelectorAll("details[open][data-key]")].map((d) => d.dataset.key));
@@ -37,8 +38,10 @@
     let busy = false;
 
     const say = (text, kind) => {
-      if (state.textContent !== text) state.textContent = text;
+      if (state.textContent === text) return;
+      state.textContent = text;
       button.dataset.kind = kind;
+      notice.textContent = kind === "lost" ? "The service does not answer" : "";
     };
 
     async function refresh() {
