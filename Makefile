@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP := .venv/installed
 BENCH := .venv-bench/installed
+DOCS := .venv-docs/installed
 
-.PHONY: demo serve test lint format bench bench-service league lock clean
+.PHONY: demo serve test lint format bench bench-service league docs notebooks release lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -53,13 +54,33 @@ $(BENCH): requirements/bench.txt pyproject.toml
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
+# The site in docs/_build/html, with the gallery run anew; warnings are errors. Minutes.
+docs: $(DOCS)
+	.venv-docs/bin/python -m docs.building
+
+# The tutorials as notebooks, in docs/generated/notebooks.
+notebooks: $(SETUP)
+	$(BIN)/python -m docs.building.notebooks
+
+$(DOCS): requirements/docs.txt pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	.venv-docs/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	touch $@
+
+# The sdist and the wheel in dist/, made and tried outside of this folder. Uploads nothing.
+release: requirements/release.txt
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
+	.venv-release/bin/python tools/release.py
+
 # Re-lock after changing a dependency in pyproject.toml.
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
-	for set in dev bench serve; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
+	for set in dev bench serve docs release; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
 		--no-emit-index-url --no-annotate --generate-hashes \
 		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
 	rm -rf .venv-lock
 
 clean:
-	rm -rf .venv .venv-bench .venv-lock .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-docs .venv-release .venv-lock docs/_build docs/generated .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The figures of docs/hierarchical.md: what AVG and Hierarchical divide by, and what tasks share.
+"""The figures of the page on the learned prior: what AVG and ours divide by, what tasks share.
 
 Run with `python -m benchmarks.picture`.
 """
@@ -89,11 +89,11 @@ def _errors(axes: Axes) -> None:
 
 def main() -> None:
     """Write the figures."""
-    docs = Path(__file__).parent.parent / "docs"
-    with plots.figure(docs / "hierarchical.png", columns=2) as (left, right):
+    figures = Path(__file__).parent.parent / "docs" / "figures"
+    with plots.figure(figures / "hierarchical.png", columns=2) as (left, right):
         _plane(left)
         _errors(right)
-    _shared(docs / "directions.png")
+    _shared(figures / "directions.png")
 
 
 def _shared(path: Path) -> None:

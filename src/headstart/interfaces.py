@@ -1,4 +1,10 @@
-"""The three protocols: sources of tasks, policies, and estimators of priors."""
+"""The three protocols: sources of tasks, policies, and estimators of priors.
+
+What an estimator stores of completed tasks is a `Memory`: named arrays whose size does not grow.
+
+>>> {name: array.shape for name, array in hs.priors.Average().empty(dimension=3).items()}
+{'weighted': (3,), 'weight': ()}
+"""
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -11,13 +17,44 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 
+__all__ = [
+    "ArmEstimates",
+    "Environment",
+    "EstimateSummary",
+    "FittedPriorEstimator",
+    "IndexPolicy",
+    "LivePriorEstimator",
+    "Memory",
+    "Policy",
+    "PreparableEnvironment",
+    "PriorEstimator",
+    "RunningBias",
+    "SamplingPolicy",
+    "SidePriorEstimator",
+    "TaskStream",
+]
+
 # What a prior estimator stores about completed tasks: named arrays with leading axes, of a size
 # that does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
 Memory = Mapping[str, Floats]
 
 
 class Environment(Protocol):
-    """Where tasks come from."""
+    """Where tasks come from.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Coins:
+    ...     dimension: int = 2
+    ...
+    ...     def sample(self, horizon, replications, rng):
+    ...         arms = np.broadcast_to(np.eye(2), (replications, horizon, 2, 2))
+    ...         means = np.broadcast_to([0.0, 1.0], (replications, horizon, 2))
+    ...         return hs.Task(arms=arms, rewards=means, means=means)
+    >>> results = hs.simulate(Coins(), [hs.learners.ours()], n_tasks=2, horizon=20)
+    >>> results.regret.sum().item() < 10
+    True
+    """
 
     @property
     def dimension(self) -> int:
@@ -31,7 +68,12 @@ class Environment(Protocol):
 
 @runtime_checkable
 class PreparableEnvironment(Environment, Protocol):
-    """An environment in which something is drawn once per replication and shared by its tasks."""
+    """An environment in which something is drawn once per replication and shared by its tasks.
+
+    >>> from headstart.interfaces import PreparableEnvironment
+    >>> isinstance(hs.environments.Ellipsoid(), PreparableEnvironment)
+    True
+    """
 
     def prepare(self, replications: int, rng: np.random.Generator) -> Environment:
         """Draw it, and return the environment of these replications."""
@@ -40,7 +82,12 @@ class PreparableEnvironment(Environment, Protocol):
 
 @runtime_checkable
 class TaskStream(Environment, Protocol):
-    """An environment with a finite list of tasks: each `sample` returns the next one."""
+    """An environment with a finite list of tasks: each `sample` returns the next one.
+
+    >>> from headstart.interfaces import TaskStream
+    >>> isinstance(hs.environments.Synthetic(), TaskStream)
+    False
+    """
 
     def rewind(self) -> "TaskStream":
         """The same tasks from the first on, as a new stream."""
@@ -48,7 +95,21 @@ class TaskStream(Environment, Protocol):
 
 
 class Policy(Protocol):
-    """How an arm is chosen: a pure function of the estimates and of uniform numbers."""
+    """How an arm is chosen: a pure function of the estimates and of uniform numbers.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Optimist:
+    ...     def n_uniforms(self, n_arms, dimension):
+    ...         return 0
+    ...
+    ...     def scores(self, estimates, uniforms):
+    ...         return estimates.predictions + 2 * estimates.widths
+    >>> learner = hs.Learner("optimist", policy=Optimist(), prior=hs.priors.Fixed.zero())
+    >>> results = hs.simulate(hs.environments.Synthetic(), [learner], n_tasks=2, horizon=5)
+    >>> results.learner.item()
+    'optimist'
+    """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """How many uniform numbers it needs per round; 0 for a deterministic policy."""
@@ -64,6 +125,10 @@ class IndexPolicy(Policy, Protocol):
     """A policy whose score is xᵀŵ + radius·‖x‖ (`ArmEstimates.index`).
 
     Live use computes it in one compiled call.
+
+    >>> from headstart.interfaces import IndexPolicy
+    >>> isinstance(hs.policies.OFUL(), IndexPolicy), isinstance(hs.policies.Thompson(), IndexPolicy)
+    (True, False)
     """
 
     def radius(self, summary: EstimateSummary) -> Floats:
@@ -76,6 +141,10 @@ class SamplingPolicy(Policy, Protocol):
     """A policy that samples, and scores many draws from one estimate at less than their cost.
 
     Live use takes propensities over so many draws; for another policy it repeats the estimate.
+
+    >>> from headstart.interfaces import SamplingPolicy
+    >>> isinstance(hs.policies.Thompson(), SamplingPolicy)
+    True
     """
 
     def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
@@ -84,7 +153,13 @@ class SamplingPolicy(Policy, Protocol):
 
 
 class RunningBias(Protocol):
-    """The bias of a running task, when the task's own rewards move it."""
+    """The bias of a running task, when the task's own rewards move it.
+
+    >>> prior = hs.priors.Pooled(regularization=1.0)
+    >>> running = prior.running_bias(prior.empty(2))
+    >>> running.observe(np.array([1.0, 0.0]), np.array(1.0))
+    array([0.5, 0. ])
+    """
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
         """Take the rewards (…) of features (…, d) into account; return the bias (…, d) now."""
@@ -92,7 +167,14 @@ class RunningBias(Protocol):
 
 
 class PriorEstimator(Protocol):
-    """What is learned across tasks: a fold over the statistics of completed ones."""
+    """What is learned across tasks: a fold over the statistics of completed ones.
+
+    >>> prior = hs.priors.Average()
+    >>> memory = prior.empty(2)
+    >>> memory = prior.absorb(memory, hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0]))
+    >>> prior.prior(memory).bias
+    array([1., 0.])
+    """
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The memory before any task."""
@@ -116,7 +198,17 @@ class PriorEstimator(Protocol):
 
 @runtime_checkable
 class LivePriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator that can also take a task out of its memory again, as live use does."""
+    """A prior estimator that can also take a task out of its memory again, as live use does.
+
+    >>> from headstart.interfaces import LivePriorEstimator
+    >>> prior = hs.priors.Pooled()
+    >>> isinstance(prior, LivePriorEstimator)
+    True
+    >>> task = hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0])
+    >>> memory = prior.absorb(prior.empty(2), task)
+    >>> prior.prior(prior.absorb(memory, task, weight=-1.0)).bias
+    array([0., 0.])
+    """
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """The memory in which the task counts `weight` times more; below 0 it is taken out.
@@ -136,7 +228,12 @@ class LivePriorEstimator(PriorEstimator, Protocol):
 
 @runtime_checkable
 class FittedPriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator whose memory has a fit that follows changes of tasks with a delay."""
+    """A prior estimator whose memory has a fit that follows changes of tasks with a delay.
+
+    >>> from headstart.interfaces import FittedPriorEstimator
+    >>> isinstance(hs.priors.Hierarchical(), FittedPriorEstimator)
+    True
+    """
 
     def refit(self, memory: Memory) -> Memory:
         """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
@@ -148,6 +245,10 @@ class SidePriorEstimator(PriorEstimator, Protocol):
     """A prior estimator that learns what a task's side information says about its parameter.
 
     It absorbs statistics with `side` (…, p). Where p is 0, it takes none.
+
+    >>> from headstart.interfaces import SidePriorEstimator
+    >>> isinstance(hs.priors.Hierarchical(n_side=2), SidePriorEstimator)
+    True
     """
 
     @property

@@ -1,7 +1,7 @@
 """The laws that every agent keeps, as functions of an agent and an environment that it can play.
 
 They need nothing but headstart, so that they can hold an agent written elsewhere; each raises an
-AssertionError where its law is broken. `docs/agents.md` shows how to run them.
+AssertionError where its law is broken. `docs/how-to/own-agent.md` shows how to run them.
 """
 
 import copy

@@ -3,12 +3,16 @@
 import contextlib
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-_FENCE = re.compile(r"^```(python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Folders of pages; a page is named by its folder and its file.
+FOLDERS = ("tutorials", "how-to", "explanation", "reference")
+
+_FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -20,22 +24,40 @@ class Cell:
     shown: str
 
 
-def cells(page: str) -> list[Cell]:
-    """The cells of a page, in order."""
+def pages() -> list[str]:
+    """The pages of all folders, by name."""
+    found = [path for folder in FOLDERS for path in (DOCS / folder).rglob("*.md")]
+    return sorted(path.relative_to(DOCS).as_posix() for path in found)
+
+
+def text_of(page: str) -> str:
+    """What a page says."""
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def fences(text: str, language: str) -> list[str]:
+    """The contents of all fences of a language."""
+    return [content for found, content in _FENCE.findall(text) if found == language]
+
+
+def cells(text: str) -> list[Cell]:
+    """The cells of a page, in order: a ```text is shown by the ```python that it follows."""
     found: list[Cell] = []
-    for language, text in _FENCE.findall(page):
+    before = ""
+    for language, content in _FENCE.findall(text):
         if language == "python":
-            found.append(Cell(text, ""))
-        elif found:
-            found[-1] = Cell(found[-1].code, text)
+            found.append(Cell(content, ""))
+        elif language == "text" and before == "python":
+            found[-1] = Cell(found[-1].code, content)
+        before = language
     return found
 
 
-def run(page: str) -> list[tuple[Cell, str]]:
+def run(text: str) -> list[tuple[Cell, str]]:
     """Run a page's cells in one namespace; returns each with what it printed."""
     names: dict[str, object] = {"__name__": "page"}
     outcomes = []
-    for cell in cells(page):
+    for cell in cells(text):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile(cell.code, "a page of docs", "exec"), names)
@@ -44,8 +66,15 @@ def run(page: str) -> list[tuple[Cell, str]]:
 
 
 def agree(shown: str, printed: str, *, relative: float, absolute: float) -> bool:
-    """The same words, and numbers that another machine's rounding could have made."""
-    if _NUMBER.sub("#", shown) != _NUMBER.sub("#", printed):
+    """The same words, and numbers that another machine's rounding could have made.
+
+    Words are compared without the spaces between them, since a number may get a digit more.
+    """
+    if _words(shown) != _words(printed):
         return False
     pairs = zip(_NUMBER.findall(shown), _NUMBER.findall(printed), strict=True)
     return all(abs(float(a) - float(b)) <= absolute + relative * abs(float(a)) for a, b in pairs)
+
+
+def _words(text: str) -> Sequence[str]:
+    return _NUMBER.sub(" # ", text).split()

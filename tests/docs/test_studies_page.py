@@ -1,4 +1,4 @@
-"""The studies and the code of docs/studies.md run from the page alone, and give what it shows."""
+"""The studies of the how-to pages run from the pages alone, and give what they show."""
 
 import re
 import sys
@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.docs.blocks import DOCS, agree, run
+from tests.docs.blocks import agree, fences, text_of
 from typer.testing import CliRunner
 
 from headstart.cli import app
 
-TEXT = (DOCS / "studies.md").read_text(encoding="utf-8")
+STUDY, POLICY = text_of("how-to/run-a-study.md"), text_of("how-to/own-policy.md")
 invoke = CliRunner().invoke
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The files of the page, as a reader would save them."""
-    first, second = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
-    python = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    (own,) = (code for code in python if "EpsilonGreedy" in code)
+    """The files of the pages, as a reader would save them."""
+    (first,), (second,) = fences(STUDY, "toml"), fences(POLICY, "toml")
+    own, *_ = fences(POLICY, "python")
     for name, text in {"study.toml": first, "exploration.toml": second, "own.py": own}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -30,14 +29,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sys.modules.pop("own", None)
 
 
-def test_the_python_in_the_documentation_runs() -> None:
-    assert len(run(TEXT)) == 2
-
-
 def test_the_first_study_prints_the_table_of_the_page(folder: Path) -> None:
     done = invoke(app, ["run", "study.toml", "--workers", "1"])
     assert done.exit_code == 0, done.output
-    (shown,) = re.findall(r"```text\n(  warm-or-cold.*?)```", TEXT, flags=re.DOTALL)
+    (shown,) = fences(STUDY, "text")
     printed = "\n".join(line.rstrip() for line in done.stdout.splitlines())
     table = printed[: printed.index("\n\n±")] + "\n"
     # Another machine's BLAS may break a near-tie otherwise, and so move a mean a little.
@@ -53,7 +48,7 @@ def test_the_second_study_has_a_policy_of_its_own_and_says_when_that_changed(fol
     own = folder / "own.py"
     own.write_text(own.read_text().replace("epsilon: float = 0.1", "epsilon: float = 0.2"))
     again = invoke(app, asked)
-    shown = re.findall(r"^own.py changed .*$", TEXT, flags=re.MULTILINE)
+    shown = re.findall(r"^own.py changed .*$", POLICY, flags=re.MULTILINE)
     assert len(shown) == 2
     assert [line.strip() for line in again.stderr.splitlines() if "changed" in line] == shown
 
@@ -63,10 +58,11 @@ def test_every_key_of_a_study_is_on_the_page() -> None:
 
     from headstart.studies.study import Study
 
-    named = {f.name for f in fields(Study)} - {"folder", "about"}
-    assert not {name for name in named if not re.search(rf"\b{name}\b", TEXT)}
+    text = text_of("reference/study-files.md")
+    named = {f.name for f in fields(Study)} - {"folder"}
+    assert not {name for name in named if f"`{name}`" not in text}
 
 
 def test_the_studies_are_toml() -> None:
-    for text in re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL):
+    for text in fences(STUDY, "toml") + fences(POLICY, "toml"):
         assert tomllib.loads(text)["learners"]

@@ -15,6 +15,12 @@ class EstimateSummary:
 
     A policy sees these properties and nothing else of a task. They are views of the task's
     scalars (`kernels.state`), (…, N_SCALARS), and follow them as rewards come.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> summary = estimate.summary
+    >>> float(summary.count), round(float(summary.log_determinant), 3)
+    (1.0, 0.693)
     """
 
     __slots__ = ("_bias", "_regularization", "_scalars")
@@ -83,7 +89,14 @@ class EstimateSummary:
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimates:
-    """The estimates for the arms of a round, and the summary that all of them share."""
+    """The estimates for the arms of a round, and the summary that all of them share.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> estimates = estimate.read(np.eye(2))
+    >>> estimates.predictions, estimates.widths.round(3)
+    (array([0.5, 0. ]), array([0.707, 1.   ]))
+    """
 
     projections: Floats  # (…, K, d), rows xᵀ(V + Λ)⁻¹
     predictions: Floats  # (…, K), xᵀŵ

@@ -19,6 +19,16 @@ class Mixture:
     revised prior, and until then it is ignored; the others are moment-matched. Where
     `components_differ`, (…), every task revises its prior; elsewhere only one with surprising
     rewards.
+
+    >>> mixture = hs.Mixture(
+    ...     bias=np.zeros((2, 1)),
+    ...     covariance=np.array([[[0.1]], [[10.0]]]),
+    ...     noise_scale=np.ones(2),
+    ...     weights=np.array([0.9, 0.1]),
+    ...     components_differ=np.array(True),
+    ... )
+    >>> mixture.bias.shape
+    (2, 1)
     """
 
     bias: Floats

@@ -27,6 +27,10 @@ class Prior:
 
     A `mixture` holds several components, for the task's own rewards to decide between: after its
     1st, 2nd, 4th, 8th, … reward the task goes on from the `revised` prior.
+
+    >>> prior = hs.Prior(bias=np.array([1.0, 0.0]), regularization=np.array(4.0))
+    >>> prior.dimension, prior.isotropic
+    (2, True)
     """
 
     bias: Floats

@@ -19,6 +19,11 @@ def confidence_radius(
 
     The bias term is ‖h − w*‖ in the norm of Λ. With `fixed_bias`, for h and Λ fixed before the
     task begins, β is the root of the sum of the two terms' squares, which is never larger.
+
+    >>> hs.theory.confidence_radius(
+    ...     np.array([0.0, 3.0]), noise_scale=1.0, failure_probability=0.05, bias_term=0.5
+    ... ).round(2)
+    array([2.95, 3.5 ])
     """
     confidence = -2.0 * math.log(failure_probability)
     noise = noise_scale * np.sqrt(log_determinant + confidence)

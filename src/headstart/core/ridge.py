@@ -20,7 +20,14 @@ from headstart.kernels import state
 
 @dataclass(frozen=True, eq=False)
 class RidgeEstimate:
-    """The estimate from statistics and a prior, ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, with its widths."""
+    """The estimate from statistics and a prior, ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, with its widths.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
+    >>> prior = hs.Prior(bias=np.array([1.0, 1.0]), regularization=np.array(1.0))
+    >>> estimate = hs.RidgeEstimate(data, prior)
+    >>> estimate.parameter
+    array([2., 1.])
+    """
 
     statistics: TaskStatistics
     prior: Prior

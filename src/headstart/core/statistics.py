@@ -19,6 +19,11 @@ class TaskStatistics:
     Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
     count and sum_of_squares (…). `side` (…, p) is what is known of the task before its first
     round, or None; it does not add.
+
+    >>> monday = hs.TaskStatistics.from_data([[1.0, 0.0]], [2.0])
+    >>> tuesday = hs.TaskStatistics.from_data([[1.0, 1.0]], [1.0])
+    >>> (monday + tuesday).moment
+    array([3., 1.])
     """
 
     gram: Floats

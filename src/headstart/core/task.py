@@ -24,6 +24,13 @@ class Task:
     the arm of largest xᵀu: one comparator for all rounds, as is usual where w changes from round
     to round. With an `adversary`, rewards and means are what its xᵀw is added to; both, and the
     comparator Σw, are known when the task is played (`realised`).
+
+    >>> task = hs.environments.Synthetic(dimension=3).sample(50, 2, np.random.default_rng(0))
+    >>> task.horizon, task.n_arms, task.dimension
+    (50, 5, 3)
+    >>> best = task.means.argmax(-1)
+    >>> task.regrets(best).sum().item()
+    0.0
     """
 
     arms: Floats
@@ -149,7 +156,14 @@ def _rounds_first(array: Floats, own: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """What a learner did in a task and saw of it: choices (…, T), rewards (…, T), statistics."""
+    """What a learner did in a task and saw of it: choices (…, T), rewards (…, T), statistics.
+
+    >>> task = hs.environments.Synthetic(dimension=3).sample(4, 2, np.random.default_rng(0))
+    >>> learner = hs.learners.itl(regularization=1.0)
+    >>> episode = learner.play(learner.begin(3, 2), hs.Rounds(task, np.full((2, 4, 1), 0.5)))
+    >>> episode.choices.shape, episode.statistics.count
+    ((2, 4), array([4., 4.]))
+    """
 
     choices: Integers
     rewards: Floats

@@ -7,7 +7,14 @@ VARIABLE = "HEADSTART_DATA"
 
 
 class DataMissing(FileNotFoundError):  # noqa: N818 - as FileNotFoundError, without "Error"
-    """A published file is in none of the folders that were searched."""
+    """A published file is in none of the folders that were searched.
+
+    >>> try:
+    ...     hs.environments.LastFM(data="nowhere").prepare(1, np.random.default_rng(0))
+    ... except hs.environments.DataMissing as error:
+    ...     print(str(error).split(". ")[0])
+    user_artists.dat is not in nowhere/hetrec2011-lastfm-2k
+    """
 
 
 def cache() -> Path | None:

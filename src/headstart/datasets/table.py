@@ -21,6 +21,16 @@ class RatingTable:
 
     `users` and `items` are indices into `user_names` and `item_names`, which are sorted and each
     occur. `source` names the origin of the rows in errors.
+
+    >>> from headstart.datasets import RatingTable
+    >>> table = RatingTable.from_columns(
+    ...     np.array(["ann", "bob", "ann"]),
+    ...     np.array(["tea", "tea", "rum"]),
+    ...     np.array([5.0, 4.0, 1.0]),
+    ...     source="my table",
+    ... )
+    >>> table.shape, table.user_names.tolist()
+    ((2, 2), ['ann', 'bob'])
     """
 
     users: Integers

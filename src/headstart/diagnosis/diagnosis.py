@@ -17,7 +17,21 @@ from headstart.diagnosis.recording import Recording
 
 @dataclass(frozen=True, eq=False)
 class Diagnosis:
-    """The theory's measures of a recording (`record`, `replay`), by subject."""
+    """The theory's measures of a recording (`record`, `replay`), by subject.
+
+    >>> from headstart import diagnosis
+    >>> recording = diagnosis.record(
+    ...     hs.environments.Synthetic(dimension=3, reward="linear"),
+    ...     [hs.learners.itl(regularization=1.0), hs.learners.rr_oful(regularization=1.0)],
+    ...     n_tasks=4,
+    ...     horizon=10,
+    ...     noise_scale=1.0,
+    ...     replications=5,
+    ... )
+    >>> found = diagnosis.Diagnosis(recording)
+    >>> found.tasks.ratio.mean < 0.9
+    True
+    """
 
     dataset: xr.Dataset
 

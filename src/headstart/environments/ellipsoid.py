@@ -22,6 +22,11 @@ class Ellipsoid:
     a direction uniform in the cone of pairwise cosines of at least `cosine`, and a length uniform
     in [0, size], which the paper does not state: 0.5 agrees with its table. Rewards are xᵀw, with
     noise of `noise_scale` (the paper has none).
+
+    >>> environment = hs.environments.Ellipsoid(cosine=0.9)
+    >>> prepared = environment.prepare(2, np.random.default_rng(0))
+    >>> prepared.sample(10, 2, np.random.default_rng(1)).arms.shape
+    (2, 10, 40, 5)
     """
 
     dimension: int = 5

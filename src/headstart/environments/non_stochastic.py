@@ -18,6 +18,10 @@ class BeliefAdversary:
     An axis pays +size while a ridge regression on what was played estimates it more than `margin`
     below the first axis, and −size otherwise. Before it is played it counts as 2·margin below.
     An agent that stops playing an arm once it looks bad never sees that it pays.
+
+    >>> nothing = hs.TaskStatistics.zeros(3, (1,))
+    >>> hs.environments.BeliefAdversary().parameter(nothing)
+    array([[0., 1., 1.]])
     """
 
     size: float = 1.0
@@ -50,7 +54,11 @@ class NonStochastic:
 
     Regret is against the arm of largest xᵀΣw_t in every round. Learners that assume one w per task
     stop playing arms that look bad, and miss them when they pay: their regret grows linearly with
-    the horizon. That of LinEXP3 does not (docs/non-stochastic.md).
+    the horizon. That of LinEXP3 does not (docs/explanation/non-stochastic.md).
+
+    >>> environment = hs.environments.NonStochastic(dimension=3, adversary="switching")
+    >>> environment.sample(10, 1, np.random.default_rng(0)).arms.shape
+    (1, 10, 3, 3)
     """
 
     dimension: int = 5

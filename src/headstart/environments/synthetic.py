@@ -36,6 +36,11 @@ class Synthetic:
     With `n_side` = p above 0 tasks carry side information z ~ N(0, I_p), and
     w = mean + Hz + N(0, (1 − a)Σ₀), where a = `side_explains` is the share of the variance that z
     explains; H is drawn once per replication such that w has covariance Σ₀ over all of them.
+
+    >>> environment = hs.environments.Synthetic(dimension=5, n_arms=3, reward="linear")
+    >>> task = environment.sample(horizon=50, replications=2, rng=np.random.default_rng(0))
+    >>> task.arms.shape
+    (2, 50, 3, 5)
     """
 
     dimension: int = 20

@@ -73,6 +73,11 @@ class MetaLinEXP3:
 
     The start h is 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks ("uniform"), or
     their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks, τ = `offset` ("pcrw").
+
+    >>> agent = hs.learners.MetaLinEXP3()
+    >>> results = hs.simulate(hs.environments.NonStochastic(), [agent], n_tasks=2, horizon=20)
+    >>> bool((results.propensity > 0).all())
+    True
     """
 
     name: str = "Meta-LinEXP3"

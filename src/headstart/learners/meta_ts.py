@@ -22,6 +22,11 @@ class MetaTS:
 
     The model is reward = xᵀw + noise of variance s², w ~ N(h, τ²I), h ~ N(0, κ²I), with s², τ² and
     κ² given. AdaTS integrates over h where this samples it.
+
+    >>> agent = hs.learners.MetaTS(task_variance=0.1)
+    >>> results = hs.simulate(hs.environments.Synthetic(), [agent], n_tasks=2, horizon=5)
+    >>> results.learner.item()
+    'Meta-TS'
     """
 
     name: str = "Meta-TS"

@@ -144,7 +144,18 @@ class TaskView(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What has been learned across tasks: where the next one starts, in numbers."""
+    """What has been learned across tasks: where the next one starts, in numbers.
+
+    >>> import numpy as np
+    >>> import headstart as hs
+    >>> bandit, rng = hs.MetaBandit(dimension=2, seed=0), np.random.default_rng(0)
+    >>> for i in range(200):
+    ...     x = rng.normal(size=2)
+    ...     _ = bandit.observe(i // 10, x, x @ [1.0, -1.0] + rng.normal(0, 0.1))
+    >>> learned = bandit.learned()
+    >>> learned.mean.round(1), learned.n_tasks
+    (array([ 1., -1.]), 20)
+    """
 
     mean: Floats  # (d,), the mean task
     spread: Floats  # (d,), the standard deviation of a new task's parameter about it

@@ -19,6 +19,12 @@ class Explanation:
 
     The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each is what the prior says, xᵢhᵢ, and what
     the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ).
+
+    >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
+    >>> _ = bandit.observe("ann", [1.0, 0.5], 1.0)
+    >>> explanation = bandit.task("ann").explain([1.0, 0.0])
+    >>> round(explanation.mean, 3), explanation.contributions.round(3)
+    (0.444, array([0.444, 0.   ]))
     """
 
     task: str | int

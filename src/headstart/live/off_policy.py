@@ -39,6 +39,17 @@ class LoggedDecisions:
     Shapes: tasks n names; arms (n, K, d); choices (n,), indices of the arms; rewards (n,);
     propensities (n,), the probability with which each choice was made, above 0. If known,
     `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
+
+    >>> rng = np.random.default_rng(0)
+    >>> log = hs.LoggedDecisions(
+    ...     tasks=["ann"] * 4,
+    ...     arms=rng.normal(size=(4, 3, 2)),
+    ...     choices=[0, 2, 1, 0],
+    ...     rewards=[1.0, 0.0, 0.0, 1.0],
+    ...     propensities=np.full(4, 1 / 3),
+    ... )
+    >>> log.arms.shape
+    (4, 3, 2)
     """
 
     tasks: Sequence[Name]
@@ -88,6 +99,19 @@ class OffPolicy:
     The mean weight estimates the overlap, the probability that the bandit gives to arms which the
     log may choose: it is 1 where the log's propensities are right and none of the bandit's arms is
     left out. `overlap` is the exact one, where the propensities of all arms are known.
+
+    >>> rng = np.random.default_rng(0)
+    >>> arms, choices = rng.normal(size=(300, 3, 2)), rng.integers(3, size=300)
+    >>> log = hs.LoggedDecisions(
+    ...     tasks=["ann"] * 300,
+    ...     arms=arms,
+    ...     choices=choices,
+    ...     rewards=arms[np.arange(300), choices, 0],
+    ...     propensities=np.full(300, 1 / 3),
+    ... )
+    >>> found = hs.evaluate_logged(hs.MetaBandit(dimension=2, seed=0), log)
+    >>> found.doubly_robust.low < found.doubly_robust.mean < found.doubly_robust.high
+    True
     """
 
     replay: Interval  # of the rounds that it accepted
@@ -129,6 +153,22 @@ def evaluate_logged(
 
     A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
     log's propensities are wrong, or too few rounds carry all the weight.
+
+    >>> rng = np.random.default_rng(0)
+    >>> arms = rng.normal(size=(500, 3, 2))
+    >>> choices = rng.integers(3, size=500)
+    >>> shown = arms[np.arange(500), choices]
+    >>> log = hs.LoggedDecisions(
+    ...     tasks=[f"user-{i // 10}" for i in range(500)],
+    ...     arms=arms,
+    ...     choices=choices,
+    ...     rewards=shown @ [1.0, 0.5] + rng.normal(0, 0.1, 500),
+    ...     propensities=np.full(500, 1 / 3),
+    ... )
+    >>> bandit = hs.MetaBandit(dimension=2, seed=0)
+    >>> estimate = hs.evaluate_logged(bandit, log)
+    >>> estimate.doubly_robust.low > np.mean(log.rewards)
+    np.True_
     """
     arms, choices = np.asarray(log.arms), np.asarray(log.choices)
     rewards, propensities = np.asarray(log.rewards), np.asarray(log.propensities)

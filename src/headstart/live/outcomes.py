@@ -4,7 +4,15 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """What became of a reward. Each is the string of its name in lower case."""
+    """What became of a reward. Each is the string of its name in lower case.
+
+    >>> bandit = hs.MetaBandit(dimension=1, seed=0)
+    >>> decision = bandit.decide("ann", [[1.0]])
+    >>> bandit.reward(decision.id, 1.0), bandit.reward(decision.id, 1.0)
+    (<Outcome.PAID: 'paid'>, <Outcome.DUPLICATE: 'duplicate'>)
+    >>> bandit.reward("no such id", 1.0) == "unknown"
+    True
+    """
 
     PAID = "paid"  # learned, now
     DUPLICATE = "duplicate"  # the decision was paid this value before

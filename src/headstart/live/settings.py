@@ -69,6 +69,10 @@ class Settings:
     the prior is brought up to date: "background", in a thread, so that no call waits for it, or
     "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
     "inline" with a seed and "background" without.
+
+    >>> bandit = hs.MetaBandit(dimension=2, deadline_seconds=3600.0, default_reward=0.0)
+    >>> bandit.settings.deadline_seconds
+    3600.0
     """
 
     horizon: int | None = None

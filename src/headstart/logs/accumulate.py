@@ -19,6 +19,13 @@ class LoggedTask:
     """A task of a log: its name, a string or an integer, and what its rows say.
 
     Where there are side columns, `statistics.side` (p,) has them.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, LogReading
+    >>> log = pd.DataFrame({"task": ["ann", "ann"], "x": [1.0, 3.0], "reward": [1.0, 1.0]})
+    >>> (ann,) = LogReading(log, Columns(features=["x"]), dimension=1)
+    >>> ann.name, ann.statistics.gram
+    ('ann', array([[10.]]))
     """
 
     name: str | int
@@ -28,7 +35,15 @@ class LoggedTask:
 
 @dataclass
 class LogStatistics:
-    """The statistics of many tasks, in the order in which they first appear. They add."""
+    """The statistics of many tasks, in the order in which they first appear. They add.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, LogReading
+    >>> log = pd.DataFrame({"task": ["ann", "bob", "ann"], "x": [1.0, 2.0, 3.0], "reward": 1.0})
+    >>> statistics = LogReading(log, Columns(features=["x"]), dimension=1).statistics()
+    >>> len(statistics), statistics["ann"].statistics.moment
+    (2, array([4.]))
+    """
 
     columns: Columns
     dimension: int

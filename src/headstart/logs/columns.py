@@ -8,7 +8,14 @@ from headstart import checks
 
 
 class ColumnNames(TypedDict, total=False):
-    """The fields of `Columns` as keyword arguments."""
+    """The fields of `Columns` as keyword arguments.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"user": ["ann", "bob"], "x": [[1.0], [2.0]], "paid": [1.0, 0.0]})
+    >>> columns = {"task": "user", "features": "x", "reward": "paid"}
+    >>> hs.MetaBandit(dimension=1, seed=0).fit(log, **columns).n_finished
+    2
+    """
 
     task: str
     features: str | Sequence[str]
@@ -28,6 +35,11 @@ class Columns:
     counts. `time` is when a row was made, in seconds or as a timestamp. `side` is what is known of
     the task itself, p columns that are constant within a task. `task_type` turns the names of tasks
     into strings or integers; by default they are what the log holds.
+
+    >>> from headstart.logs import Columns
+    >>> columns = Columns(task="user", features=["age", "price"], reward="click", id="event")
+    >>> columns.names()
+    ['user', 'age', 'price', 'click', 'event']
     """
 
     task: str = "task"

@@ -184,7 +184,13 @@ def _error(name: str, what: str, value: object) -> str:
 
 
 def n_features(logs: Any, features: str | Sequence[str]) -> int:
-    """The number of features in the rows of a log: of the columns, or of the first list."""
+    """The number of features in the rows of a log: of the columns, or of the first list.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import n_features
+    >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")
+    3
+    """
     if not isinstance(features, str):
         return len(features)
     for piece in sources.pieces(logs, [features]):

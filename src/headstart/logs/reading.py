@@ -25,6 +25,15 @@ class LogReading:
     its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
     whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
     each, and tasks come at the end.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, LogReading
+    >>> log = pd.DataFrame({"task": ["ann", "bob", "ann"], "x": [1.0, 2.0, 3.0], "reward": 1.0})
+    >>> reading = LogReading(log, Columns(features=["x"]), dimension=1)
+    >>> {task.name: float(task.statistics.count) for task in reading}
+    {'ann': 2.0, 'bob': 1.0}
+    >>> reading.report.rows
+    3
     """
 
     def __init__(
@@ -211,7 +220,14 @@ def check_log(
     grouped_by_task: bool = False,
     progress: Progress | None = None,
 ) -> LogReport:
-    """Read a log and learn nothing: the report, also of rows that are equal."""
+    """Read a log and learn nothing: the report, also of rows that are equal.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, check_log
+    >>> log = pd.DataFrame({"task": ["ann", "ann"], "x": [1.0, 1.0], "reward": [1.0, 1.0]})
+    >>> check_log(log, Columns(features=["x"])).identical.count
+    1
+    """
     if dimension is None:
         dimension = n_features(logs, columns.features)
     reading = LogReading(

@@ -36,6 +36,13 @@ class Scale:
     """The numbers of one feature, or the rewards, over the rows that count.
 
     Mean and root mean square weigh each row by its weight.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, check_log
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "x": [1.0, 3.0], "reward": [1.0, 0.0]})
+    >>> (x,) = check_log(log, Columns(features=["x"])).features
+    >>> x.mean, x.largest, round(x.standard_deviation, 6)
+    (2.0, 3.0, 1.0)
     """
 
     name: str
@@ -58,6 +65,13 @@ class LogReport:
     `duplicates` are rows left out since their id came before; none are looked for without an id.
     `identical` are rows that equal an earlier one in every column that is read. They count, for an
     arm may be shown twice; None where they were not looked for.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, check_log
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "x": [1.0, None], "reward": [1.0, 0.0]})
+    >>> report = check_log(log, Columns(features=["x"]))
+    >>> report.rows, report.n_bad, report.n_used
+    (2, 1, 1)
     """
 
     rows: int

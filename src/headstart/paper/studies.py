@@ -1,6 +1,6 @@
 """The paper's experiments as studies: every choice that Section 6 leaves open is a parameter.
 
-docs/paper-experiments.md gives reasons for the defaults.
+docs/explanation/paper-experiments.md gives reasons for the defaults.
 """
 
 import math

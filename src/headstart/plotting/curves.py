@@ -21,6 +21,15 @@ def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the running sum of values (learner, replication, task, round).
 
     Tasks follow each other; where there are several, small ticks mark their ends.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
+    ... )
+    >>> with plotting.figure(Path("regret.png"), legend=True) as (axes,):
+    ...     plotting.plot_cumulative(axes, results.regret, label="cumulative regret")
     """
     flat = _running(values)
     _plot_lines(axes, flat, "step")
@@ -35,6 +44,15 @@ def plot_cumulative_difference(
     """Plot running sums less the reference's, within replications: bands are of the differences.
 
     `values` are (learner, replication, task, round). Below 0 a learner has less than the reference.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
+    ... )
+    >>> with plotting.figure(Path("difference.png"), legend=True) as (axes,):
+    ...     plotting.plot_cumulative_difference(axes, results.regret, "ITL", label="less ITL's")
     """
     _plot_differences(axes, _running(values), reference, "step")
     _round_axis(axes, values.sizes["task"], values.sizes["round"])
@@ -42,7 +60,17 @@ def plot_cumulative_difference(
 
 
 def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
-    """Plot the sums over rounds of values (learner, replication, task, round), task by task."""
+    """Plot the sums over rounds of values (learner, replication, task, round), task by task.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
+    ... )
+    >>> with plotting.figure(Path("tasks.png"), legend=True) as (axes,):
+    ...     plotting.plot_per_task(axes, results.regret, label="regret per task")
+    """
     _plot_lines(axes, values.sum("round"), "task")
     axes.set_xlim(1, max(2, values.sizes["task"]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -53,7 +81,17 @@ def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
 def plot_per_task_difference(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot sums over rounds less the reference's, task by task."""
+    """Plot sums over rounds less the reference's, task by task.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
+    ... )
+    >>> with plotting.figure(Path("tasks.png"), legend=True) as (axes,):
+    ...     plotting.plot_per_task_difference(axes, results.regret, "ITL", label="less ITL's")
+    """
     _plot_differences(axes, values.sum("round"), reference, "task")
     axes.set_xlim(1, max(2, values.sizes["task"]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -67,6 +105,17 @@ def plot_against_regularization(
     """Plot values (learner, regularization, replication) against λ on a logarithmic axis.
 
     With `log`, the vertical axis is logarithmic as well.
+
+    >>> from pathlib import Path
+    >>> import xarray as xr
+    >>> from headstart import plotting
+    >>> totals = xr.DataArray(
+    ...     np.random.default_rng(0).uniform(3.0, 5.0, (2, 3, 10)),
+    ...     dims=("learner", "regularization", "replication"),
+    ...     coords={"learner": ["ITL", "RR-OFUL"], "regularization": [0.1, 1.0, 10.0]},
+    ... )
+    >>> with plotting.figure(Path("sweep.png"), legend=True) as (axes,):
+    ...     plotting.plot_against_regularization(axes, totals, label="total regret")
     """
     axes.set_xscale("log")
     _plot_lines(axes, values, "regularization")
@@ -82,7 +131,19 @@ def plot_against_regularization(
 def plot_difference_against_regularization(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot values (learner, regularization, replication) less the reference's at the same λ."""
+    """Plot values (learner, regularization, replication) less the reference's at the same λ.
+
+    >>> from pathlib import Path
+    >>> import xarray as xr
+    >>> from headstart import plotting
+    >>> totals = xr.DataArray(
+    ...     np.random.default_rng(0).uniform(3.0, 5.0, (2, 3, 10)),
+    ...     dims=("learner", "regularization", "replication"),
+    ...     coords={"learner": ["ITL", "RR-OFUL"], "regularization": [0.1, 1.0, 10.0]},
+    ... )
+    >>> with plotting.figure(Path("sweep.png"), legend=True) as (axes,):
+    ...     plotting.plot_difference_against_regularization(axes, totals, "ITL", label="less ITL's")
+    """
     axes.set_xscale("log")
     _plot_differences(axes, values, reference, "regularization")
     axes.minorticks_off()
@@ -91,7 +152,19 @@ def plot_difference_against_regularization(
 
 
 def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
-    """Plot values (learner, trained, replication) against the number of completed tasks."""
+    """Plot values (learner, trained, replication) against the number of completed tasks.
+
+    >>> from pathlib import Path
+    >>> import xarray as xr
+    >>> from headstart import plotting
+    >>> totals = xr.DataArray(
+    ...     np.random.default_rng(0).uniform(3.0, 5.0, (2, 3, 10)),
+    ...     dims=("learner", "trained", "replication"),
+    ...     coords={"learner": ["ITL", "RR-OFUL"], "trained": [1, 10, 100]},
+    ... )
+    >>> with plotting.figure(Path("trained.png"), legend=True) as (axes,):
+    ...     plotting.plot_against_tasks(axes, totals, label="total regret")
+    """
     _plot_lines(axes, values, "trained")
     _trained_axis(axes, values["trained"].to_numpy().tolist())
     axes.set_ylabel(label)
@@ -101,7 +174,19 @@ def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
 def plot_difference_against_tasks(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot values (learner, trained, replication) less the reference's against N."""
+    """Plot values (learner, trained, replication) less the reference's against N.
+
+    >>> from pathlib import Path
+    >>> import xarray as xr
+    >>> from headstart import plotting
+    >>> totals = xr.DataArray(
+    ...     np.random.default_rng(0).uniform(3.0, 5.0, (2, 3, 10)),
+    ...     dims=("learner", "trained", "replication"),
+    ...     coords={"learner": ["ITL", "RR-OFUL"], "trained": [1, 10, 100]},
+    ... )
+    >>> with plotting.figure(Path("trained.png"), legend=True) as (axes,):
+    ...     plotting.plot_difference_against_tasks(axes, totals, "ITL", label="less ITL's")
+    """
     _plot_differences(axes, values, reference, "trained")
     _trained_axis(axes, values["trained"].to_numpy().tolist())
     axes.set_ylabel(label)

@@ -16,6 +16,19 @@ def plot_directions(
 
     Left the standard deviation of tasks along each, right its unit vector by feature. Of a memory
     with leading axes, take one entry first.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> prior, rng = hs.priors.Hierarchical(), np.random.default_rng(0)
+    >>> memory = prior.empty(4)
+    >>> for _ in range(64):
+    ...     x, w = rng.normal(size=(60, 4)), rng.normal() * np.array([1.0, 1.0, 0.0, 0.0])
+    ...     task = hs.TaskStatistics.from_data(x, x @ w + rng.normal(0, 0.3, 60))
+    ...     memory = prior.absorb(memory, task)
+    >>> directions = prior.directions(memory)
+    >>> int(directions.rank)
+    1
+    >>> plotting.plot_directions(directions, Path("directions.png"))
     """
     if directions.loadings.ndim != 2:
         raise ValueError(

@@ -22,7 +22,15 @@ _SETTLING = 0.05
 
 
 def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
-    """A task's parameter with 95 % intervals, feature by feature, and its prior's bias."""
+    """A task's parameter with 95 % intervals, feature by feature, and its prior's bias.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> bandit = hs.MetaBandit(dimension=2, seed=0)
+    >>> _ = bandit.observe("ann", [1.0, 0.5], 1.0)
+    >>> with plotting.figure(Path("ann.png")) as (axes,):
+    ...     plotting.plot_estimate(axes, bandit.task("ann"), names=["sweet", "price"])
+    """
     dimension = view.estimate.prior.dimension
     rows = np.arange(dimension)
     low, high = view.interval(np.eye(dimension))
@@ -45,6 +53,12 @@ def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = N
 
     The axis fits what follows the first twentieth of the tasks, when few rewards still move the
     bias far; a note says how far it was outside.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> biases = np.cumsum(np.random.default_rng(0).normal(0, 0.1, (30, 3)), axis=0)
+    >>> with plotting.figure(Path("prior.png")) as (axes,):
+    ...     plotting.plot_prior(axes, biases)
     """
     history = checks.floats("biases", biases)
     for a in range(history.shape[1]):
@@ -73,7 +87,14 @@ def _fit_settled(axes: Axes, history: Floats) -> None:
 
 
 def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
-    """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds)."""
+    """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds).
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> rewards = np.random.default_rng(0).normal(size=(100, 20))
+    >>> with plotting.figure(Path("age.png")) as (axes,):
+    ...     plotting.plot_reward_by_age(axes, {"from zero": rewards, "warm": rewards + 0.5})
+    """
     longest = 1
     for i, (name, values) in enumerate(rewards.items()):
         array = checks.floats(name, values)

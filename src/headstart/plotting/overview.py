@@ -17,6 +17,24 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
     """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
 
     Beside it, the total against λ where the study has several, and against N likewise.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting, studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> plotting.plot_overview(results, Path("regret.png"))
     """
     results = _with_regret(results)
     best = at_best(totals(results, trained=trained))["regularization"]

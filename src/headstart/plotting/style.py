@@ -94,7 +94,14 @@ def _style(name: str, position: int) -> Mapping[str, Any]:
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's settings for all figures."""
+    """Matplotlib's settings for all figures.
+
+    >>> import matplotlib
+    >>> from headstart import plotting
+    >>> with plotting.settings():
+    ...     print(matplotlib.rcParams["font.size"])
+    8.0
+    """
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -112,6 +119,14 @@ def figure(
 
     Vertical axes begin at 0 unless they are logarithmic; with `share`, the panels have one. With
     `legend`, all labels of the panels stand in one row or more below them.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting
+    >>> with plotting.figure(Path("regret.png"), columns=2) as (left, right):
+    ...     _ = left.plot([1, 2, 3])
+    ...     _ = right.plot([3, 2, 1])
+    >>> Path("regret.png").exists()
+    True
     """
     with settings():
         made = Figure(figsize=(width * columns, height), layout="constrained")
@@ -143,7 +158,15 @@ def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
 
 
 def save(made: Figure, path: Path) -> None:
-    """Write a figure atomically, without the date, so that the same picture is the same bytes."""
+    """Write a figure atomically, without the date, so that the same picture is the same bytes.
+
+    >>> from pathlib import Path
+    >>> from matplotlib.figure import Figure
+    >>> from headstart import plotting
+    >>> plotting.save(Figure(), Path("empty.svg"))
+    >>> Path("empty.svg").exists()
+    True
+    """
     kind = path.suffix.lstrip(".") or "png"
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with atomic_write(path) as part:

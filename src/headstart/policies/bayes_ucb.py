@@ -19,10 +19,16 @@ class BayesUCB:
     With z = "growing" it is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB
     (Kaufmann et al., 2012): it grows without bound unless the task forgets, so that no arm is
     excluded for good. Where the model is correct that costs a little; where rewards are 0/1 and
-    arms hardly vary, any fixed z can stay with a wrong arm (docs/hierarchical.md).
+    arms hardly vary, any fixed z can stay with a wrong arm (docs/explanation/learned-prior.md).
 
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> arms = estimate.read(np.eye(2))
+    >>> hs.policies.BayesUCB(z=2.0).scores(arms, np.empty(0)).round(2)
+    array([1.91, 2.  ])
     """
 
     z: float | Literal["growing"] = 1.0

@@ -10,7 +10,14 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy:
-    """Score xᵀŵ: play the arm of largest prediction."""
+    """Score xᵀŵ: play the arm of largest prediction.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> arms = estimate.read(np.eye(2))
+    >>> hs.policies.Greedy().scores(arms, np.empty(0))
+    array([0.5, 0. ])
+    """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """None: greedy is deterministic."""

@@ -12,7 +12,11 @@ from headstart.core.radii import confidence_radius
 
 @dataclass(frozen=True, kw_only=True)
 class NormBound:
-    """The paper's practical bound on the bias error: ‖h − w*‖ ≤ ‖h‖ + S (Section 6)."""
+    """The paper's practical bound on the bias error: ‖h − w*‖ ≤ ‖h‖ + S (Section 6).
+
+    >>> hs.policies.OFUL(bias_error=hs.policies.NormBound(parameter_bound=2.0)).bias_error
+    NormBound(parameter_bound=2.0)
+    """
 
     parameter_bound: float
 
@@ -31,6 +35,12 @@ class OFUL:
     `bias_error` takes the place of the unknown ‖h − w*‖ of Theorem 1: a number, or
     `NormBound(parameter_bound=S)`. The theorem's guarantee needs an upper bound. The default of 0
     has no guarantee: with a valid bound, exploration exceeds what the bias saves (docs/design.md).
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> arms = estimate.read(np.eye(2))
+    >>> hs.policies.OFUL().scores(arms, np.empty(0)).round(2)
+    array([2.33, 2.59])
     """
 
     noise_scale: float = 1.0

@@ -16,6 +16,12 @@ class Thompson:
     """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) per round.
 
     R is the prior's noise scale, learned or not, unless `noise_scale` is given.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> arms = estimate.read(np.eye(2))
+    >>> hs.policies.Thompson().scores(arms, np.array([0.5, 0.5])).round(2)
+    array([0.5, 0. ])
     """
 
     noise_scale: float | None = None

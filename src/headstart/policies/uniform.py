@@ -10,7 +10,13 @@ from headstart.core.arm_estimates import ArmEstimates
 
 @dataclass(frozen=True, kw_only=True)
 class Uniform:
-    """Every arm ties with every other, and ties break at random."""
+    """Every arm ties with every other, and ties break at random.
+
+    >>> learner = hs.Learner("random", policy=hs.policies.Uniform(), prior=hs.priors.Fixed.zero())
+    >>> results = hs.simulate(hs.environments.Synthetic(), [learner], n_tasks=1, horizon=100)
+    >>> sorted(set(results.choice.to_numpy().ravel().tolist()))
+    [0, 1, 2, 3, 4]
+    """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """None: the tie-break draws."""

@@ -21,6 +21,13 @@ class Average:
     The running task counts with its rounds so far unless `within_task` is off. `regularization`
     is the λ of the next task; `estimation_regularization` is that of the ŵ_j, or "same" for the
     paper's one λ, with which a large λ shrinks h itself to 0.
+
+    >>> prior = hs.priors.Average(regularization=1.0)
+    >>> memory = prior.empty(2)
+    >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):
+    ...     memory = prior.absorb(memory, hs.TaskStatistics.from_data(np.eye(2), rewards))
+    >>> prior.prior(memory).bias
+    array([1.5, 0. ])
     """
 
     regularization: ArrayLike = 1.0

@@ -34,6 +34,13 @@ class Corollary2:
     rounds, and h the estimate of `bias`. Before the second task, λ is that of `bias`. Provided for
     comparison: it contradicts the λ ≥ 1 of Lemma 1 unless Var_h ≤ 1/T, and is far from the Bayes
     value s²d/Var_h, since it does not depend on the noise.
+
+    >>> prior = hs.priors.Corollary2(bias=hs.priors.Average())
+    >>> memory = prior.empty(2)
+    >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):
+    ...     memory = prior.absorb(memory, hs.TaskStatistics.from_data(np.eye(2), rewards))
+    >>> prior.prior(memory).regularization
+    array(2.)
     """
 
     bias: Average | Pooled = field(default_factory=Average)

@@ -17,6 +17,10 @@ class Fixed:
 
     `bias` is (d,), or (R, d) for one per replication, or the number 0; `regularization` is a number
     or a (d, d) matrix.
+
+    >>> oracle = hs.priors.Fixed(bias=[1.0, 1.0], regularization=4.0)
+    >>> oracle.prior(oracle.empty(2)).bias
+    array([1., 1.])
     """
 
     bias: ArrayLike = 0.0

@@ -21,6 +21,11 @@ class KnownVariances:
 
     With `BayesUCB` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A baseline for
     `Hierarchical`, which learns the variances.
+
+    >>> prior = hs.priors.KnownVariances(noise_variance=1.0, task_variance=0.1, mean_variance=1.0)
+    >>> task = hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0])
+    >>> prior.prior(prior.absorb(prior.empty(2), task)).bias.round(3)
+    array([0.952, 0.   ])
     """
 
     noise_variance: float = 1.0

@@ -21,6 +21,13 @@ class Pooled:
 
     The running task's data counts unless `within_task` is off. `regularization` is the λ of the
     next task; `estimation_regularization` is that of the pooled regression, or "same".
+
+    >>> prior = hs.priors.Pooled(regularization=1.0)
+    >>> memory = prior.empty(2)
+    >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):
+    ...     memory = prior.absorb(memory, hs.TaskStatistics.from_data(np.eye(2), rewards))
+    >>> prior.prior(memory).bias
+    array([2., 0.])
     """
 
     regularization: ArrayLike = 1.0

@@ -19,6 +19,12 @@ class SingleModel:
 
     This ignores that there are tasks: right if all of them share one parameter, and overconfident
     if they do not.
+
+    >>> prior = hs.priors.SingleModel(regularization=1.0)
+    >>> task = hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0])
+    >>> start = prior.prior(prior.absorb(prior.empty(2), task))
+    >>> start.bias, np.diagonal(start.regularization)
+    (array([1., 0.]), array([2., 2.]))
     """
 
     regularization: float = 1.0

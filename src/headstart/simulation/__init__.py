@@ -1,4 +1,14 @@
-"""Simulated comparisons of agents on the same tasks."""
+"""Simulated comparisons of agents on the same tasks.
+
+What is compared are `Agents`: a sequence of them, or a function that makes it from the prepared
+environment, so that an Oracle can start from a mean task that was drawn there. What an agent
+carries from task to task is a `State`, named arrays with the replications on the first axis.
+
+>>> learner = hs.learners.rr_oful(regularization=1.0)
+>>> state = learner.begin(dimension=3, replications=2)
+>>> {name: array.shape for name, array in state.items()}
+{'gram': (2, 3, 3), 'moment': (2, 3), 'count': (2,), 'sum_of_squares': (2,)}
+"""
 
 from headstart.simulation._chunks import cores
 from headstart.simulation.agent import Agent, Agents, InformedAgent, State

@@ -25,6 +25,27 @@ class Agent(Protocol):
     randomness comes from `rounds.uniforms`, so that the same seed gives the same numbers.
     Entries along the first axis are independent: a slice of the state plays as it does in the
     full state.
+
+    >>> class First:
+    ...     name = "first"
+    ...
+    ...     def n_uniforms(self, n_arms, dimension):
+    ...         return 0
+    ...
+    ...     def begin(self, dimension, replications):
+    ...         return {}
+    ...
+    ...     def play(self, state, rounds):
+    ...         while not rounds.over:
+    ...             rounds.choose(np.zeros(rounds.replications, dtype=int))
+    ...
+    ...     def learn(self, state, played):
+    ...         return state
+    >>> isinstance(First(), hs.Agent)
+    True
+    >>> results = hs.simulate(hs.environments.Synthetic(), [First()], n_tasks=2, horizon=5)
+    >>> results.choice.sum().item()
+    0
     """
 
     @property
@@ -59,6 +80,9 @@ class InformedAgent(Protocol):
 
     The same as `Agent`, but for `play_informed` in place of `play`. Nothing else is ever shown
     the means.
+
+    >>> isinstance(hs.Optimal(), hs.InformedAgent)
+    True
     """
 
     @property

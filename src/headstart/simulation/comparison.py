@@ -28,6 +28,19 @@ def simulate(
     the same arms with the same noise. An agent's own random numbers depend on the seed and on its
     name alone, so that adding or removing an agent changes no other's results; neither does the
     number of worker threads (default: one per core).
+
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(reward="linear"),
+    ...     [hs.learners.itl(regularization=1.0), hs.learners.ours()],
+    ...     n_tasks=5,
+    ...     horizon=20,
+    ...     replications=10,
+    ... )
+    >>> dict(results.regret.sizes)
+    {'learner': 2, 'replication': 10, 'task': 5, 'round': 20}
+    >>> regret = results.regret.sum("round").mean("replication").sel(task=5)
+    >>> bool(regret.sel(learner="Hierarchical") < regret.sel(learner="ITL"))
+    True
     """
     n = checks.count("n_tasks", n_tasks)
     run = Run(
@@ -60,6 +73,18 @@ def evaluate(
     round): `trained` holds each N that was asked for, one or several, and tasks are numbered 1…M.
     The test tasks are the same at every N, no test task learns from another, and the numbers at
     one N do not depend on the others.
+
+    >>> results = hs.evaluate(
+    ...     hs.environments.Synthetic(reward="linear"),
+    ...     [hs.learners.avg_oful(regularization=1.0)],
+    ...     n_training_tasks=[0, 5],
+    ...     n_test_tasks=2,
+    ...     horizon=20,
+    ...     replications=10,
+    ... )
+    >>> regret = results.regret.sum("round").mean(["replication", "task"])
+    >>> bool(regret.sel(trained=5) < regret.sel(trained=0))
+    True
     """
     given = n_training_tasks if isinstance(n_training_tasks, Sequence) else [n_training_tasks]
     sizes = [checks.count("n_training_tasks", n, least=0) for n in given]

@@ -19,6 +19,11 @@ class Learner:
     """A name for tables and plots, a way to choose, and what is learned from task to task.
 
     Its state is the prior's memory.
+
+    >>> learner = hs.Learner("mine", policy=hs.policies.OFUL(), prior=hs.priors.Pooled())
+    >>> results = hs.simulate(hs.environments.Synthetic(), [learner], n_tasks=3, horizon=10)
+    >>> results.regret.dims
+    ('learner', 'replication', 'task', 'round')
     """
 
     name: str
@@ -79,7 +84,12 @@ class Learner:
 
 @dataclass(frozen=True)
 class Optimal:
-    """OPT: sees every task's means and plays the best arm. A reference, not a learner."""
+    """OPT: sees every task's means and plays the best arm. A reference, not a learner.
+
+    >>> results = hs.simulate(hs.environments.Synthetic(), [hs.Optimal()], n_tasks=2, horizon=5)
+    >>> results.regret.sum().item()
+    0.0
+    """
 
     name: str = "OPT"
 

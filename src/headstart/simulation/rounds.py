@@ -26,6 +26,14 @@ class Rounds:
     An agent sees the task's side information, the arms of the round, its random numbers and the
     rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
     the arrays that it sees.
+
+    >>> task = hs.environments.Synthetic(dimension=3).sample(4, 2, np.random.default_rng(0))
+    >>> rounds = hs.Rounds(task, np.full((2, 4, 1), 0.5))
+    >>> while not rounds.over:
+    ...     rewards = rounds.choose(np.array([0, 1]))
+    >>> rounds.choices
+    array([[0, 0, 0, 0],
+           [1, 1, 1, 1]])
     """
 
     def __init__(self, task: Task, uniforms: Floats) -> None:

@@ -1,1 +1,28 @@
 """Experiments as data: studies, their shards, the runner, and the results on disk."""
+
+from headstart.studies.comparisons import Comparison, at_best, compare, compare_pairs
+from headstart.studies.folder import StudyFolder
+from headstart.studies.results import at_training, independent, totals
+from headstart.studies.runner import run
+from headstart.studies.study import LearnerSpec, Study
+from headstart.studies.summary import LearnerSummary, Summary, summarise
+from headstart.studies.toml import from_file, from_toml
+
+__all__ = [
+    "Comparison",
+    "LearnerSpec",
+    "LearnerSummary",
+    "Study",
+    "StudyFolder",
+    "Summary",
+    "at_best",
+    "at_training",
+    "compare",
+    "compare_pairs",
+    "from_file",
+    "from_toml",
+    "independent",
+    "run",
+    "summarise",
+    "totals",
+]

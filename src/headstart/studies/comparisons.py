@@ -23,6 +23,15 @@ class Comparison:
 
     `p_value` is that of the paired t test of no difference, `corrected` Holm's, which holds for all
     comparisons of a family together. At one replication both are 1.
+
+    >>> import xarray as xr
+    >>> from headstart.studies import compare
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal([[5.0], [3.0]], 1.0, (2, 20))
+    >>> regret = xr.DataArray(values, {"learner": ["ITL", "RR"]}, ("learner", "replication"))
+    >>> (found,) = compare(regret, "ITL")
+    >>> found.learner, found.certain, found.difference.high < 0
+    ('RR', True, True)
     """
 
     learner: str
@@ -44,6 +53,17 @@ def at_best(values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
     least mean, or the `largest`. The coordinate `regularization` of the learners is that λ, NaN
     where a learner has the same numbers at every λ of a grid. The minimum over a grid is a little
     optimistic: each λ was chosen by the same replications.
+
+    >>> import xarray as xr
+    >>> from headstart.studies import at_best
+    >>> totals = xr.DataArray(
+    ...     [[[4.0, 6.0], [1.0, 3.0]]],
+    ...     dims=("learner", "regularization", "replication"),
+    ...     coords={"learner": ["RR"], "regularization": [0.1, 1.0]},
+    ... )
+    >>> best = at_best(totals)
+    >>> best.regularization.item(), best.mean().item()
+    (1.0, 2.0)
     """
     means = values.mean("replication")
     index = means.argmax("regularization") if largest else means.argmin("regularization")
@@ -59,6 +79,14 @@ def compare(
     """Every learner against the reference: values (learner, replication), one family.
 
     `learners` are those to compare, in order; all but the reference unless given.
+
+    >>> import xarray as xr
+    >>> from headstart.studies import compare
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal([[5.0], [3.0]], 1.0, (2, 20))
+    >>> regret = xr.DataArray(values, {"learner": ["ITL", "RR"]}, ("learner", "replication"))
+    >>> [found.learner for found in compare(regret, "ITL")]
+    ['RR']
     """
     known = [str(name) for name in values["learner"].to_numpy()]
     checks.one_of("reference", reference, known)
@@ -68,7 +96,17 @@ def compare(
 
 
 def compare_pairs(values: xr.DataArray, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
-    """Pairs of learners, first less second, as one family: values (learner, replication)."""
+    """Pairs of learners, first less second, as one family: values (learner, replication).
+
+    >>> import xarray as xr
+    >>> from headstart.studies import compare_pairs
+    >>> rng = np.random.default_rng(0)
+    >>> values = rng.normal([[5.0], [3.0]], 1.0, (2, 20))
+    >>> regret = xr.DataArray(values, {"learner": ["ITL", "RR"]}, ("learner", "replication"))
+    >>> (found,) = compare_pairs(regret, [("RR", "ITL")])
+    >>> found.reference
+    'ITL'
+    """
     differences = [
         np.asarray((values.sel(learner=one) - values.sel(learner=other)).to_numpy())
         for one, other in pairs

@@ -17,7 +17,13 @@ from headstart.studies.study import SAME_IN_FOLDER, Study
 
 @dataclass(frozen=True)
 class StudyFolder:
-    """The folder of one study: study.toml, finished shards, and at the end results.nc."""
+    """The folder of one study: study.toml, finished shards, and at the end results.nc.
+
+    >>> from pathlib import Path
+    >>> from headstart.studies import StudyFolder
+    >>> StudyFolder(Path("out/small")).results.name
+    'results.nc'
+    """
 
     path: Path
 

@@ -15,6 +15,13 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
     """The results after `trained` training tasks, by default the study's last number of them.
 
     Replications of one cohort are averaged to one, so that all of them are independent.
+
+    >>> import xarray as xr
+    >>> from headstart.studies import at_training
+    >>> regret = (("trained", "replication"), [[4.0, 6.0], [1.0, 3.0]])
+    >>> results = xr.Dataset({"regret": regret}, coords={"trained": [0, 10]})
+    >>> at_training(results, 10).regret.to_numpy()
+    array([1., 3.])
     """
     if trained is None:
         return independent(results.isel(trained=-1, drop=True))
@@ -22,7 +29,17 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
 
 
 def independent(results: xr.Dataset) -> xr.Dataset:
-    """The results with one replication per cohort, its mean; as they are without cohorts."""
+    """The results with one replication per cohort, its mean; as they are without cohorts.
+
+    >>> import xarray as xr
+    >>> from headstart.studies import independent
+    >>> results = xr.Dataset(
+    ...     {"regret": ("replication", [4.0, 6.0, 1.0])},
+    ...     coords={"cohort": ("replication", [0, 0, 1])},
+    ... )
+    >>> independent(results).regret.to_numpy()
+    array([5., 1.])
+    """
     if "cohort" not in results.coords:
         return results
     numbers = results["cohort"].to_numpy()
@@ -37,5 +54,13 @@ def independent(results: xr.Dataset) -> xr.Dataset:
 def totals(
     results: xr.Dataset, variable: str = "regret", trained: int | None = None
 ) -> xr.DataArray:
-    """A variable summed over tasks and rounds: (learner, regularization, replication)."""
+    """A variable summed over tasks and rounds: (learner, regularization, replication).
+
+    >>> import xarray as xr
+    >>> from headstart.studies import totals
+    >>> dims = ("learner", "regularization", "trained", "replication", "task", "round")
+    >>> results = xr.Dataset({"regret": (dims, np.ones((1, 1, 1, 2, 3, 10)))})
+    >>> totals(results).to_numpy()
+    array([[[30., 30.]]])
+    """
     return at_training(results, trained)[variable].sum(["task", "round"])

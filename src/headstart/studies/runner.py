@@ -62,7 +62,27 @@ def run(
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Run, resume or extend one study in a folder; return its results."""
+    """Run, resume or extend one study in a folder; return its results.
+
+    >>> from pathlib import Path
+    >>> from headstart import studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> results.regret.dims
+    ('learner', 'regularization', 'trained', 'replication', 'task', 'round')
+    """
     every = run_all(
         {folder: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
     )

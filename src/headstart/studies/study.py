@@ -45,6 +45,12 @@ class LearnerSpec:
     """A learner of a study: a policy and a prior, or another agent, or neither for OPT.
 
     An agent is a class of `headstart.learners`, or of another module, with a field `name`.
+
+    >>> from headstart.specs import Spec
+    >>> from headstart.studies import LearnerSpec
+    >>> average = Spec(kind="Average", settings={"regularization": "@regularization"})
+    >>> LearnerSpec(name="AVG", policy=Spec(kind="OFUL"), prior=average).swept
+    True
     """
 
     name: str
@@ -115,6 +121,19 @@ class Study:
     are played in shards of `shard`, each with a random stream that follows from the seed and the
     shard's number. With `keep_test_tasks` the results have every test task as well as their mean.
     `folder` is that of the study's file: classes of one's own are found there.
+
+    >>> from headstart.specs import Spec
+    >>> from headstart.studies import LearnerSpec, Study
+    >>> study = Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(LearnerSpec(name="OPT"),),
+    ...     horizon=20,
+    ... )
+    >>> study.protocol, study.n_shards
+    ('sequence', 4)
+    >>> print(study.to_toml()[:14])
+    name = "small"
     """
 
     name: str

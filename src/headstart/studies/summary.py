@@ -21,7 +21,14 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret; None where it has none, or any gives the same."""
+    """A learner at its λ of least regret; None where it has none, or any gives the same.
+
+    >>> from headstart.intervals import interval
+    >>> from headstart.studies import LearnerSummary
+    >>> regret = interval(np.array([3.0, 4.0, 5.0]))
+    >>> LearnerSummary(learner="RR", regularization=1.0, regret=regret, reward=regret).regret.mean
+    4.0
+    """
 
     learner: str
     regularization: float | None
@@ -34,6 +41,11 @@ class Summary:
     """Learners at their best, and each against the reference, if there is one.
 
     `trained` is the number N of training tasks; None for a sequence.
+
+    >>> from headstart.studies import Summary
+    >>> summary = Summary(trained=None, learners=[], reference="ITL", comparisons=[])
+    >>> summary.reference
+    'ITL'
     """
 
     trained: int | None
@@ -48,6 +60,26 @@ def summarise(
     """Summarise regrets after `trained` training tasks, by default the last number of the study.
 
     The reference is `default_reference` unless given. OPT, which has no regret, is not compared.
+
+    >>> from pathlib import Path
+    >>> from headstart import studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> summary = studies.summarise(study, results)
+    >>> summary.reference, summary.comparisons[0].certain
+    ('ITL', True)
     """
     sizes = [int(n) for n in results["trained"].to_numpy()]
     if trained is not None and trained not in sizes:

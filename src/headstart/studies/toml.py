@@ -10,7 +10,24 @@ from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
 
 
 def from_toml(text: str, folder: str | Path = "") -> Study:
-    """The study in a text; classes of one's own are found in the folder."""
+    """The study in a text; classes of one's own are found in the folder.
+
+    >>> from headstart import studies
+    >>> study = studies.from_toml('''
+    ... name = "small"
+    ... horizon = 20
+    ... tasks = 3
+    ... replications = 4
+    ... [environment]
+    ... class = "Synthetic"
+    ... [[learners]]
+    ... name = "ITL"
+    ... policy = {class = "OFUL"}
+    ... prior = {class = "Fixed"}
+    ... ''')
+    >>> study.n_shards, study.learners[0].name
+    (1, 'ITL')
+    """
     table = tomllib.loads(text)
     known = {f.name for f in fields(Study)} - {"folder"}
     for name, value in table.items():
@@ -34,7 +51,18 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
 
 
 def from_file(path: Path) -> Study:
-    """The study in a file; classes of one's own are found beside it."""
+    """The study in a file; classes of one's own are found beside it.
+
+    >>> from pathlib import Path
+    >>> from headstart import studies
+    >>> from headstart.specs import Spec
+    >>> opt = studies.LearnerSpec(name="OPT")
+    >>> synthetic = Spec(kind="Synthetic")
+    >>> mine = studies.Study(name="mine", environment=synthetic, learners=(opt,), horizon=5)
+    >>> _ = Path("mine.toml").write_text(mine.to_toml())
+    >>> studies.from_file(Path("mine.toml")) == mine
+    True
+    """
     try:
         return from_toml(path.read_text(encoding="utf-8"), path.absolute().parent)
     except (ValueError, OSError) as error:

@@ -1,4 +1,15 @@
-"""The paper's theory, in numbers: radii, bounds, task moments, estimation errors, alignment."""
+"""The paper's theory, in numbers: radii, bounds, task moments, estimation errors, alignment.
+
+A bound is a sum of terms, and CONSTANT is the factor C in front of its first two. The error of an
+estimated bias has the TERMS below; `Term` is the type of their names.
+
+>>> hs.theory.CONSTANT
+4.0
+>>> hs.theory.TERMS
+('sampling', 'bias', 'noise', 'ridge')
+>>> hs.theory.Term.__args__ == hs.theory.TERMS
+True
+"""
 
 from headstart.core.radii import confidence_radius
 from headstart.theory.alignment import (

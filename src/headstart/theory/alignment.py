@@ -14,6 +14,9 @@ def misalignment(grams: ArrayLike) -> Floats:
     """σ_max(V_j Ṽ⁺) of every task, for grams (…, n, d, d), of shape (…, n) (Section 5.2).
 
     At most 1 when the grams commute (Assumption 2); it can exceed 1 when they do not.
+
+    >>> hs.theory.misalignment([np.diag([3.0, 1.0]), np.diag([1.0, 1.0])])
+    array([0.75, 0.5 ])
     """
     v = _grams(grams)
     inverse = np.linalg.pinv(v.sum(-3, keepdims=True), hermitian=True)
@@ -21,25 +24,43 @@ def misalignment(grams: ArrayLike) -> Floats:
 
 
 def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLike) -> Floats:
-    """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (…, n, d), of shape (…, n) (Theorem 3)."""
+    """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (…, n, d), of shape (…, n) (Theorem 3).
+
+    >>> grams = [np.diag([3.0, 1.0]), np.diag([1.0, 1.0])]
+    >>> hs.theory.weighted_deviation([[0.0, 0.0], [2.0, 0.0]], grams, [4, 4])
+    array([0.75, 0.5 ])
+    """
     w = checks.floats("parameters", parameters)
     distances = np.linalg.norm(w - task_average(w, counts)[..., None, :], axis=-1)
     return np.asarray(distances * misalignment(grams))
 
 
 def smallest_eigenvalues(grams: ArrayLike) -> Floats:
-    """λ_min(V) of every gram (…, d, d), of shape (…): 0 wherever T < d."""
+    """λ_min(V) of every gram (…, d, d), of shape (…): 0 wherever T < d.
+
+    >>> hs.theory.smallest_eigenvalues([np.diag([3.0, 1.0]), np.diag([2.0, 0.0])])
+    array([1., 0.])
+    """
     return np.asarray(np.maximum(np.linalg.eigvalsh(checks.floats("grams", grams))[..., 0], 0.0))
 
 
 def smallest_global_eigenvalue(grams: ArrayLike) -> Floats:
-    """ν_min = λ_min(Ṽ) for grams (…, n, d, d), of shape (…); at least Σ λ_min(V_j)."""
+    """ν_min = λ_min(Ṽ) for grams (…, n, d, d), of shape (…); at least Σ λ_min(V_j).
+
+    >>> hs.theory.smallest_global_eigenvalue([np.diag([3.0, 0.0]), np.diag([0.0, 2.0])]).round(6)
+    np.float64(2.0)
+    """
     return smallest_eigenvalues(_grams(grams).sum(-3))
 
 
 @dataclass(frozen=True, eq=False)
 class SharedBasis:
-    """How far Assumption 2 holds: 0 and 0 when one basis diagonalises every gram."""
+    """How far Assumption 2 holds: 0 and 0 when one basis diagonalises every gram.
+
+    >>> shared = hs.theory.shared_basis([np.diag([2.0, 1.0]), np.array([[1.0, 0.5], [0.5, 1.0]])])
+    >>> round(float(shared.off_diagonal), 2), round(float(shared.commutator), 2)
+    (0.07, 0.2)
+    """
 
     off_diagonal: Floats  # (…), the share of Σ‖V_j‖² off the diagonal of the best basis found
     commutator: Floats  # (…), the largest ‖V_iV_j − V_jV_i‖/(‖V_i‖‖V_j‖), at most √2
@@ -51,6 +72,10 @@ def shared_basis(grams: ArrayLike) -> SharedBasis:
     Symmetric matrices share a basis exactly when they commute. The basis tried is that of a
     generic combination Σ c_j V_j, which diagonalises all of them whenever any basis does. That of
     Ṽ itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
+
+    >>> shared = hs.theory.shared_basis([np.diag([2.0, 1.0]), np.diag([1.0, 2.0])])
+    >>> float(shared.commutator)
+    0.0
     """
     v = _grams(grams)
     n = v.shape[-3]

@@ -20,6 +20,10 @@ class RegretBound:
 
     `bias` comes from h ≠ w*, `noise` from the noise of the rewards, and `failure` from the event
     that a confidence set does not contain w*.
+
+    >>> bound = hs.theory.oracle_bound(hs.theory.Setting(dimension=2, horizon=50))
+    >>> round(float(bound.noise), 1), round(float(bound.failure), 1), round(float(bound.total), 1)
+    (273.4, 2.0, 275.4)
     """
 
     bias: Floats
@@ -37,6 +41,10 @@ def oful_bound(setting: Setting) -> RegretBound:
 
     4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs
     R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
+
+    >>> bound = hs.theory.oful_bound(hs.theory.Setting(dimension=2, horizon=50))
+    >>> round(float(bound.total), 1)
+    345.6
     """
     setting.demand_regularization("Theorem 3 of OFUL")
     setting.demand_bounded_tasks("Theorem 3 of OFUL")
@@ -51,6 +59,11 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
     B bounds |xᵀw| (1 in the paper) and δ = 1/T: the last term, 2, is what the paper's C hides.
     Needs R-sub-Gaussian noise, ‖x‖ ≤ L, |xᵀw| ≤ B, λ ≥ max(1, L²), a frozen h, and a policy that
     plays Theorem 1's radius.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> bound = hs.theory.fixed_bias_bound(setting, bias_error=[0.0, 0.5, 1.0])
+    >>> bound.total.round(1)
+    array([275.4, 311.5, 347.6])
     """
     setting.demand_regularization("Lemma 1")
     setting.demand_frozen_bias("Lemma 1")
@@ -58,13 +71,23 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 
 
 def itl_bound(setting: Setting) -> RegretBound:
-    """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for a fixed λ only."""
+    """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for a fixed λ only.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50, parameter_bound=2.0)
+    >>> round(float(hs.theory.itl_bound(setting).bias), 1)
+    144.4
+    """
     setting.demand_bounded_tasks("Corollary 1")
     return fixed_bias_bound(setting, bias_error=setting.parameter_bound)
 
 
 def oracle_bound(setting: Setting) -> RegretBound:
-    """Corollary 1 (ii): Lemma 1 at h = w*."""
+    """Corollary 1 (ii): Lemma 1 at h = w*.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50, regularization=[1.0, 100.0])
+    >>> hs.theory.oracle_bound(setting).total.round(1)
+    array([275.4,  56.3])
+    """
     return fixed_bias_bound(setting, bias_error=0.0)
 
 
@@ -73,6 +96,10 @@ def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 
     The first term is 0 for the Oracle and 4TSL for ITL (the paper's C·T·S·√L; L is right). With a
     δ that shrinks with λ the failure term vanishes as well.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> float(hs.theory.fixed_bias_limit(setting, bias_error=0.1).total)
+    22.0
     """
     error = np.asarray(bias_error, dtype=np.float64)
     bias = CONSTANT * setting.horizon * setting.feature_bound * error
@@ -86,6 +113,10 @@ def transfer_bound(
 
     Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
     that does not depend on the new task, Var_h = Var_w̄ + ε.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> round(float(hs.theory.transfer_bound(setting, variance=0.04).total), 1)
+    289.9
     """
     if (deviation is None) == (variance is None):
         raise ValueError("transfer_bound takes either deviation (Mar_h) or variance (Var_h)")
@@ -101,6 +132,10 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
 
     Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
     so the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> round(float(hs.theory.low_variance_bound(setting, variance=0.01).total), 1)
+    244.1
     """
     checks.positive("variance", variance)
     chosen = paper_regularization(horizon=setting.horizon, variance=variance)

@@ -14,13 +14,21 @@ from headstart.core.statistics import TaskStatistics
 
 
 def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
-    """ε = ‖w̄ − h‖² for biases (…, d), of shape (…): squared, as the paper defines it."""
+    """ε = ‖w̄ − h‖² for biases (…, d), of shape (…): squared, as the paper defines it.
+
+    >>> float(hs.theory.estimation_error([1.0, 1.0], [1.0, 3.0]))
+    4.0
+    """
     difference = checks.floats("bias", bias) - checks.floats("mean_parameter", mean_parameter)
     return np.asarray((difference**2).sum(-1))
 
 
 def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
-    """H̄ = Σ T_j w_j / Σ T_j over tasks (…, n, d) with rounds (…, n), of shape (…, d)."""
+    """H̄ = Σ T_j w_j / Σ T_j over tasks (…, n, d) with rounds (…, n), of shape (…, d).
+
+    >>> hs.theory.task_average([[0.0, 0.0], [4.0, 0.0]], [10, 30])
+    array([3., 0.])
+    """
     weights = checks.floats("counts", counts)[..., None]
     return np.asarray((weights * checks.floats("parameters", parameters)).sum(-2) / weights.sum(-2))
 
@@ -29,6 +37,9 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
     """H̄' = Ṽ⁺ Σ V_j w_j over tasks (…, n, d) with grams (…, n, d, d), of shape (…, d).
 
     What RR would find without noise and ridge. Ṽ = ΣV_j may be singular: pseudo-inverse.
+
+    >>> hs.theory.gram_average([[1.0, 2.0], [3.0, 4.0]], [np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
+    array([1., 4.])
     """
     v, w = checks.floats("grams", grams), checks.floats("parameters", parameters)
     moment = (v @ w[..., None])[..., 0].sum(-2)
@@ -36,7 +47,11 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
 
 
 def sampling_error(parameters: ArrayLike, counts: ArrayLike, mean_parameter: ArrayLike) -> Floats:
-    """H_ρ = ‖w̄ − H̄‖, of shape (…): the error that remains when every task is known exactly."""
+    """H_ρ = ‖w̄ − H̄‖, of shape (…): the error that remains when every task is known exactly.
+
+    >>> float(hs.theory.sampling_error([[0.0, 0.0], [4.0, 0.0]], [10, 10], [2.0, 1.0]))
+    1.0
+    """
     average = task_average(parameters, counts)
     return np.sqrt(estimation_error(average, mean_parameter))
 
@@ -52,6 +67,11 @@ def bennett_bound(
 
     For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds,
     is left out. Valid but loose: it has the second moment Var_0 where Var_w̄ would nearly suffice.
+
+    >>> hs.theory.bennett_bound(
+    ...     n_tasks=[10, 1000], parameter_bound=1.0, second_moment=1.0, failure_probability=0.05
+    ... ).round(2)
+    array([1.6 , 0.09])
     """
     n = checks.floats("n_tasks", n_tasks)
     checks.nonnegative("parameter_bound", parameter_bound)
@@ -67,7 +87,13 @@ TERMS: tuple[Term, ...] = get_args(Term)
 
 @dataclass(frozen=True, eq=False)
 class ErrorTerms:
-    """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`."""
+    """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`.
+
+    >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
+    >>> terms = hs.theory.average_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
+    >>> terms.ridge, terms.total
+    (array([-0.75, -0.75]), array([-0.75, -0.75]))
+    """
 
     sampling: Floats  # H̄ − w̄: the tasks seen are a sample of all tasks
     bias: Floats  # tasks that play different arms have different weights in the pool; 0 for AVG
@@ -94,6 +120,11 @@ def average_error(
     """The terms of AVG's error after tasks (…, n) with true parameters (…, n, d).
 
     ŵ_j − w_j = (V_j + λI)⁻¹X_jᵀη_j − λ(V_j + λI)⁻¹w_j, averaged with weights T_j (Eq. 7).
+
+    >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
+    >>> terms = hs.theory.average_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
+    >>> terms.total
+    array([-0.75, -0.75])
     """
     w, centre = checks.floats("parameters", parameters), checks.floats("mean", mean_parameter)
     noise, ridge = _ridge_error(tasks, w, regularization)
@@ -118,6 +149,11 @@ def pooled_error(
     With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas 4
     and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and two
     huge terms cancel.
+
+    >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
+    >>> terms = hs.theory.pooled_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
+    >>> terms.total
+    array([-0.5, -0.5])
     """
     w, centre = checks.floats("parameters", parameters), checks.floats("mean", mean_parameter)
     average = task_average(w, tasks.count)
@@ -131,7 +167,12 @@ def pooled_error(
 
 
 def pool(tasks: TaskStatistics) -> TaskStatistics:
-    """All tasks (…, n) as one (…)."""
+    """All tasks (…, n) as one (…).
+
+    >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [2.0]])
+    >>> hs.theory.pool(tasks).moment
+    array([1., 2.])
+    """
     return TaskStatistics(
         gram=tasks.gram.sum(-3),
         moment=tasks.moment.sum(-2),

@@ -10,7 +10,13 @@ from headstart.core.task import Task
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """The parameter (…, d) that fits a task's means best, and the unexplained share, (…)."""
+    """The parameter (…, d) that fits a task's means best, and the unexplained share, (…).
+
+    >>> task = hs.environments.Synthetic(reward="winner").sample(50, 1, np.random.default_rng(0))
+    >>> fit = hs.theory.fit_means(task)
+    >>> fit.parameter.shape, bool(fit.unexplained > 0)
+    ((1, 20), True)
+    """
 
     parameter: Floats
     unexplained: Floats  # Σ(mean − xᵀw)² / Σ mean², 0 where the task is linear
@@ -21,6 +27,11 @@ def fit_means(task: Task) -> LinearFit:
 
     For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
     This is what a linear learner would find if every arm were played equally often.
+
+    >>> task = hs.environments.Synthetic(reward="linear").sample(50, 1, np.random.default_rng(0))
+    >>> fit = hs.theory.fit_means(task)
+    >>> fit.unexplained, bool((fit.parameter == task.parameter).all())
+    (array([0.]), True)
     """
     x = task.arms.reshape(*task.lead, -1, task.dimension)
     y = task.means.reshape(*task.lead, -1, 1)

@@ -15,6 +15,10 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L,
     ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant
     form has two. Warns at d = 1 and where tasks are unbounded.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> hs.theory.trace_radius(setting, [0, 10, 50]).round(2)
+    array([3.8 , 4.55, 4.96])
     """
     d = setting.dimension
     warn_unless(d >= 2, f"Eq. 2 needs a dimension of at least 2, got {d}")
@@ -33,6 +37,14 @@ def biased_radius(
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past.
     It has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
     bounded alone and h enters by the triangle inequality. It needs the true w*.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> radius = hs.theory.biased_radius(
+    ...     estimate, [1.0, 0.0], noise_scale=1.0, failure_probability=0.05
+    ... )
+    >>> round(float(radius), 2)
+    3.72
     """
     return confidence_radius(
         estimate.log_determinant,
@@ -56,6 +68,14 @@ def fixed_bias_radius(
     likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with
     probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
     Warns where the bias moves.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> radius = hs.theory.fixed_bias_radius(
+    ...     estimate, [1.0, 0.0], noise_scale=1.0, failure_probability=0.05
+    ... )
+    >>> round(float(radius), 2)
+    2.89
     """
     warn_unless(
         frozen_bias, "the fixed-bias radius needs a bias that is fixed before the task begins"
@@ -78,6 +98,14 @@ def pooled_radius(
     after every task at once, it is within β of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4).
     The noise of all tasks is one martingale, so no union bound over tasks is needed. H̄' is not w̄:
     the gap is Lemma 5's bias, and ‖H̄'‖ may exceed every ‖w_j‖.
+
+    >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    >>> pooled = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
+    >>> radius = hs.theory.pooled_radius(
+    ...     pooled, noise_scale=1.0, failure_probability=0.05, mean_norm=1.0
+    ... )
+    >>> round(float(radius), 2)
+    3.72
     """
     return pooled.radius(
         noise_scale=noise_scale, failure_probability=failure_probability, bias_error=mean_norm

@@ -21,7 +21,14 @@ from headstart.theory.setting import Setting
 
 @dataclass(frozen=True, eq=False)
 class ErrorBound:
-    """A bound on √ε = ‖w̄ − h‖ as a sum of terms, of shape (…)."""
+    """A bound on √ε = ‖w̄ − h‖ as a sum of terms, of shape (…).
+
+    >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
+    >>> setting = hs.theory.Setting(dimension=2, horizon=18)
+    >>> bound = hs.theory.average_error_bound(setting, tasks, sampling_error=0.1)
+    >>> float(bound.sampling), round(float(bound.total), 2)
+    (0.1, 1.56)
+    """
 
     sampling: Floats  # H_ρ: the mean of the tasks seen is not w̄
     variance: Floats  # noise, through the least explored direction
@@ -39,6 +46,12 @@ class TransferRate:
     """d √(T log(1 + T²L²(Var_w̄ + ε)/d)): the regret of a new task up to the paper's constant.
 
     `variance` is Var_w̄, which no estimator removes; `estimation` is the bound on √ε.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=18)
+    >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
+    >>> error = hs.theory.average_error_bound(setting, tasks, sampling_error=0.1)
+    >>> round(float(hs.theory.TransferRate(setting, np.asarray(0.5), error).total), 1)
+    21.1
     """
 
     setting: Setting
@@ -57,6 +70,10 @@ def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
     From Lemma 2 at λ = 1/(T Var_h) to this rate the paper drops R, an additive term and a log T.
     For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h
     that does not depend on the new task; warns where the bias moves.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50)
+    >>> hs.theory.transfer_rate(setting, [0.0, 0.1, 1.0]).round(1)
+    array([ 0. , 31.1, 37.8])
     """
     setting.demand_frozen_bias("Var_h = Var_w̄ + ε")
     d, t = setting.dimension, setting.horizon
@@ -71,6 +88,11 @@ def average_error_bound(
 
     β_j is Eq. 2's after T_j rounds. All n sets must hold at once, so each has δ/n: the union
     bound that the paper leaves out. `sampling_error` is H_ρ, measured or `bennett_bound`.
+
+    >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
+    >>> setting = hs.theory.Setting(dimension=2, horizon=18)
+    >>> round(float(hs.theory.average_error_bound(setting, tasks, sampling_error=0.1).total), 2)
+    1.56
     """
     n = tasks.count.shape[-1]
     each = replace(setting, failure_probability=setting.delta / n)
@@ -92,6 +114,12 @@ def pooled_error_bound(
     noise = R √((2 log(1/δ) + log det(I + Ṽ/λ))/(λ + ν_min)). The paper writes S/(λ + ν_min), which
     loses a λ, and 2 log(1 + NTL²/(λd)) for the determinant, which loses a factor d/2. It holds
     for a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would suffice.
+
+    >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
+    >>> setting = hs.theory.Setting(dimension=2, horizon=18)
+    >>> bound = hs.theory.pooled_error_bound(setting, tasks, np.ones((2, 2)), sampling_error=0.1)
+    >>> float(bound.bias), round(float(bound.total), 2)
+    (0.0, 0.94)
     """
     setting.demand_bounded_tasks("Theorem 3")
     pooled = pool(tasks)

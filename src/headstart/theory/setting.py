@@ -16,7 +16,14 @@ _ROUNDING = 1e-9
 
 
 class AssumptionWarning(UserWarning):
-    """A formula was evaluated where the paper does not prove it."""
+    """A formula was evaluated where the paper does not prove it.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50, regularization=0.1)
+    >>> with hs.theory.violated_assumptions() as sentences:
+    ...     _ = hs.theory.itl_bound(setting)
+    >>> sentences[0][:38]
+    'Lemma 1 needs λ ≥ max(1, L²) = 1, got '
+    """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,6 +34,10 @@ class Setting:
     |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
     is whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
     h was fixed before the task began.
+
+    >>> setting = hs.theory.Setting(dimension=20, horizon=50)
+    >>> setting.delta, setting.trivial_bound
+    (0.02, 100.0)
     """
 
     dimension: int
@@ -116,6 +127,12 @@ def violated_assumptions() -> Iterator[list[str]]:
     """A list that has the sentences of all `AssumptionWarning`s at the end, in place of warnings.
 
     Each sentence is listed once.
+
+    >>> setting = hs.theory.Setting(dimension=2, horizon=50, bounded_tasks=False)
+    >>> with hs.theory.violated_assumptions() as sentences:
+    ...     _ = hs.theory.itl_bound(setting)
+    >>> len(sentences)
+    1
     """
     violated: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

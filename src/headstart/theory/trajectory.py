@@ -39,6 +39,16 @@ class Trajectory:
     """One task in each of R replications, as the learner saw it after t = 0, …, T rounds.
 
     `estimate` has the leading axes (R, T + 1); `parameter` is the true w, (R, d).
+
+    >>> task = hs.environments.Synthetic(reward="linear").sample(50, 3, np.random.default_rng(0))
+    >>> prior = hs.priors.Fixed.zero(regularization=1.0)
+    >>> learner = hs.Learner("ITL", hs.policies.OFUL(), prior)
+    >>> memory = learner.begin(20, 3)
+    >>> episode = learner.play(memory, hs.Rounds(task, np.full((3, 50, 1), 0.5)))
+    >>> trajectory = hs.theory.Trajectory.of(task, episode, prior, memory)
+    >>> outside = trajectory.misses(noise_scale=1.0, failure_probability=0.05)
+    >>> outside["Theorem 1"].shape, bool(outside["Theorem 1"].any())
+    ((3, 51), False)
     """
 
     estimate: RidgeEstimate
@@ -93,7 +103,13 @@ class Trajectory:
 
 
 def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskStatistics:
-    """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1)."""
+    """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1).
+
+    >>> task = hs.environments.Synthetic(dimension=2).sample(4, 1, np.random.default_rng(0))
+    >>> choices = np.zeros((1, 4), dtype=int)
+    >>> hs.theory.running_statistics(task, choices, task.rewards[..., 0]).count
+    array([[0., 1., 2., 3., 4.]])
+    """
     chosen = _chosen(task, choices)
     outer = chosen[..., :, None] * chosen[..., None, :]
     rounds = np.arange(task.horizon + 1, dtype=np.float64)
@@ -112,6 +128,13 @@ def running_prior(
 
     A `RunningEstimate` goes through the rounds as it did when they were played: its bias moves if
     the estimator's does, and its prior is revised when that is due.
+
+    >>> task = hs.environments.Synthetic(dimension=2).sample(4, 1, np.random.default_rng(0))
+    >>> choices = np.zeros((1, 4), dtype=int)
+    >>> prior = hs.priors.Fixed.zero(regularization=1.0)
+    >>> memory = prior.empty(2, (1,))
+    >>> hs.theory.running_prior(prior, memory, task, choices, task.rewards[..., 0]).bias.shape
+    (1, 5, 2)
     """
     chosen = _chosen(task, choices)
     moving = prior.running_bias(memory)
@@ -134,7 +157,11 @@ def _chosen(task: Task, choices: Integers) -> Floats:
 
 
 def ever(outside: ArrayLike) -> Booleans:
-    """Whether any entry up to each round is true: a running "or" over the last axis."""
+    """Whether any entry up to each round is true: a running "or" over the last axis.
+
+    >>> hs.theory.ever([False, True, False])
+    array([False,  True,  True])
+    """
     return np.asarray(np.logical_or.accumulate(np.asarray(outside, dtype=np.bool_), axis=-1))
 
 

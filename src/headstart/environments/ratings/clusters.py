@@ -21,6 +21,9 @@ class Clusters:
     all clusters that pass are used (equal ones once). Replication r plays cluster r mod (number
     that pass), its users shuffled anew. Clusters of different clusterings overlap, so replications
     are not independent; `cohorts` says which belong together.
+
+    >>> hs.environments.Clusters(least_users=30).n_clusters
+    20
     """
 
     n_clusters: int = 20

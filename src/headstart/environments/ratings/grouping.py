@@ -24,7 +24,13 @@ class Grouping(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class AllUsers:
-    """All eligible users, in random order."""
+    """All eligible users, in random order.
+
+    >>> grouping = hs.environments.AllUsers()
+    >>> groups = grouping.sample(np.eye(4), np.array([0, 2, 3]), 1, np.random.default_rng(0))
+    >>> sorted(groups[0].tolist())
+    [0, 2, 3]
+    """
 
     def sample(
         self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
@@ -35,7 +41,14 @@ class AllUsers:
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
-    """The paper's LastFM tasks: a random user and its n − 1 nearest in l2, shuffled."""
+    """The paper's LastFM tasks: a random user and its n − 1 nearest in l2, shuffled.
+
+    >>> vectors = np.array([[0.0], [0.1], [5.0], [5.2]])
+    >>> grouping = hs.environments.Nearest(n_users=2)
+    >>> groups = grouping.sample(vectors, np.arange(4), 1, np.random.default_rng(0))
+    >>> sorted(groups[0].tolist()) in ([0, 1], [2, 3])
+    True
+    """
 
     n_users: int = 20
 

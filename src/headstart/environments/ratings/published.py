@@ -26,6 +26,11 @@ class LastFM:
     the publisher's files; without it they are searched in $HEADSTART_DATA and in the download
     cache, and DataMissing is raised if they are in neither. The other settings are those of
     `Ratings`.
+
+    >>> environment = hs.environments.LastFM(n_arms=10)
+    >>> prepared = environment.prepare(2, np.random.default_rng(0))
+    >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape
+    (2, 50, 10, 10)
     """
 
     data: str | Path | None = None
@@ -77,6 +82,11 @@ class MovieLens:
     disliked one, so that arms are rated ones. The noise variance is the paper's 0.1. With
     `user_attributes` a task's side information is the user's gender, age and occupation, 23
     numbers. `data` is as in `LastFM`; the other settings are those of `Ratings`.
+
+    >>> environment = hs.environments.MovieLens(grouping=hs.environments.AllUsers())
+    >>> prepared = environment.prepare(2, np.random.default_rng(0))
+    >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape
+    (2, 50, 5, 10)
     """
 
     data: str | Path | None = None

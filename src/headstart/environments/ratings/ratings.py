@@ -38,6 +38,19 @@ class Ratings:
     `unrated_disliked`; a user without such items is not eligible as a task. `liked` and `disliked`
     apply to ratings before the `transform`. `grouping` selects the users of a replication.
     `user_attributes`, by user name, are the tasks' side information: as many numbers for each.
+
+    >>> from headstart.datasets import RatingTable
+    >>> rng = np.random.default_rng(0)
+    >>> table = RatingTable.from_columns(
+    ...     users=np.repeat(np.arange(30), 20),
+    ...     items=np.tile(np.arange(20), 30),
+    ...     ratings=rng.integers(1, 6, 600),
+    ...     source="mine",
+    ... )
+    >>> environment = hs.environments.Ratings(table=table, dimension=4)
+    >>> prepared = environment.prepare(2, rng)
+    >>> prepared.sample(10, 2, rng).arms.shape
+    (2, 10, 5, 4)
     """
 
     table: RatingTable

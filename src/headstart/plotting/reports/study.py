@@ -43,6 +43,26 @@ def write_study_report(
 
     `values` are the λ of the grid to show beside each learner's best; `against` is the learner
     that differences are taken from.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting, studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> _ = studies.run(study, Path("out/small"), workers=1)
+    >>> written = plotting.write_study_report(Path("out/small"), Path("out/report"))
+    >>> [path.name for path in written.documents]
+    ['report.md', 'report.html', 'report.pdf']
     """
     place = StudyFolder(folder)
     if not place.results.is_file():

@@ -40,6 +40,17 @@ class Hierarchical:
     tasks carry side information z (p,), and their mean is h + Hz where that predicts them better
     (the latest 256 tasks decide). With `intercept` the last feature is the constant 1 and its
     coefficient an offset of the rewards, brought to the scale of the other features.
+
+    >>> prior = hs.priors.Hierarchical()
+    >>> memory, rng = prior.empty(3), np.random.default_rng(0)
+    >>> for _ in range(20):
+    ...     x, w = rng.normal(size=(30, 3)), rng.normal([1.0, 0.0, -1.0], 0.1)
+    ...     task = hs.TaskStatistics.from_data(x, x @ w + rng.normal(0, 0.5, 30))
+    ...     memory = prior.absorb(memory, task)
+    >>> prior.prior(memory).bias.round(1)
+    array([ 0.9, -0. , -1. ])
+    >>> round(float(prior.prior(memory).noise_scale), 1)
+    0.5
     """
 
     covariance: structure.Covariance = "factor"

@@ -1,0 +1,85 @@
+"""Docstrings and signatures as the pages show them."""
+
+import re
+from functools import cache
+from importlib import import_module
+from itertools import product
+from typing import Literal, get_args
+
+from docs.building.public import public_names
+
+Mode = Literal["fully-qualified-except-typing", "smart", "fully-qualified"]
+
+
+def as_markup(lines: list[str]) -> list[str]:
+    """A docstring as reStructuredText: prose escaped, indented blocks literal.
+
+    An indented block, which holds an equation or code, follows a blank line and a paragraph and is
+    no doctest, list item or body of a directive.
+    """
+    out: list[str] = []
+    inside = example = False
+    for i, line in enumerate(lines):
+        indented = line.startswith("    ")
+        starts = indented and not inside and i > 0 and not lines[i - 1].strip()
+        if starts and not _continues(out) and not line.lstrip().startswith(">>>"):
+            out += ["::", ""]
+            inside = True
+        if line.strip() and not indented:
+            inside = False
+        example = (example and bool(line.strip())) or line.lstrip().startswith(">>>")
+        out.append(line if inside or example else escaped(line))
+    return out
+
+
+def escaped(line: str) -> str:
+    """Prose in which | is a norm, a letter may follow a name in backquotes, and pages are links."""
+    line = re.sub(r"docs/([\w/-]+)\.md", r":doc:`/\1`", line)
+    return re.sub(r"(`[^`]+`)(?=\w)", r"\1\\ ", line.replace("|", "\\|"))
+
+
+def _continues(before: list[str]) -> bool:
+    """Whether an indented block belongs to what is before it."""
+    last = next((line for line in reversed(before) if line.strip()), "")
+    return last.lstrip().startswith(("..", "- ", "* ", ":")) or last.endswith("::")
+
+
+def shortened(signature: str) -> str:
+    """A signature with array types by their names in `headstart.arrays`, and short defaults."""
+    for text, name in _aliases().items():
+        signature = signature.replace(text, name)
+    signature = re.sub(r"(?<![\w.])(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", signature)
+    return re.sub(r"<factory>|<object object at 0x[0-9a-f]+>", "...", signature)
+
+
+@cache
+def _aliases() -> dict[str, str]:
+    """What a signature says for an alias, the longest first."""
+    from sphinx.util.typing import stringify_annotation  # noqa: PLC0415
+
+    arrays = import_module("headstart.arrays")
+    found = {name: getattr(arrays, name) for name in ("Floats", "Integers", "Booleans")}
+    found["ArrayLike"] = import_module("numpy.typing").ArrayLike
+    found["Memory"] = import_module("headstart.interfaces").Memory
+    found["Agents"] = import_module("headstart.simulation").Agents
+    texts: dict[str, str] = {}
+    modes = get_args(Mode)
+    for mode, (name, kind) in product(modes, found.items()):
+        texts[stringify_annotation(kind, mode)] = name
+        texts[stringify_annotation(kind, mode, short_literals=True)] = name
+    return dict(sorted(texts.items(), key=lambda item: -len(item[0])))
+
+
+@cache
+def link_targets() -> dict[str, str]:
+    """What `name`, `Class.member` and `module.name` in a docstring refer to."""
+    targets: dict[str, str] = {}
+    for name in public_names():
+        short = name.module.removeprefix("headstart").lstrip(".")
+        for spelling in {name.name, f"{short}.{name.name}", f"{name.module}.{name.name}"}:
+            targets.setdefault(spelling, name.full)
+        if isinstance(name.value, type):
+            for member in vars(name.value):
+                if not member.startswith("_"):
+                    targets.setdefault(f"{name.name}.{member}", f"{name.full}.{member}")
+    return targets

@@ -1,0 +1,125 @@
+"""Notebooks made from tutorial pages: the same words and code, in one file that opens anywhere."""
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+_FENCE = re.compile(
+    r"^(?P<marks>```+|:::+)(?P<info>[^\n]*)\n(?P<body>.*?)^(?P=marks)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+_IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
+_CODE = {"python", "{code-cell}", "{code-cell} python", "{code-cell} ipython3"}
+_NOTES = {"note", "tip", "warning", "important", "seealso", "admonition", "dropdown"}
+_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
+
+
+def write_notebooks(tutorials: Path, folder: Path) -> list[Path]:
+    """Write one notebook per page with code; returns their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for page in sorted(tutorials.glob("*.md")):
+        made = notebook(page.read_text(encoding="utf-8"), page.parent)
+        if any(cell["cell_type"] == "code" for cell in made["cells"]):
+            path = folder / f"{page.stem}.ipynb"
+            text = json.dumps(made, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+            path.write_text(text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def notebook(page: str, folder: Path) -> dict[str, Any]:
+    """A page of MyST Markdown as a notebook (nbformat 4.5); images are read from `folder`.
+
+    A python block becomes a code cell and the text block after it that cell's output. Other blocks
+    and the prose between become Markdown. Images are embedded, and links to other pages, which a
+    file on its own does not have, become words.
+    """
+    cells: list[dict[str, Any]] = []
+    for kind, text in _parts(page):
+        if kind == "code":
+            cells.append(_code_cell(text))
+        elif kind == "output" and cells and cells[-1]["cell_type"] == "code":
+            cells[-1]["outputs"] = [{"name": "stdout", "output_type": "stream", "text": text}]
+        elif kind == "output":
+            cells.append(_markdown_cell(f"```text\n{text}```", folder))
+        elif text.strip():
+            cells.append(_markdown_cell(text.strip(), folder))
+    for i, cell in enumerate(cells):
+        cell["id"] = hashlib.sha256(f"{i} {cell['source']}".encode()).hexdigest()[:8]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def _parts(page: str) -> Iterator[tuple[str, str]]:
+    """The page in order: prose, code and what code printed."""
+    page = re.sub(r"\A---\n.*?\n---\n", "", page, flags=re.DOTALL)
+    end = 0
+    for fence in _FENCE.finditer(page):
+        yield "prose", page[end : fence.start()]
+        yield from _block(fence["info"].strip(), fence["body"], fence[0])
+        end = fence.end()
+    yield "prose", page[end:]
+
+
+def _block(info: str, body: str, whole: str) -> Iterator[tuple[str, str]]:
+    named = re.match(r"\{([\w-]+)\}\s*(.*)", info)
+    if info in _CODE:
+        yield "code", re.sub(r"\A(?::[\w-]+:[^\n]*\n)+\n?", "", body)
+    elif info == "text":
+        yield "output", body
+    elif named and named[1] in _NOTES:
+        title = named[2] or named[1].capitalize()
+        content = re.sub(r"\A(?::[\w-]+:[^\n]*\n)+\n?", "", body).strip()
+        yield "prose", "\n".join(f"> {line}" for line in [f"**{title}**", "", *content.split("\n")])
+    elif named and named[1] == "math":
+        yield "prose", f"$$\n{body}$$"
+    elif named and named[1] in {"figure", "image"}:
+        yield "prose", f"![{_caption(body)}]({named[2]})"
+    elif not named:
+        yield "prose", whole
+
+
+def _caption(body: str) -> str:
+    return " ".join(line for line in body.split("\n") if line and not line.startswith(":"))
+
+
+def _code_cell(text: str) -> dict[str, Any]:
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": text.rstrip("\n"),
+    }
+
+
+def _markdown_cell(text: str, folder: Path) -> dict[str, Any]:
+    attachments: dict[str, dict[str, str]] = {}
+
+    def embedded(found: re.Match[str]) -> str:
+        path = folder / found[2]
+        if not path.is_file():
+            raise ValueError(f"the page shows {found[2]!r}, which is not in {folder}")
+        data = base64.b64encode(path.read_bytes()).decode()
+        attachments[path.name] = {_TYPES[path.suffix]: data}
+        return f"![{found[1]}](attachment:{path.name})"
+
+    text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^`]*>)?`", r"`\1`", text)
+    text = _LINK.sub(r"\1", _IMAGE.sub(embedded, text))
+    cell: dict[str, Any] = {"cell_type": "markdown", "metadata": {}, "source": text}
+    return cell | ({"attachments": attachments} if attachments else {})
+
+
+if __name__ == "__main__":
+    docs = Path(__file__).parents[1]
+    for path in write_notebooks(docs / "tutorials", docs / "generated" / "notebooks"):
+        sys.stdout.write(f"{path}\n")

@@ -1,0 +1,116 @@
+"""`headstart keys`."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from headstart.service.store.database import Database
+
+app = typer.Typer(no_args_is_help=True, help="API keys of the decision service.")
+
+Store = Annotated[str, typer.Option(help="An SQLite file, or postgresql://user@host/name.")]
+
+
+class RoleName(StrEnum):
+    """What a key may do."""
+
+    DECIDE = "decide"
+    READ = "read"
+    ADMIN = "admin"
+
+
+@contextlib.contextmanager
+def needs_extra() -> Iterator[None]:
+    """Say in one sentence what to install."""
+    try:
+        yield
+    except ImportError as error:
+        typer.echo(f"the service needs {error.name}: pip install 'headstart[serve]'", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextlib.contextmanager
+def one_sentence(command: str) -> Iterator[None]:
+    """Say in one sentence what is wrong with a store, an address or a setting."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+    except OSError as error:
+        said = f"the store cannot be opened: {error.strerror}: {error.filename}"
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", error)).strip() or type(error).__name__
+        said = f"the store does not answer: {reason.splitlines()[0]}"
+    else:
+        return
+    typer.echo(f"headstart {command}: {said}", err=True)
+    raise typer.Exit(2)
+
+
+@contextlib.contextmanager
+def _opened(store: str) -> "Iterator[Database]":
+    with needs_extra():
+        from headstart.service.store.database import Database
+
+    with one_sentence("keys"):
+        database = Database.open(store, alone=False)
+        try:
+            yield database
+        finally:
+            database.close()
+
+
+@app.command()
+def create(
+    *,
+    store: Store = "headstart.db",
+    role: Annotated[RoleName, typer.Option(help="What it may do; admin may do all.")],
+    name: Annotated[str, typer.Option(help="What it is for.")] = "unnamed",
+) -> None:
+    """Make a key and print it. It cannot be shown again."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import create_key
+
+        typer.echo(create_key(database, name=name, role=role.value, now=time.time()))
+
+
+@app.command("list")
+def list_(*, store: Store = "headstart.db") -> None:
+    """List the keys, without their secrets."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import list_keys
+
+        for key in list_keys(database):
+            state = "active" if key.revoked is None else f"revoked {_day(key.revoked)}"
+            typer.echo(f"{key.id}  {key.role:6}  made {_day(key.created)}  {state}  {key.name}")
+
+
+@app.command()
+def revoke(
+    identity: Annotated[str, typer.Argument(metavar="ID", help="As listed; or the whole key.")],
+    *,
+    store: Store = "headstart.db",
+) -> None:
+    """Revoke a key: within seconds it is refused, and so are its sessions."""
+    with _opened(store) as database:
+        from headstart.service.http.keys import revoke_key
+
+        given = identity.split("_")[1] if identity.startswith("hs_") else identity
+        if not revoke_key(database, given, now=time.time()):
+            typer.echo(
+                f"headstart keys: ID must be one of headstart keys list, got {given!r}", err=True
+            )
+            raise typer.Exit(2)
+        typer.echo(f"{given} is revoked.")
+
+
+def _day(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,63 @@
+"""`headstart serve`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headstart.cli.service.keys import Store, needs_extra, one_sentence
+
+
+class LogStyle(StrEnum):
+    """How lines of the log look."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def serve(
+    *,
+    store: Store = "headstart.db",
+    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    data: Annotated[Path | None, typer.Option(help="The folder whose logs jobs may read.")] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Add simulated users.")] = False,
+    log_format: Annotated[LogStyle, typer.Option(help="Lines of the log.")] = LogStyle.TEXT,
+    log_requests: Annotated[bool, typer.Option(help="One line of the log per request.")] = True,
+    limit_body: Annotated[int, typer.Option(min=1, help="Megabytes of a request.")] = 16,
+    limit_waiting: Annotated[int, typer.Option(min=1, help="Requests that wait at once.")] = 2_000,
+    cache: Annotated[int, typer.Option(min=1, help="Megabytes of tasks in memory.")] = 256,
+    reuse_port: Annotated[
+        bool, typer.Option("--reuse-port", help="Let several processes share the port.")
+    ] = False,
+) -> None:
+    """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
+    with needs_extra():
+        from headstart.service.http.app import Limits
+        from headstart.service.running import Running, run
+
+    settings = Running(
+        store=store,
+        host=host,
+        port=port,
+        data=data,
+        demo=demo,
+        reuse_port=reuse_port,
+        log_format=log_format.value,
+        log_requests=log_requests,
+        limits=Limits(body_bytes=limit_body << 20, waiting=limit_waiting),
+        cache_bytes=cache << 20,
+    )
+
+    def announce(address: str, needs_key: bool) -> None:
+        shown = store if "://" not in store else f"{store.split('://')[0]}://…"
+        typer.echo(f"Dashboard: {address}/   (store: {shown})")
+        typer.echo(f"Interface: {address}/v1/bandits, described at {address}/openapi.json")
+        if not needs_key:
+            typer.echo("No key is needed, and only this machine is served: see headstart keys.")
+
+    with one_sentence("serve"):
+        went_well = run(settings, announce)
+    if not went_well:
+        raise typer.Exit(1)

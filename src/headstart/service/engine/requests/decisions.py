@@ -1,0 +1,272 @@
+"""Decisions: tasks get arms, and every choice is stored with its reasons."""
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import insert
+
+from headstart.live.deciding.decision_sets import DecisionSet
+from headstart.live.stored import Chosen
+from headstart.live.stored.contributions import packed
+from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.requests.idempotency import Keys
+from headstart.service.engine.requests.tasks import by_names, close_all, open_all
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import (
+    ChosenArm,
+    DecisionAnswer,
+    DecisionRequest,
+    ServiceError,
+    invalid,
+)
+from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
+from headstart.service.store.schema import decisions as table
+
+_RANDOM_BYTES = 10
+_COLUMNS = (
+    "id",
+    "bandit",
+    "task",
+    "slate",
+    "rank",
+    "observed",
+    "arm",
+    "features",
+    "parts",
+    "propensity",
+    "mean",
+    "half",
+    "prior_version",
+    "time",
+    "status",
+)
+_INSERT = Prepared(insert(table), _COLUMNS)
+
+
+def new_ids(n: int, now: float) -> list[str]:
+    """Ids that no other process, restart or restored backup gives, in the order of time."""
+    time, drawn = f"{int(now * 1000):012x}", os.urandom(n * _RANDOM_BYTES).hex()
+    size = 2 * _RANDOM_BYTES
+    return [time + drawn[size * i : size * (i + 1)] for i in range(n)]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """A request on its way to its answer."""
+
+    place: int
+    request: DecisionRequest
+    task: str
+    shown: DecisionSet
+    entry: TaskEntry | None = None
+
+
+def decide(
+    transaction: Transaction, bandit: Bandit, requests: Sequence[DecisionRequest]
+) -> list[DecisionAnswer | ServiceError]:
+    """Decide for requests; each has an answer or an error of its own."""
+    answers: list[DecisionAnswer | ServiceError | None] = [None] * len(requests)
+    keys = Keys(transaction, bandit, requests, DecisionAnswer)
+    wanted = []
+    for place, request in enumerate(requests):
+        answers[place] = keys.answer(request)
+        if answers[place] is None:
+            try:
+                shown = bandit.catalogue.shown(request, bandit.model.feature_names)
+            except ServiceError as error:
+                answers[place] = error
+            else:
+                wanted.append(_Wanted(place, request, str(request.task), shown))
+    opened = _find_tasks(transaction, bandit, wanted, answers)
+    made = _Made(transaction, bandit)
+    for wave in _waves([each for each in wanted if each.entry is not None]):
+        again = [each for each in wave if answers[each.place] is None]
+        fresh = []
+        for each in again:
+            answers[each.place] = keys.answer(each.request)
+            if answers[each.place] is None:
+                fresh.append(each)
+        for each, answer in made.decide(fresh):
+            answers[each.place] = answer
+            if isinstance(answer, DecisionAnswer) and each.entry is not None:
+                keys.note(each.request, answer, each.entry.id)
+    made.write()
+    keys.write()
+    used = {each.task for each in answers if isinstance(each, DecisionAnswer)}
+    close_all(transaction, bandit, [task for task in opened if task.name not in used])
+    return [each for each in answers if each is not None]
+
+
+def _find_tasks(
+    transaction: Transaction,
+    bandit: Bandit,
+    wanted: Sequence[_Wanted],
+    answers: list[DecisionAnswer | ServiceError | None],
+) -> list[TaskEntry]:
+    """Find or open the tasks of requests; returns those that were opened."""
+    names = {each.task for each in wanted}
+    found: dict[str, TaskEntry | ServiceError] = {
+        **by_names(transaction, bandit, names, lock=False)
+    }
+    new: dict[str, list[float] | None] = {}
+    for each in wanted:
+        if each.task not in found and (each.task not in new or new[each.task] is None):
+            new[each.task] = each.request.side
+    found |= open_all(transaction, bandit, new)
+    for each in wanted:
+        task = found[each.task]
+        if isinstance(task, ServiceError):
+            answers[each.place] = task
+        else:
+            each.entry = task
+    opened = (found[name] for name in new)
+    return [task for task in opened if isinstance(task, TaskEntry) and task.is_new]
+
+
+def _waves(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
+    """Requests in groups in which every task and every key is there once."""
+    if len({each.task for each in wanted}) == len(wanted):
+        keyed = [each.request.idempotency_key for each in wanted if each.request.idempotency_key]
+        if len(set(keyed)) == len(keyed):
+            return [list(wanted)]
+    waves: list[list[_Wanted]] = []
+    depths: dict[str, int] = {}
+    for each in wanted:
+        names = [f"task {each.task}"]
+        if each.request.idempotency_key is not None:
+            names.append(f"key {each.request.idempotency_key}")
+        depth = max(depths.get(name, 0) for name in names)
+        for name in names:
+            depths[name] = depth + 1
+        if depth == len(waves):
+            waves.append([])
+        waves[depth].append(each)
+    return waves
+
+
+class _Made:
+    """The decisions of a transaction."""
+
+    def __init__(self, transaction: Transaction, bandit: Bandit) -> None:
+        self._transaction = transaction
+        self._bandit = bandit
+        self._rows: list[tuple[Any, ...]] = []
+        self._n = {False: 0, True: 0}
+
+    def decide(
+        self, wanted: Sequence[_Wanted]
+    ) -> list[tuple[_Wanted, DecisionAnswer | ServiceError]]:
+        """Decide for different tasks: those that want one arm together, others one by one."""
+        answers: list[tuple[_Wanted, DecisionAnswer | ServiceError]] = []
+        for control in (False, True):
+            own = [each for each in wanted if each.entry and each.entry.control == control]
+            answers += self._together([each for each in own if each.request.n == 1])
+            answers += [self._ranked(each) for each in own if each.request.n > 1]
+        return answers
+
+    def _together(
+        self, wanted: Sequence[_Wanted]
+    ) -> list[tuple[_Wanted, DecisionAnswer | ServiceError]]:
+        if not wanted:
+            return []
+        tasks = [each.entry for each in wanted if each.entry is not None]
+        rows = self._bandit.rows(tasks[0])
+        try:
+            chosen = rows.choose([task.id for task in tasks], [each.shown for each in wanted])
+        except ValueError as error:
+            if len(wanted) == 1:
+                return [(wanted[0], invalid(str(error)))]
+            return [answer for each in wanted for answer in self._together([each])]
+        ids = new_ids(len(wanted), self._transaction.now)
+        parts = _Parts(chosen)
+        return [
+            (each, self._answer(each, [ids[i]], chosen, parts, range(i, i + 1)))
+            for i, each in enumerate(wanted)
+        ]
+
+    def _ranked(self, each: _Wanted) -> tuple[_Wanted, DecisionAnswer | ServiceError]:
+        assert each.entry is not None
+        n = each.request.n
+        try:
+            chosen = self._bandit.rows(each.entry).choose_ranked(each.entry.id, each.shown, n)
+        except ValueError as error:
+            return each, invalid(str(error))
+        ids = new_ids(n, self._transaction.now)
+        ids.sort()
+        return each, self._answer(each, ids, chosen, _Parts(chosen), range(n))
+
+    def _answer(
+        self, each: _Wanted, ids: list[str], chosen: Chosen, parts: "_Parts", places: range
+    ) -> DecisionAnswer:
+        assert each.entry is not None
+        assert each.shown.ids is not None
+        arms = []
+        for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
+            arm = str(each.shown.ids[parts.indices[i]])
+            mean, half, propensity = parts.means[i], parts.halves[i], parts.propensities[i]
+            arms.append(
+                ChosenArm(
+                    id=decision,
+                    arm=arm,
+                    propensity=propensity,
+                    mean=mean,
+                    low=mean - half,
+                    high=mean + half,
+                )
+            )
+            self._rows.append(
+                (
+                    decision,
+                    self._bandit.number,
+                    each.entry.id,
+                    ids[0] if len(ids) > 1 else None,
+                    rank,
+                    0,
+                    arm,
+                    parts.features[i],
+                    parts.contributions[i],
+                    propensity,
+                    mean,
+                    half,
+                    self._bandit.prior_version,
+                    self._transaction.now,
+                    schema.PENDING,
+                )
+            )
+        self._n[each.entry.control] += len(ids)
+        return DecisionAnswer(
+            id=ids[0],
+            task=each.task,
+            arms=arms,
+            prior_version=self._bandit.prior_version,
+            control=each.entry.control,
+        )
+
+    def write(self) -> None:
+        """Store the decisions."""
+        _INSERT.execute(self._transaction.connection, self._rows)
+        for control, n in self._n.items():
+            if n:
+                self._transaction.sums.decided(self._bandit.number, control, n)
+
+
+class _Parts:
+    """The numbers of choices as plain values, and the arrays as bytes."""
+
+    def __init__(self, chosen: Chosen) -> None:
+        self.indices = chosen.indices.tolist()
+        self.means = chosen.means.tolist()
+        self.halves = chosen.halves.tolist()
+        found = chosen.propensities.tolist()
+        self.propensities = [None if math.isnan(each) else each for each in found]
+        features = packed(chosen.features)
+        size = len(features) // len(self.indices)
+        self.features = [features[i * size : (i + 1) * size] for i in range(len(self.indices))]
+        both = np.stack([chosen.from_prior, chosen.from_rewards], 1).astype("<f4").tobytes()
+        # Two halves of the precision: as many bytes.
+        self.contributions = [both[i * size : (i + 1) * size] for i in range(len(self.indices))]

@@ -1,0 +1,79 @@
+"""Expiry: decisions past their deadline, decisions past their retention, and old keys."""
+
+from sqlalchemy import delete, select
+
+from headstart.service.engine.bandits import Bandit
+from headstart.service.engine.registry import Registry
+from headstart.service.engine.requests.rewards import Payments
+from headstart.service.engine.transaction import Transaction
+from headstart.service.store import schema
+from headstart.service.store.schema import decisions, idempotency
+
+# How many rows one transaction takes.
+ROWS = 500
+# How long an idempotency key is remembered.
+KEY_SECONDS = 7 * 86_400.0
+
+
+def expire(transaction: Transaction, registry: Registry, name: str) -> int:
+    """Have decisions expire whose deadline has passed, with the default reward if there is one."""
+    bandit = registry.get(transaction, name)
+    deadline = bandit.configuration.deadline_seconds
+    if deadline is None:
+        return 0
+    query = (
+        select(decisions.c.id)
+        .where(decisions.c.bandit == bandit.number, decisions.c.status == schema.PENDING)
+        .where(decisions.c.time < transaction.now - deadline)
+        .order_by(decisions.c.time)
+        .limit(ROWS)
+    )
+    return _expire(transaction, bandit, [row.id for row in transaction.connection.execute(query)])
+
+
+def _expire(transaction: Transaction, bandit: Bandit, ids: list[str]) -> int:
+    payments = Payments(transaction, bandit, ids)
+    default = bandit.configuration.default_reward
+    for found in payments.found.values():
+        task = payments.task_of(found)
+        if found.status != schema.PENDING or task is None:
+            continue
+        status = schema.EXPIRED
+        paid = default is not None and payments.learn(found, default, 1.0, transaction.now, status)
+        if not paid:
+            payments.settle(found, status)
+        transaction.sums.expired(bandit.number, task.control)
+    payments.write()
+    return len(ids)
+
+
+def delete_old(transaction: Transaction, registry: Registry, name: str) -> int:
+    """Delete decisions that are past the retention of a bandit."""
+    bandit = registry.get(transaction, name)
+    kept = bandit.configuration.retention_seconds
+    if kept is None:
+        return 0
+    # Ids begin with the time in milliseconds.
+    oldest = f"{max(int((transaction.now - kept) * 1000), 0):012x}"
+    some = (
+        select(decisions.c.id)
+        .where(decisions.c.bandit == bandit.number, decisions.c.id < oldest)
+        .order_by(decisions.c.id)
+        .limit(ROWS)
+    )
+    statement = delete(decisions).where(decisions.c.id.in_(some.scalar_subquery()))
+    return transaction.connection.execute(statement).rowcount
+
+
+def delete_keys(transaction: Transaction) -> int:
+    """Delete idempotency keys that are too old to be used again."""
+    some = (
+        select(idempotency.c.bandit, idempotency.c.key)
+        .where(idempotency.c.time < transaction.now - KEY_SECONDS)
+        .limit(ROWS)
+    )
+    rows = transaction.connection.execute(some).all()
+    for row in rows:
+        own = (idempotency.c.bandit == row.bandit) & (idempotency.c.key == row.key)
+        transaction.connection.execute(delete(idempotency).where(own))
+    return len(rows)

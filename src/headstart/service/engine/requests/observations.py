@@ -1,0 +1,119 @@
+"""Observations: rewards of choices that were made elsewhere."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import insert
+
+from headstart.arrays import Floats
+from headstart.live import inputs
+from headstart.live.outcomes import Outcome
+from headstart.live.stored.contributions import packed
+from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.requests.decisions import new_ids
+from headstart.service.engine.requests.idempotency import Keys
+from headstart.service.engine.requests.tasks import by_names, close_all, open_all, write_learned
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import (
+    ObservationAnswer,
+    ObservationRequest,
+    ServiceError,
+    invalid,
+)
+from headstart.service.store import schema
+from headstart.service.store.schema import decisions as table
+
+
+def observe(
+    transaction: Transaction, bandit: Bandit, requests: Sequence[ObservationRequest]
+) -> list[ObservationAnswer | ServiceError]:
+    """Learn observations in their order; each is stored as a decision that was paid at once."""
+    keys = Keys(transaction, bandit, requests, ObservationAnswer)
+    tasks = _tasks(transaction, bandit, [each for each in requests if keys.answer(each) is None])
+    learned: dict[int, TaskEntry] = {}
+    rows: list[dict[str, Any]] = []
+    answers: list[ObservationAnswer | ServiceError] = []
+    for request, number in zip(requests, new_ids(len(requests), transaction.now), strict=True):
+        before = keys.answer(request)
+        if before is not None:
+            answers.append(before)
+            continue
+        task = tasks[str(request.task)]
+        if isinstance(task, ServiceError):
+            answers.append(task)
+            continue
+        try:
+            x = _features(bandit, request)
+            value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
+            transaction.touch(bandit, [task])
+            outcome = bandit.rows(task).learn(task.id, x, value, weight)
+        except ValueError as error:
+            answers.append(invalid(str(error)))
+            continue
+        if outcome is Outcome.PAID:
+            transaction.sums.paid(bandit.number, task, value)
+            learned[task.id] = task
+            rows.append(_row(transaction, bandit, task, request, number, x))
+        else:
+            transaction.sums.refused(bandit.number, outcome)
+        answer = ObservationAnswer(id=number, outcome=outcome)
+        answers.append(answer)
+        keys.note(request, answer, task.id)
+    if rows:
+        transaction.connection.execute(insert(table), rows)
+    write_learned(transaction, bandit, list(learned.values()))
+    keys.write()
+    unused = (task for task in tasks.values() if isinstance(task, TaskEntry) and task.is_new)
+    close_all(transaction, bandit, [task for task in unused if task.id not in learned])
+    return answers
+
+
+def _tasks(
+    transaction: Transaction, bandit: Bandit, requests: Sequence[ObservationRequest]
+) -> dict[str, TaskEntry | ServiceError]:
+    names = {str(each.task) for each in requests}
+    found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=True)}
+    new: dict[str, list[float] | None] = {}
+    for each in requests:
+        name = str(each.task)
+        if name not in found and new.get(name) is None:
+            new[name] = each.side
+    return found | open_all(transaction, bandit, new)
+
+
+def _features(bandit: Bandit, request: ObservationRequest) -> Floats:
+    """The features of an observation: given, or those of an arm of the catalogue."""
+    if request.features is not None:
+        return inputs.vector_of("features", request.features, bandit.model.dimension)
+    place = bandit.catalogue.index.get(request.arm or "")
+    if place is None:
+        got = "neither" if request.arm is None else repr(request.arm)
+        raise ValueError(f"features or an arm of the catalogue must be given, got {got}")
+    return np.array(bandit.catalogue.features[place])
+
+
+def _row(
+    transaction: Transaction,
+    bandit: Bandit,
+    task: TaskEntry,
+    request: ObservationRequest,
+    number: str,
+    x: Floats,
+) -> dict[str, Any]:
+    return {
+        "id": number,
+        "bandit": bandit.number,
+        "task": task.id,
+        "rank": 0,
+        "observed": 1,
+        "arm": request.arm or "",
+        "features": packed(x),
+        "prior_version": bandit.prior_version,
+        "time": transaction.now,
+        "status": schema.PAID,
+        "value": float(request.value),
+        "weight": float(request.weight),
+        "paid_time": transaction.now if request.time is None else request.time,
+        "round": task.n_rewards,
+    }

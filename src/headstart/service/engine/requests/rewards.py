@@ -1,0 +1,140 @@
+"""Rewards: each ends as one outcome, and is learned once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, select, update
+
+from headstart.live import inputs
+from headstart.live.outcomes import Outcome
+from headstart.live.stored.contributions import floats
+from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.requests.tasks import by_numbers, write_learned
+from headstart.service.engine.transaction import Transaction
+from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
+from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
+from headstart.service.store.schema import decisions as table
+
+_PAID = ("status", "value", "weight", "paid_time", "round")
+_PAY = Prepared(
+    update(table)
+    .where(table.c.id == bindparam("decision"))
+    .values({name: bindparam(f"new_{name}") for name in _PAID}),
+    ["decision", *(f"new_{name}" for name in _PAID)],
+)
+
+
+@dataclass(slots=True)
+class Payment:
+    """A decision that waits for its reward, or had it."""
+
+    id: str
+    task: int
+    status: int
+    value: float | None
+    features: bytes
+    time: float
+
+
+class Payments:
+    """The decisions that a transaction pays, and the tasks that learn from them."""
+
+    def __init__(self, transaction: Transaction, bandit: Bandit, decisions: Sequence[str]) -> None:
+        self._transaction = transaction
+        self._bandit = bandit
+        self._rows: list[tuple[Any, ...]] = []
+        self._learned: dict[int, TaskEntry] = {}
+        wanted = sorted(set(decisions))
+        if not transaction.owns_store:
+            # The task's row is the lock of its decisions: they are read after it is held.
+            numbers = {found.task for found in self._read(wanted)}
+            self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
+            self.found = {found.id: found for found in self._read(wanted)}
+        else:
+            self.found = {found.id: found for found in self._read(wanted)}
+            numbers = {found.task for found in self.found.values()}
+            self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
+
+    def _read(self, decisions: list[str]) -> list[Payment]:
+        query = select(
+            table.c.id, table.c.task, table.c.status, table.c.value, table.c.features, table.c.time
+        ).where(table.c.id.in_(decisions), table.c.bandit == self._bandit.number)
+        return [Payment(*row) for row in self._transaction.connection.execute(query)]
+
+    def outcome(self, request: RewardRequest) -> Outcome:
+        """Pay a reward if it can be paid; what became of it."""
+        found = self.found.get(request.decision)
+        if found is None or found.task not in self._tasks:
+            return Outcome.UNKNOWN
+        value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
+        if found.status == schema.EXPIRED:
+            return Outcome.EXPIRED
+        if found.status == schema.PAID:
+            return Outcome.DUPLICATE if found.value == value else Outcome.CONFLICT
+        deadline = self._bandit.configuration.deadline_seconds
+        happened = self._transaction.now if request.time is None else request.time
+        if deadline is not None and happened - found.time > deadline:
+            return Outcome.EXPIRED
+        if not self.learn(found, value, weight, happened, schema.PAID):
+            return Outcome.OUT_OF_RANGE
+        return Outcome.PAID
+
+    def learn(
+        self, found: Payment, value: float, weight: float, happened: float, status: int
+    ) -> bool:
+        """Have the decision's task learn a reward; false where it is out of range."""
+        task = self._tasks[found.task]
+        self._transaction.touch(self._bandit, [task])
+        try:
+            outcome = self._bandit.rows(task).learn(task.id, floats(found.features), value, weight)
+        except ValueError:
+            return False
+        if outcome is not Outcome.PAID:
+            return False
+        self._transaction.sums.paid(self._bandit.number, task, value)
+        self._learned[task.id] = task
+        self.settle(found, status, value, weight, happened, task.n_rewards)
+        return True
+
+    def settle(
+        self,
+        found: Payment,
+        status: int,
+        value: float | None = None,
+        weight: float | None = None,
+        happened: float | None = None,
+        number: int | None = None,
+    ) -> None:
+        """Note what became of a decision."""
+        found.status, found.value = status, value
+        self._rows.append((found.id, status, value, weight, happened, number))
+
+    def task_of(self, found: Payment) -> TaskEntry | None:
+        """The task of a decision."""
+        return self._tasks.get(found.task)
+
+    def write(self) -> None:
+        """Store what was paid and what was learned."""
+        _PAY.execute(self._transaction.connection, self._rows)
+        write_learned(self._transaction, self._bandit, list(self._learned.values()))
+
+
+def reward(
+    transaction: Transaction, bandit: Bandit, requests: Sequence[RewardRequest]
+) -> list[RewardAnswer | ServiceError]:
+    """Pay rewards in their order."""
+    payments = Payments(transaction, bandit, [request.decision for request in requests])
+    answers: list[RewardAnswer | ServiceError] = []
+    for request in requests:
+        try:
+            outcome = payments.outcome(request)
+        except ValueError as error:
+            answers.append(invalid(str(error)))
+            continue
+        if outcome is not Outcome.PAID:
+            transaction.sums.refused(bandit.number, outcome)
+        answers.append(RewardAnswer(decision=request.decision, outcome=outcome))
+    payments.write()
+    return answers

@@ -1,0 +1,65 @@
+"""Links of the pages lead somewhere, indices list every page, and ten questions have answers."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.docs import blocks
+
+ROOT = blocks.DOCS.parent
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def _written() -> list[Path]:
+    """Every page that is written by hand, with those beside the folder of docs."""
+    pages = [blocks.DOCS / page for page in blocks.pages()]
+    return [*pages, blocks.DOCS / "design.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+
+def _links(text: str) -> list[str]:
+    """Targets of links outside of code, but for those of other sites."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"`[^`\n]+`", "", prose)
+    return [target for target in LINK.findall(prose) if "://" not in target]
+
+
+def _anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings: lower case, spaces as hyphens, no punctuation."""
+    prose = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", prose, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", _written(), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _links(page.read_text("utf-8")):
+        file, _, anchor = target.partition("#")
+        if "generated/" in file:
+            continue  # made with the site, which checks its own links
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), target
+        assert not anchor or anchor in _anchors(found), target
+
+
+@pytest.mark.parametrize("folder", ["tutorials", "how-to", "explanation"])
+def test_the_index_lists_every_page(folder: str) -> None:
+    index = (blocks.DOCS / folder / "index.md").read_text("utf-8")
+    pages = {path.name for path in (blocks.DOCS / folder).glob("*.md")} - {"index.md"}
+    assert {target.partition("#")[0] for target in _links(index)} >= pages
+    (listed,) = re.findall(r"^```\{toctree\}\n(.*?)^```$", index, flags=re.MULTILINE | re.DOTALL)
+    assert {f"{name}.md" for name in listed.split() if not name.startswith(":")} == pages
+
+
+def test_ten_questions_have_answers() -> None:
+    text = blocks.text_of("explanation/questions.md")
+    questions = re.findall(r"^\d+\. \*\*(.+?\?)\*\*(.*?)(?=^\d+\. |\Z)", text, flags=re.M | re.S)
+    assert len(questions) == 10
+    for question, answer in questions:
+        assert _links(answer), question
+
+
+def test_a_broken_link_is_noticed(tmp_path: Path) -> None:
+    assert _links("[a](b.md) `[c](d.md)` [e](https://f)\n```text\n[g](h.md)\n```\n") == ["b.md"]
+    page = tmp_path / "page.md"
+    page.write_text("# What is λ?\n\n## In `code`, too\n", encoding="utf-8")
+    assert _anchors(page) == {"what-is-λ", "in-code-too"}

@@ -1,0 +1,80 @@
+"""Notebooks are made from the tutorials: the same code, in the format that Jupyter reads."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+from docs.building.notebooks import notebook, write_notebooks
+from tests.docs import blocks
+
+TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
+PAGE = """---
+title: x
+---
+(top)=
+# A page
+
+Words with [a link](other.md) and [another](https://x.org), and a {py:obj}`name <headstart.Name>`.
+
+```python
+print(1)
+```
+
+```text
+1
+```
+
+:::{note}
+Mind this.
+:::
+
+![A picture](p.png)
+
+```bash
+ls
+```
+
+```{code-cell} ipython3
+:tags: [hide]
+
+x = 2
+```
+"""
+
+
+def test_a_page_becomes_cells(tmp_path: Path) -> None:
+    (tmp_path / "p.png").write_bytes(b"picture")
+    made = notebook(PAGE, tmp_path)
+    assert (made["nbformat"], made["nbformat_minor"]) == (4, 5)
+    kinds = [cell["cell_type"] for cell in made["cells"]]
+    assert kinds == ["markdown", "code", "markdown", "markdown", "markdown", "code"]
+    words, code, note, picture, shell, last = made["cells"]
+    assert words["source"].startswith("# A page\n\nWords with a link and [another](https://x.org)")
+    assert words["source"].endswith("a `name`.")
+    assert code["source"] == "print(1)"
+    assert code["outputs"] == [{"name": "stdout", "output_type": "stream", "text": "1\n"}]
+    assert note["source"] == "> **Note**\n> \n> Mind this."
+    assert picture["source"] == "![A picture](attachment:p.png)"
+    assert base64.b64decode(picture["attachments"]["p.png"]["image/png"]) == b"picture"
+    assert shell["source"] == "```bash\nls\n```"
+    assert last["source"] == "x = 2"
+    assert len({cell["id"] for cell in made["cells"]}) == 6
+
+
+def test_a_picture_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'p.png'"):
+        notebook("![A picture](p.png)", tmp_path)
+
+
+def test_the_tutorials_become_notebooks_with_their_code(tmp_path: Path) -> None:
+    written = write_notebooks(TUTORIALS, tmp_path)
+    assert {"first-comparison", "first-warm-start"} <= {path.stem for path in written}
+    for path in written:
+        made = json.loads(path.read_text(encoding="utf-8"))
+        code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]
+        page = (TUTORIALS / f"{path.stem}.md").read_text(encoding="utf-8")
+        assert code == [cell.code.rstrip("\n") for cell in blocks.cells(page)]
+        words = "".join(cell["source"] for cell in made["cells"] if cell["cell_type"] != "code")
+        assert "](../" not in words
+        assert ":::" not in words

@@ -1,0 +1,77 @@
+"""Every public name has a docstring and an example, and every example in a docstring runs."""
+
+import doctest
+import importlib
+import os
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from docs.building import public
+
+import headstart
+
+# What reads published data is run only where that data is.
+NEEDS_DATA = {"headstart.environments.ratings.published"}
+DATA = Path(os.environ.get("HEADSTART_DATA", "nowhere"))
+
+
+def modules() -> Iterator[str]:
+    """All modules of headstart, without importing them."""
+    for found in pkgutil.walk_packages(headstart.__path__, "headstart."):
+        if not found.name.endswith("__main__"):
+            yield found.name
+
+
+def source(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+WITH_EXAMPLES = ["headstart", *(name for name in modules() if ">>> " in source(name))]
+
+
+@pytest.mark.parametrize("module", WITH_EXAMPLES)
+def test_examples_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if module in NEEDS_DATA and not (DATA / "ml-1m").is_dir():
+        reason = f"the MovieLens data is not at {DATA}: set HEADSTART_DATA"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    monkeypatch.chdir(tmp_path)
+    given = {"hs": headstart, "np": np}
+    failed, tried = doctest.testmod(importlib.import_module(module), extraglobs=given)
+    assert failed == 0
+    assert tried > 0 or module == "headstart"
+
+
+def test_every_public_name_has_a_docstring_and_an_example() -> None:
+    assert public.without_docstring() == []
+    assert public.without_example() == []
+
+
+def test_every_package_with_public_names_is_in_the_reference() -> None:
+    """These list names for other parts of the library and not for users."""
+    private = {"headstart.kernels", "headstart.live.stored", "headstart.service.dashboard"}
+    # Of packages within packages, some names are offered by the outer one.
+    within = {"headstart.environments.ratings", "headstart.priors.hierarchical"}
+    listing = {name for name in modules() if "\n__all__" in source(name)}
+    assert listing - private - within == set(public.MODULES) - {"headstart"}
+
+
+def test_a_name_without_example_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headstart.Optimal, "__doc__", "OPT.")
+    assert public.without_example() == ["headstart.Optimal"]
+    monkeypatch.setattr(headstart.Optimal, "__doc__", None)
+    assert "headstart.Optimal" in public.without_docstring()
+
+
+def test_a_name_of_two_modules_has_one_page() -> None:
+    full = [name.full for name in public.documented_names()]
+    assert len(full) == len(set(full))
+    assert "headstart.MetaBandit" in full
+    assert "headstart.live.MetaBandit" not in full
