@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="API keys of the decision service.")
 
-Store = Annotated[str, typer.Option(help="An SQLite file, or postgresql://user@host/name.")]
+Store = Annotated[
+    str,
+    typer.Option(
+        envvar="HEADSTART_STORE",
+        help="An SQLite file, or postgresql://user:password@host/name.",
+    ),
+]
 
 
 class RoleName(StrEnum):
