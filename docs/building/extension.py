@@ -19,8 +19,6 @@ from sphinx.errors import ExtensionError
 DOCS = Path(__file__).parents[1]
 GENERATED = DOCS / "generated"
 
-NO_SERVICE = "# Service\n\nThis version has no service over HTTP.\n"
-
 
 def setup(app: Any) -> dict[str, bool]:
     """Connect everything; called by Sphinx."""
@@ -41,10 +39,9 @@ def _generate(app: Any) -> None:
     if bare:
         raise ExtensionError(f"public names without docstring or example: {', '.join(bare)}")
     write_api_pages(GENERATED / "api")
-    document = service_document()
     pages = {
         "commands.md": command_line_page(),
-        "service.md": NO_SERVICE if document is None else openapi_page(document),
+        "service.md": openapi_page(service_document()),
     }
     write_changed(GENERATED, pages)
     write_changed(PROJECT, project_pages())

@@ -1,20 +1,36 @@
 """The reference of an HTTP interface, generated from its OpenAPI document."""
 
+import asyncio
+import inspect
 import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def service_document() -> dict[str, Any] | None:
-    """The OpenAPI document of headstart's service; None where there is no service."""
-    if find_spec("headstart.service") is None:
-        return None
-    module = import_module("headstart.service")
-    return dict(module.openapi())
+def service_document() -> dict[str, Any]:
+    """The OpenAPI document of headstart's service, as it answers with it."""
+    # With the extra `serve` only.
+    import httpx  # noqa: PLC0415
+
+    from headstart.service.engine.service import Service  # noqa: PLC0415
+    from headstart.service.http.app import Application  # noqa: PLC0415
+
+    async def ask(app: Application) -> httpx.Response:
+        transport = httpx.ASGITransport(app, client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/openapi.json")
+
+    with TemporaryDirectory() as folder:
+        service = Service.open(Path(folder) / "store.db")
+        try:
+            answer = asyncio.run(ask(Application(service, log_requests=False)))
+        finally:
+            service.stop()
+    return dict(answer.raise_for_status().json())
 
 
 def openapi_page(document: Mapping[str, Any]) -> str:
@@ -67,7 +83,7 @@ def _content(content: Mapping[str, Any]) -> str:
 def _schema(name: str, schema: Mapping[str, Any]) -> Iterator[str]:
     yield f"({anchor(name)})=\n### {name}\n"
     if schema.get("description"):
-        yield f"{schema['description'].strip()}\n"
+        yield f"{inspect.cleandoc(schema['description'])}\n"
     if "enum" in schema:
         yield "One of " + ", ".join(f"`{json.dumps(value)}`" for value in schema["enum"]) + ".\n"
     properties = schema.get("properties", {})
@@ -86,18 +102,22 @@ def anchor(name: str) -> str:
     return "schema-" + name.lower().replace("_", "-")
 
 
-def _kind(schema: Mapping[str, Any]) -> str:
-    """A JSON schema in a few words, with links to named ones."""
+def _kind(schema: Mapping[str, Any] | bool) -> str:
+    """A JSON schema in a few words, with links to named ones; true and false are schemas too."""
+    if isinstance(schema, bool):
+        return "any" if schema else "nothing"
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return f"[{name}](#{anchor(name)})"
     for key in ("anyOf", "oneOf", "allOf"):
         if key in schema:
             return " or ".join(_kind(option) for option in schema[key])
-    if "const" in schema:
-        return f"`{json.dumps(schema['const'])}`"
+    values = [schema["const"]] if "const" in schema else schema.get("enum", [])
+    if values:
+        return " or ".join(f"`{json.dumps(value)}`" for value in values)
     if schema.get("type") == "array":
-        return f"array of {_kind(schema.get('items', {}))}"
+        items = schema.get("prefixItems") or [schema.get("items", {})]
+        return "array of " + ", ".join(_kind(item) for item in items)
     return str(schema.get("type", "any"))
 
 

@@ -1,6 +1,7 @@
 """The public names of headstart, and whether each has an example."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,6 +18,7 @@ MODULES = (
     "headstart.simulation",
     "headstart.live",
     "headstart.logs",
+    "headstart.service.client",
     "headstart.studies",
     "headstart.plotting",
     "headstart.diagnosis",
@@ -81,9 +83,11 @@ def docstrings(name: PublicName) -> Iterator[str]:
         for member in vars(value).values() if inspect.isclass(value) else ():
             if isinstance(member, property | classmethod | staticmethod | FunctionType):
                 yield member.__doc__ or ""
-    else:
-        text = import_module(name.module).__doc__ or ""
-        yield text if name.name in text else ""
+    lines = (import_module(name.module).__doc__ or "").splitlines()
+    if has_own_docstring(value):
+        lines = [line for line in lines if line.startswith(">>>")]
+    text = "\n".join(lines)
+    yield text if re.search(rf"\b{name.name}\b", text) else ""
 
 
 def without_example() -> list[str]:

@@ -7,7 +7,7 @@ import typer
 from docs.building import api_pages, gallery, outside
 from docs.building.command_line import command_line_page
 from docs.building.files import write_changed
-from docs.building.openapi import openapi_page
+from docs.building.openapi import openapi_page, service_document
 from docs.building.public import documented_names
 
 from headstart.cli import app
@@ -50,6 +50,10 @@ DOCUMENT = {
                 "properties": {
                     "arms": {"type": "array", "items": {"type": "number"}},
                     "n": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None},
+                    "pair": {"type": "array", "prefixItems": [{"type": "number"}, True]},
+                    "more": {"type": "array", "items": {}},
+                    "none": {"type": "array", "items": False},
+                    "mode": {"enum": ["a", 1]},
                 },
             },
             "Outcome": {"enum": ["paid", "duplicate"]},
@@ -68,7 +72,22 @@ def test_an_openapi_document_becomes_a_page() -> None:
     assert "(schema-offer)=\n### Offer" in page
     assert "| `arms` | array of number | required |  |" in page
     assert "| `n` | integer or null | `null` |  |" in page
+    assert "| `pair` | array of number, any |" in page
+    assert "| `more` | array of any |" in page
+    assert "| `none` | array of nothing |" in page
+    assert '| `mode` | `"a"` or `1` |' in page
     assert 'One of `"paid"`, `"duplicate"`.' in page
+
+
+def test_every_path_and_message_of_the_service_is_on_its_page() -> None:
+    document = service_document()
+    page = openapi_page(document)
+    for path, operations in document["paths"].items():
+        for method in operations:
+            assert f"## {method.upper()} {path}\n" in page
+    names = document["components"]["schemas"]
+    assert "DecisionRequest" in names
+    assert all(f"(schema-{name.lower()})=\n### {name}\n" in page for name in names)
 
 
 def test_an_empty_document_is_a_title() -> None:

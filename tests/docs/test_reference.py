@@ -55,11 +55,12 @@ def test_every_public_name_has_a_docstring_and_an_example() -> None:
 
 
 def test_every_package_with_public_names_is_in_the_reference() -> None:
-    """The engine alone lists names for other parts of the library and not for users."""
-    private = {"headstart.kernels"}
-    top = [name for name in modules() if name.count(".") == 1]
-    listing = {name for name in top if "\n__all__" in source(name)}
-    assert listing - private == set(public.MODULES) - {"headstart"}
+    """These list names for other parts of the library and not for users."""
+    private = {"headstart.kernels", "headstart.live.stored", "headstart.service.dashboard"}
+    # Of packages within packages, some names are offered by the outer one.
+    within = {"headstart.environments.ratings", "headstart.priors.hierarchical"}
+    listing = {name for name in modules() if "\n__all__" in source(name)}
+    assert listing - private - within == set(public.MODULES) - {"headstart"}
 
 
 def test_a_name_without_example_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

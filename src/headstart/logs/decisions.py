@@ -29,6 +29,10 @@ class DecisionColumns:
     file), and `choice` the index of the chosen one. `propensity` is the probability with which it
     was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
     the order of `time`, if there is such a column, else in that of the log.
+
+    >>> from headstart.logs import DecisionColumns
+    >>> DecisionColumns(arm="item", time="at").names()
+    ['task', 'reward', 'propensity', 'item', 'at']
     """
 
     task: str = "task"
@@ -49,7 +53,20 @@ class DecisionColumns:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DecisionRows:
-    """The rounds of a log; the fields are those of `headstart.LoggedDecisions`."""
+    """The rounds of a log; the fields are those of `headstart.LoggedDecisions`.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import DecisionColumns, read_decisions
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
+    >>> rows = read_decisions(
+    ...     log.assign(propensity=0.5),
+    ...     DecisionColumns(arm="arm"),
+    ...     dimension=2,
+    ...     catalogue={"tea": np.array([1.0, 0.0]), "rum": np.array([0.0, 1.0])},
+    ... )
+    >>> rows.tasks, rows.propensities
+    (['ann', 'bob'], array([0.5, 0.5]))
+    """
 
     tasks: Sequence[str | int]
     arms: Floats  # (n, K, d)
@@ -70,6 +87,18 @@ def read_decisions(
     """Read a log of decisions; the first bad row is an error that names it.
 
     catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import DecisionColumns, read_decisions
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
+    >>> rows = read_decisions(
+    ...     log.assign(propensity=0.5),
+    ...     DecisionColumns(arm="arm"),
+    ...     dimension=2,
+    ...     catalogue={"tea": np.array([1.0, 0.0]), "rum": np.array([0.0, 1.0])},
+    ... )
+    >>> rows.choices, rows.arms.shape
+    (array([0, 1]), (2, 2, 2))
     """
     if columns.arm is not None and not catalogue:
         raise ValueError(

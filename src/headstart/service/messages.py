@@ -241,7 +241,13 @@ class Problem(Message):
 
 
 class ServiceError(Exception):
-    """A request that is refused, or that cannot be answered now, with its HTTP status."""
+    """A request that is refused, or that cannot be answered now, with its HTTP status.
+
+    >>> from headstart.service.client import ServiceError
+    >>> error = ServiceError(404, "Not found", "there is no bandit 'shop'")
+    >>> str(error), error.problem.status
+    ("there is no bandit 'shop'", 404)
+    """
 
     def __init__(self, status: int, title: str, detail: str) -> None:
         super().__init__(detail)

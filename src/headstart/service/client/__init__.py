@@ -1,4 +1,12 @@
-"""The client of the decision service, with and without asyncio."""
+"""The client of the decision service, with and without asyncio.
+
+>>> from headstart.service.client import Problem, ServiceError
+>>> error = ServiceError(404, "Not found", "there is no bandit 'shop'")
+>>> error.problem
+Problem(title='Not found', status=404, detail="there is no bandit 'shop'", type='about:blank')
+>>> isinstance(error.problem, Problem)
+True
+"""
 
 from headstart.service.client.asynchronous import AsyncBandit, AsyncClient
 from headstart.service.client.synchronous import Bandit, Client

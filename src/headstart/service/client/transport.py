@@ -23,7 +23,16 @@ _LONGEST_WAIT = 30.0
 
 
 class ConnectionFailedError(Exception):
-    """The service could not be reached, however often it was tried."""
+    """The service could not be reached, however often it was tried.
+
+    >>> from headstart.service.client import Client, ConnectionFailedError, Retries
+    >>> client = Client("http://127.0.0.1:1", retries=Retries(number=0))
+    >>> try:
+    ...     client.bandits()
+    ... except ConnectionFailedError:
+    ...     print("is the service running?")
+    is the service running?
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +40,11 @@ class Retries:
     """How often a call is sent again, and after how many seconds.
 
     The i-th wait is drawn uniformly up to min(longest, first·2^i), or as long as the service asks.
+
+    >>> from headstart.service.client import Retries
+    >>> retries = Retries(number=2, first=0.1)
+    >>> 0.0 <= retries.seconds(0, asked=0.0) <= 0.1
+    True
     """
 
     number: int = 4
@@ -75,7 +89,7 @@ def exchange(call: HttpCall[T], retries: Retries) -> Generator[Step, Came, Any]:
     """Send a call until it is answered or there are no more attempts; its answer."""
     for attempt in range(retries.number + 1):
         came = yield call
-        last = attempt == retries.number
+        last = attempt == retries.number or (call.once and _arrived(came))
         if isinstance(came, httpx.Response):
             if came.status_code not in _AGAIN or last:
                 return _answer(call, came)
@@ -87,6 +101,13 @@ def exchange(call: HttpCall[T], retries: Retries) -> Generator[Step, Came, Any]:
             asked = 0.0
         yield retries.seconds(attempt, asked)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _arrived(came: Came) -> bool:
+    """Whether a call may have been done, though it was not answered."""
+    if isinstance(came, httpx.Response):
+        return came.status_code != 503
+    return not isinstance(came, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
 
 
 def _asked(response: httpx.Response) -> float:
