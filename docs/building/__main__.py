@@ -30,7 +30,6 @@ def main() -> int:
     )
     if built.returncode:
         return built.returncode
-    shutil.copytree(DOCS / "generated" / "notebooks", SITE / "notebooks", dirs_exist_ok=True)
     found = problems(SITE)
     sys.stderr.writelines(f"{problem}\n" for problem in found)
     if not found:
