@@ -82,7 +82,7 @@ def page(request: Request, template: str, code: int = 200, **context: Any) -> Re
         "tab": None,
         "bandit": None,
         "bandits": [],
-        "live": False,
+        "live": 0,
         "session": sessions.current(request),
         "csrf": sessions.csrf_token(request),
         "notice": request.query_params.get("notice"),

@@ -51,7 +51,7 @@ def decisions(service: Facade, request: Request) -> Response:
             )
         return shown | {"found": found, "decimals": reward_decimals(found)}
 
-    live = before is None
+    live = 0 if before else common.LIVE_SECONDS
     return common.with_bandit(service, request, "decisions", "decisions.html", gather, live=live)
 
 
