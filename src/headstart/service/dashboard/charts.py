@@ -80,6 +80,12 @@ class Hit:
     rows: list[tuple[str, str]]  # kind, text
     height: float  # of a bar for the first series
 
+    @property
+    def box(self) -> tuple[int, int]:
+        """Width and height of the readout in pixels: room for its longest row, and for all."""
+        longest = max(len(self.title), *(len(text) for _, text in self.rows), 1)
+        return round(24 + 7.3 * longest), 32 + 19 * len(self.rows)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart:
