@@ -34,7 +34,7 @@ _DECISIONS = f"""{_SERIES}
 INSERT INTO decisions (id, bandit, task, slate, rank, observed, arm, features, parts, propensity,
                        mean, half, prior_version, time, status, value, weight, paid_time, round)
 SELECT printf('%016x%016x', 1e15 + i, i), :bandit, 1000 + i % :tasks, NULL, 0, 0,
-       'arm-' || i % 50, zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
+       'arm-' || (i % 50), zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
        :now - 0.09 * (:n - i), CASE WHEN i > :n - 20000 THEN 0 ELSE 1 END, 0.3, 1.0,
        :now - 0.09 * (:n - i) + 3, i / :tasks + 1 FROM series"""
 _MINUTES = f"""{_SERIES}
