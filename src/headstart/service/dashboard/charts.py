@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headstart.arrays import Booleans, Floats
-from headstart.service.dashboard.formats import MISSING, fixed, number
+from headstart.service.dashboard.formats import MISSING, fixed, number, short
 
 # Lines are drawn in a box of this many units that is stretched over the plot.
 _BOX = 1000.0
@@ -114,6 +114,8 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
 def tick_labels(values: Sequence[float]) -> list[str]:
     """The ticks in words, all with the decimals that their step needs."""
     step = values[1] - values[0] if len(values) > 1 else 1.0
+    if max(abs(value) for value in values) >= 10_000.0:
+        return [short(value) for value in values]
     for decimals in range(7):
         if abs(step * 10**decimals - round(step * 10**decimals)) < 1e-6:
             return [fixed(value, decimals) for value in values]
