@@ -22,6 +22,7 @@ def remove_stale_gallery(sources: Path, pages: Path) -> None:
 def main() -> int:
     """Build and check; returns the exit status."""
     remove_stale_gallery(DOCS / "gallery", DOCS / "generated" / "gallery")
+    shutil.rmtree(SITE, ignore_errors=True)  # pages that are gone
     command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
     built = subprocess.run(
         [*command, "-d", str(DOCS / "_build" / "doctrees"), str(DOCS), str(SITE)],
@@ -30,7 +31,6 @@ def main() -> int:
     )
     if built.returncode:
         return built.returncode
-    shutil.copytree(DOCS / "generated" / "notebooks", SITE / "notebooks", dirs_exist_ok=True)
     found = problems(SITE)
     sys.stderr.writelines(f"{problem}\n" for problem in found)
     if not found:

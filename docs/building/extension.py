@@ -8,7 +8,7 @@ from docs.building import docstrings, mathematics
 from docs.building.api_pages import write_api_pages
 from docs.building.command_line import command_line_page
 from docs.building.files import write_changed
-from docs.building.notebooks import write_notebooks
+from docs.building.notebooks import with_notebook_link, write_notebooks
 from docs.building.openapi import openapi_page, service_document
 from docs.building.outside import PROJECT, led_inside, project_pages
 from docs.building.public import without_docstring, without_example
@@ -18,6 +18,7 @@ from sphinx.errors import ExtensionError
 
 DOCS = Path(__file__).parents[1]
 GENERATED = DOCS / "generated"
+TUTORIALS = DOCS / "tutorials"
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -45,11 +46,13 @@ def _generate(app: Any) -> None:
     }
     write_changed(GENERATED, pages)
     write_changed(PROJECT, project_pages())
-    write_notebooks(DOCS / "tutorials", GENERATED / "notebooks")
+    write_notebooks(TUTORIALS, GENERATED / "notebooks")
 
 
 def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
     folder = (DOCS / docname).parent
+    if (GENERATED / "notebooks" / f"{Path(docname).name}.ipynb").exists() and folder == TUTORIALS:
+        source[0] = with_notebook_link(source[0], Path(docname).name)
     if not folder.is_relative_to(GENERATED):
         source[0] = led_inside(source[0], folder, folder)
 

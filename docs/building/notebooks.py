@@ -58,6 +58,12 @@ def notebook(page: str, folder: Path) -> dict[str, Any]:
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
+def with_notebook_link(page: str, name: str) -> str:
+    """The page with a link to its notebook below the title."""
+    link = f"{{download}}`This page as a notebook </generated/notebooks/{name}.ipynb>`"
+    return re.sub(r"^(# .+)$", rf"\1\n\n{link}", page, count=1, flags=re.MULTILINE)
+
+
 def _parts(page: str) -> Iterator[tuple[str, str]]:
     """The page in order: prose, code and what code printed."""
     page = re.sub(r"\A---\n.*?\n---\n", "", page, flags=re.DOTALL)

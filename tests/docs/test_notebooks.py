@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from docs.building.notebooks import notebook, write_notebooks
+from docs.building.notebooks import notebook, with_notebook_link, write_notebooks
 from tests.docs import blocks
 
 TUTORIALS = Path(__file__).parents[2] / "docs" / "tutorials"
@@ -60,6 +60,12 @@ def test_a_page_becomes_cells(tmp_path: Path) -> None:
     assert shell["source"] == "```bash\nls\n```"
     assert last["source"] == "x = 2"
     assert len({cell["id"] for cell in made["cells"]}) == 6
+
+
+def test_a_page_links_to_its_notebook() -> None:
+    assert with_notebook_link("# A\n\nWords.\n# B\n", "a") == (
+        "# A\n\n{download}`This page as a notebook </generated/notebooks/a.ipynb>`\n\nWords.\n# B\n"
+    )
 
 
 def test_a_picture_that_is_missing_is_an_error(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -146,3 +147,34 @@ def test_a_key_opens_the_service_to_other_machines(tmp_path: Path) -> None:
     assert (found.exit_code, "got 'nothing'" in found.stderr) == (2, True)
     log = (tmp_path / "log").read_text()
     assert admin.split("_")[2] not in log
+
+
+def test_several_processes_share_a_port_on_postgresql(postgresql: str, tmp_path: Path) -> None:
+    said = refused("--store", str(tmp_path / "store.db"), "--processes", "2")
+    assert "processes must be 1 but with --store postgresql://" in said
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    command = [*COMMAND, "serve", "--store", postgresql, "--port", port, "--processes", "2"]
+    parent = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    try:
+        assert "2 processes" in parent.stdout.readline()
+        patient = Retries(number=200, first=0.1, longest=0.1)
+        address = f"http://127.0.0.1:{port}"
+        with Client(address, retries=patient, timeout=60) as client:
+            client.bandit("news").put(BanditConfiguration(dimension=1))
+        seen = set()
+        for _ in range(60):
+            with Client(address, retries=patient, timeout=60) as client:  # a connection each
+                metrics = httpx.get(f"{address}/metrics").text
+                seen.add(re.findall(r"^headstart_process (\S+)", metrics, re.MULTILINE)[0])
+                client.bandit("news").decide("u", {"a": [1.0]})
+            if len(seen) == 2:
+                break
+        assert len(seen) == 2
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(60) == 0
+    finally:
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()

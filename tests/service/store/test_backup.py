@@ -288,11 +288,10 @@ def test_an_older_backup_is_migrated_when_it_is_restored(
     def second(connection: Connection) -> None:
         connection.execute(update(schema.tasks).values(n_rewards=77))
 
-    from headstart.service.store import database, migrations
+    from headstart.service.store import database
 
-    steps = [*migrations.STEPS, second]
     monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(database, "migrate", lambda each: migrations.migrate(each, steps))
+    monkeypatch.setattr(database, "STEPS", [*database.STEPS, second])
     restore(target, file)
     assert {row[schema.tasks.c.n_rewards.name] for row in _tasks(target)} == {77}
     assert file.read_bytes() == before
@@ -344,8 +343,8 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 def test_a_server_that_is_away_is_one_sentence(tmp_path: Path) -> None:
     url = f"postgresql://name:secret@/x?host={tmp_path}"
     result = CliRunner().invoke(app, ["backup", "--store", url, str(tmp_path / "backup")])
-    assert result.exit_code == 1
-    assert result.output.startswith("Error: connection")
+    assert result.exit_code == 2
+    assert result.output.startswith("headstart backup: the store does not answer: connection")
     assert "secret" not in result.output
     assert "Traceback" not in result.output
 

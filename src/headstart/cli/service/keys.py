@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="API keys of the decision service.")
 
-Store = Annotated[str, typer.Option(help="An SQLite file, or postgresql://user@host/name.")]
+Store = Annotated[
+    str,
+    typer.Option(help="An SQLite file, or postgresql://user@host/name.", envvar="HEADSTART_STORE"),
+]
 
 
 class RoleName(StrEnum):
