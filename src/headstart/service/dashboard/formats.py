@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+import msgspec
+
 from headstart.intervals import Interval
 
 MISSING = "–"
@@ -27,6 +29,11 @@ def short(value: float) -> str:
         if abs(value) >= size:
             return f"{number(value / size)} {unit}"
     return number(value)
+
+
+def report(content: str) -> str:
+    """JSON for people to read."""
+    return msgspec.json.format(content, indent=2)
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -33,6 +33,7 @@ _FILTERS = (
     "iso",
     "span",
     "size",
+    "report",
 )
 
 TABS = (

@@ -205,6 +205,7 @@ minutes = Table(
     Column("expired", BigInteger, nullable=False),  # decisions that expired
     Column("late", BigInteger, nullable=False),  # rewards of expired decisions
     Column("out_of_range", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # By the number of the reward in its task, from 1 to ROUNDS_MEASURED.

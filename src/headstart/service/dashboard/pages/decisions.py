@@ -120,7 +120,7 @@ def _bar(kind: str, value: float, scale: charts.Scale) -> dict[str, Any]:
         "kind": kind,
         "value": value,
         "x": scale.at(low),
-        "width": max(scale.width(high - low), 0.15),
+        "width": max(scale.width(high - low), 0.15) if value else 0.0,
     }
 
 
