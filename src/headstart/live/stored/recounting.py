@@ -13,7 +13,14 @@ from headstart.live.stored.memory import StoredMemory
 from headstart.live.stored.model import Model
 from headstart.live.tasks.adoption import adopt
 from headstart.live.tasks.all_tasks import Tasks
-from headstart.live.tasks.layout import AS_IT_IS, AS_IT_WAS, COUNTED, COUNTED_AT, TO_COUNT
+from headstart.live.tasks.layout import (
+    AS_IT_IS,
+    AS_IT_WAS,
+    COUNTED,
+    COUNTED_AT,
+    NOT_COUNTED,
+    TO_COUNT,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -89,11 +96,11 @@ def _adopt(live: Tasks, tasks: Sequence[StoredTask]) -> None:
         row = contributions.floats(each.state)
         if each.side is not None:
             live.sides[each.task] = each.side
-        row[COUNTED] = TO_COUNT if each.changed else AS_IT_IS
+        row[COUNTED] = TO_COUNT if each.changed else NOT_COUNTED
         if each.contribution is not None:
             size = 0 if each.side is None else len(each.side)
             counted = contributions.from_bytes(each.contribution, live.dimension, size)
-            row[COUNTED_AT] = counted.position
+            row[COUNTED], row[COUNTED_AT] = AS_IT_IS, counted.position
             if each.changed:
                 row[COUNTED] = AS_IT_WAS
                 live.changes.keep_earlier(each.task, counted.task)
