@@ -47,6 +47,8 @@ def classes(module: ModuleType) -> dict[str, str]:
             if isinstance(value, str) and value in RENAMED:
                 setattr(node, name, RENAMED[value])
     found = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    for each in found:
+        each.body = each.body[1:]  # examples in the docstring await, or do not
     return {each.name: ast.unparse(ast.fix_missing_locations(each)) for each in found}
 
 

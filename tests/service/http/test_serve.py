@@ -82,6 +82,7 @@ def test_what_is_under_way_is_finished_and_a_second_signal_ends_at_once(tmp_path
         assert process.wait(30) == 0
     with served(cwd=tmp_path) as (process, address):
         host, port = address.removeprefix("http://").split(":")
+        assert httpx.get(f"{address}/healthz", timeout=60).status_code == 200
         with socket.create_connection((host, int(port))) as half:
             half.sendall(head.encode())
             time.sleep(0.2)

@@ -33,6 +33,7 @@ def folders(tmp_path: Path) -> Folders:
     (tmp_path / "data-too" / "near.csv").write_text("secret")
     (data / "link.csv").symlink_to(tmp_path / "secret" / "keys.csv")
     (data / "out").symlink_to(tmp_path / "secret")
+    os.mkfifo(data / "pipe.csv")
     return Folders(data=data, uploads=tmp_path / "uploads")
 
 
@@ -66,6 +67,8 @@ HOSTILE = [
     "nothing.csv",
     "x" * 1000,
     "~/log.csv",
+    "pipe.csv",
+    "pipe*",
 ]
 
 

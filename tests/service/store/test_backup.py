@@ -289,9 +289,10 @@ def test_an_older_backup_is_migrated_when_it_is_restored(
         connection.execute(update(schema.tasks).values(n_rewards=77))
 
     from headstart.service.store import database
+    from headstart.service.store.migrations import STEPS
 
     monkeypatch.setattr(schema, "VERSION", 2)
-    monkeypatch.setattr(database, "STEPS", [*database.STEPS, second])
+    monkeypatch.setattr(database, "STEPS", [*STEPS, second])
     restore(target, file)
     assert {row[schema.tasks.c.n_rewards.name] for row in _tasks(target)} == {77}
     assert file.read_bytes() == before

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from headstart.arrays import Floats
+from headstart.interfaces import n_side
 from headstart.live.decision import Name
 from headstart.live.memory.population import Change, State
 from headstart.live.processes.threads import one_blas_thread
@@ -60,7 +61,8 @@ def recount(
             tasks = [replace(each, changed=True, contribution=None) for each in tasks]
     memory.install(live.population)
     _adopt(live, tasks)
-    before = [contributions.from_bytes(each, model.dimension, None) for each in erased]
+    size = n_side(model.prior)
+    before = [contributions.from_bytes(each, model.dimension, size) for each in erased]
     population = live.population
     with one_blas_thread:
         gone = [Change("erased", each, None) for each in before]
@@ -89,7 +91,8 @@ def _adopt(live: Tasks, tasks: Sequence[StoredTask]) -> None:
             live.sides[each.task] = each.side
         row[COUNTED] = TO_COUNT if each.changed else AS_IT_IS
         if each.contribution is not None:
-            counted = contributions.from_bytes(each.contribution, live.dimension, each.side)
+            size = 0 if each.side is None else len(each.side)
+            counted = contributions.from_bytes(each.contribution, live.dimension, size)
             row[COUNTED_AT] = counted.position
             if each.changed:
                 row[COUNTED] = AS_IT_WAS

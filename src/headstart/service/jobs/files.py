@@ -180,7 +180,9 @@ def _expanded(root: Path, name: str) -> list[Path]:
         if path.is_dir():
             return _of_folder(root, path)
         if any(mark in name for mark in _PATTERN_MARKS):
-            matching = sorted(each for each in root.glob(name) if each.exists())
+            found = sorted(root.glob(name))
+            # Neither pipes nor devices, which might never end.
+            matching = [each for each in found if each.is_file() or each.is_dir()]
             files = [
                 each
                 for match in matching
