@@ -4,7 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headstart.arrays import Floats
 from headstart.service.dashboard.charts import (
+    LineChart,
     Series,
     line_chart,
     nice_ticks,
@@ -40,10 +42,11 @@ def test_marks_lie_in_the_plot(values: list[float]) -> None:
     drawn = len(points) + sum(len(line.dots) for line in chart.lines)
     assert drawn == np.isfinite(y).sum()
     assert all(0.0 <= tick.at <= 100.0 for tick in chart.y_ticks)
+    assert len(chart.y_ticks) >= 2
     assert [len(row) for row in chart.rows] == [2] * len(values)
 
 
-def _chart(y: np.ndarray, low: np.ndarray, high: np.ndarray):  # type: ignore[no-untyped-def]
+def _chart(y: Floats, low: Floats, high: Floats) -> LineChart:
     return line_chart(
         "values",
         [Series(name="a", kind="warm", y=y, low=low, high=high)],

@@ -117,6 +117,15 @@ def test_a_decision_says_why(client: PageClient, database: Database) -> None:
     assert all(name in page for name in filled.FEATURES)
 
 
+def test_an_observation_has_no_reasons(client: PageClient, database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(update(schema.decisions).values(observed=1))
+        found = connection.execute(select(schema.decisions.c.id)).scalars().first()
+    page = text_of(client, f"/decision?id={found}")
+    assert "The choice was made elsewhere" in page
+    assert "chosen elsewhere" in page
+
+
 def test_erasing_needs_the_name(client: PageClient) -> None:
     form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004", "csrf": "token"}
     answer = client.post("/task/erase", data=form)

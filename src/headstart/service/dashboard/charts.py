@@ -199,7 +199,8 @@ def _vertical(series: Sequence[Series], from_zero: bool, whole: bool) -> tuple[l
         return ys, Scale(low=ys[0], high=ys[-1])
     room = 0.06 * (high - low) or 0.5
     scale = Scale(low=low if from_zero and low == 0.0 else low - room, high=high + room)
-    return [y for y in nice_ticks(low, high) if scale.low <= y <= scale.high], scale
+    ticks = nice_ticks(scale.low, scale.high)
+    return [y for y in ticks if scale.low <= y <= scale.high], scale
 
 
 def _extent(series: Sequence[Series], from_zero: bool) -> tuple[float, float]:

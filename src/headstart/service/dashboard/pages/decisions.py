@@ -83,7 +83,7 @@ def _number_of(status: str) -> int | None:
 
 def _parts(record: DecisionRecord) -> dict[str, Any] | None:
     """Contributions as bars from zero, those of the prior and of the rewards, the largest first."""
-    if not record.contributions:
+    if record.observed or not record.contributions:
         return None
     prior = np.array([part.from_prior for part in record.contributions])
     rewards = np.array([part.from_rewards for part in record.contributions])
