@@ -15,7 +15,7 @@ def to_bytes(contribution: Contribution) -> bytes:
     task = contribution.task
     numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
     lower = task.gram[np.tril_indices(task.dimension)]
-    side = [] if task.side is None else task.side
+    side = np.empty(0) if task.side is None else task.side
     return np.concatenate([numbers, task.moment, lower, side]).astype(_TYPE).tobytes()
 
 
