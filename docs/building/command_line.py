@@ -32,7 +32,7 @@ def _command(command: Any, path: str) -> Iterator[str]:
     records = [parameter.get_help_record(context) for parameter in command.params]
     shown = [record for record in records if record is not None]
     if shown:
-        yield "| | |\n|---|---|"
+        yield "| argument or option | is |\n|---|---|"
         yield from (f"| {_names(names)} | {_line(text)} |" for names, text in shown)
         yield ""
     for name, subcommand in subcommands.items():
