@@ -1,5 +1,6 @@
 """Pages that are generated: from the program, from an OpenAPI document, from other files."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,12 @@ def test_every_command_and_option_is_on_the_page() -> None:
         options = [o for p in command.params for o in p.opts if o.startswith("--")]
         assert all(f"`{option}`" in page for option in options)
         assert all(f"## headstart {name} {sub}" in page for sub in getattr(command, "commands", {}))
+
+
+def test_arguments_kinds_and_defaults_are_on_the_page() -> None:
+    page = command_line_page()
+    assert re.search(r"headstart run \[OPTIONS\] \{?study\}?\n", page, flags=re.IGNORECASE)
+    assert re.search(r"^\| `--replications` .*int.* \| .*default: 100", page, flags=re.MULTILINE)
 
 
 def test_every_public_name_has_a_page_of_its_own(tmp_path: Path) -> None:
