@@ -33,7 +33,8 @@ def _dense_covariance(data: Data, model: FactorModel, regressors: Floats) -> Flo
     shared = (regressors * model.means) @ regressors.T
     within = (owner[:, None] == owner) * (x @ tasks @ x.T)
     total = model.noise * np.eye(len(x)) + within + shared[owner][:, owner] * (x @ x.T)
-    return np.asarray(total)
+    along = model.along * model.loadings @ model.loadings.T
+    return np.asarray(total + x @ along @ x.T)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -43,7 +44,7 @@ def test_deviance_and_mean_are_those_of_one_dense_gaussian(rank: int, n_side: in
     data = sample_tasks(rng, HORIZONS, DIMENSION)
     tasks = _thin(data, rng.standard_normal((len(data), n_side)))
     means = np.linspace(1.0, 2.0, 1 + n_side)
-    model = FactorModel(rng.standard_normal((DIMENSION, rank)), 0.7, 0.3, means)
+    model = FactorModel(rng.standard_normal((DIMENSION, rank)), 0.7, 0.3, means, 2.5)
     found = expect(tasks, model)
     covariance = _dense_covariance(data, model, tasks.regressors)
     y = np.concatenate([y for _, y in data])
@@ -54,15 +55,19 @@ def test_deviance_and_mean_are_those_of_one_dense_gaussian(rank: int, n_side: in
     cross = np.concatenate(
         [k * (tasks.regressors[owner, i][:, None] * x).T for i, k in enumerate(means)]
     )
+    along = model.along * model.loadings @ model.loadings.T
+    cross[:DIMENSION] += along @ x.T
     np.testing.assert_allclose(found.coefficients, cross @ np.linalg.solve(covariance, y))
-    spread = np.diag(np.repeat(means, DIMENSION)) - cross @ np.linalg.solve(covariance, cross.T)
+    spread = np.diag(np.repeat(means, DIMENSION))
+    spread[:DIMENSION, :DIMENSION] += along
+    spread -= cross @ np.linalg.solve(covariance, cross.T)
     np.testing.assert_allclose(found.mean_covariance, spread, rtol=1e-8, atol=1e-10)
 
 
 def test_steps_lower_the_deviance() -> None:
     rng = np.random.default_rng(2)
     tasks = _thin(sample_tasks(rng, (8,) * 12, DIMENSION), np.zeros((12, 0)))
-    model = FactorModel(rng.standard_normal((DIMENSION, 1)), 3.0, 2.0, np.ones(1))
+    model = FactorModel(rng.standard_normal((DIMENSION, 1)), 3.0, 2.0, np.ones(1), 1.0)
     before = expect(tasks, model).deviance
     for _ in range(10):
         model, expected = climb(tasks, model, 1, 1e-4, 1e4)
@@ -75,7 +80,7 @@ def test_without_directions_it_ends_at_restricted_maximum_likelihood() -> None:
     isotropic = Hierarchical(covariance="isotropic")
     memory = _learn(isotropic, statistics(data))
     likely = isotropic.variances(memory)
-    start = FactorModel(np.zeros((DIMENSION, 0)), 1.0, 1.0, np.ones(1))
+    start = FactorModel(np.zeros((DIMENSION, 0)), 1.0, 1.0, np.ones(1), 1.0)
     model, _ = climb(_thin(data, np.zeros((30, 0))), start, 300, 1e-4, 1e4)
     # Between points of its grid the other has three digits.
     assert model.noise == pytest.approx(float(likely.noise), rel=2e-3)

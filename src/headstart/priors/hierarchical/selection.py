@@ -81,7 +81,8 @@ def select(
     found = [_resized(fitted(used, model, limits, _STEPS), limits)]
     best = model if found[0] is None else found[0].model
     along = float((best.loadings**2).sum()) / len(best.loadings)
-    start = best._replace(loadings=np.zeros((len(best.loadings), 0)), task=best.task + along)
+    none = np.zeros((len(best.loadings), 0))
+    start = best._replace(loadings=none, task=best.task + along, along=1.0)
     if found[0] is None or (afresh and found[0].rank):
         found.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
