@@ -146,15 +146,15 @@ def _within(
 ) -> FactorModel:
     """The model so many steps from the old one, with variances in their limits.
 
-    Tasks never explain more than the least λ lets them: s² is at least that of τ² + tr LLᵀ/d.
+    Tasks never explain more than the least λ lets them, along directions or not: s² is at least
+    λ(τ² + tr LLᵀ/d). With a limit of its own, LLᵀ would be found in any tasks without noise.
     """
     loadings = old.loadings + length * (new.loadings - old.loadings)
     size = (loadings**2).sum() / loadings.shape[0]
-    floor = max(floor, least * size)
     noise = max(old.noise * (max(new.noise, floor) / old.noise) ** length, floor)
     task = max(new.task, noise / most)
-    task = old.task * (task / old.task) ** length
-    task = min(max(task, noise / most), noise / least)
+    task = max(old.task * (task / old.task) ** length, noise / most)
+    noise = max(noise, least * (task + size))
     means = np.empty_like(new.means)
     lowest = 1e-10 * (task + size)
     for k in range(means.shape[0]):

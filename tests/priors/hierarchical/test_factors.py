@@ -6,11 +6,14 @@ from tests.priors.hierarchical.dense import Data, sample_tasks, statistics
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
+from headstart.environments import Ellipsoid
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel, ThinTasks, climb, expect
+from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.factors import thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
+from headstart.simulation import Learner, simulate
 
 DIMENSION = 3
 # Fewer rounds than features, and many.
@@ -208,3 +211,51 @@ def test_intervals_cover_what_they_say() -> None:
         gap = (x @ (w - prior.bias)[..., None])[..., 0]
         inside.append(np.abs(gap) < 1.96 * np.sqrt(((x @ covariance) * x).sum(-1)))
     assert 0.93 < np.mean(inside) < 0.985
+
+
+def _without_noise(seed: int, parameters: Floats) -> list[TaskStatistics]:
+    """Tasks of 15 rounds with these parameters (N, d), and rewards without noise."""
+    rng = np.random.default_rng(seed)
+    designs = rng.standard_normal((len(parameters), 15, parameters.shape[-1]))
+    return [TaskStatistics.from_data(x, x @ w) for x, w in zip(designs, parameters, strict=True)]
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, 30.0])
+def test_without_noise_the_mean_task_may_lie_along_a_shared_direction(mean: float) -> None:
+    rng = np.random.default_rng(7)
+    axis = np.ones(6) / np.sqrt(6.0)
+    lengths = mean + rng.standard_normal(12)
+    estimator = Hierarchical()
+    memory = _learn(estimator, _without_noise(8, lengths[:, None] * axis))
+    assert estimator.directions(memory).rank == 1
+    prior = estimator.prior(memory)
+    # The lengths' mean, shrunk by less than its standard error.
+    along = float(prior.bias @ axis)
+    assert abs(along - lengths.mean()) < 1.0 / np.sqrt(12.0)
+    np.testing.assert_allclose(prior.bias, along * axis, atol=0.02)
+    covariance = prior.noise_scale**2 * np.linalg.inv(prior.regularization)
+    # Eleven degrees of freedom: a relative standard error of √(2/11), and 1/13 for the mean.
+    assert 0.7 < axis @ covariance @ axis / lengths.var() < 1.6
+    assert np.linalg.eigvalsh(covariance)[-2] < 0.01
+
+
+def test_without_noise_tasks_that_share_nothing_have_no_directions() -> None:
+    estimator, rng = Hierarchical(), np.random.default_rng(9)
+    for _ in range(5):
+        parameters = 1.0 + rng.standard_normal((20, 10))
+        memory = _learn(estimator, _without_noise(10, parameters))
+        assert estimator.directions(memory).rank == 0
+
+
+def test_without_noise_directions_do_not_add_regret() -> None:
+    # All tasks along one direction. In 60 replications the default had 0.43 ± 0.05 less regret in
+    # 20 tasks than the isotropic prior's 1.05; in 15 that is more than eight standard errors.
+    agents = [
+        Learner(covariance, BayesUCB(), Hierarchical(covariance=covariance))
+        for covariance in ("factor", "isotropic")
+    ]
+    played = simulate(
+        Ellipsoid(cosine=1.0), agents, n_tasks=20, horizon=30, replications=15, seed=1
+    )
+    regret = played.regret.sum(["task", "round"]).mean("replication")
+    assert float(regret.sel(learner="factor")) < float(regret.sel(learner="isotropic"))
