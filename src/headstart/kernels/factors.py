@@ -74,11 +74,16 @@ def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
     weighted = np.empty((n * rows, size))
     for j in range(n):
         for i in range(j * rows, (j + 1) * rows):
-            reward = tasks.weights[j] * tasks.rewards[j, i - j * rows]
+            reward, x = (
+                tasks.weights[j] * tasks.rewards[j, i - j * rows],
+                tasks.designs[j, i - j * rows],
+            )
+            for k in range(tasks.regressors.shape[1]):
+                z = tasks.weights[j] * tasks.regressors[j, k]
+                part = weighted[i, k * dimension : (k + 1) * dimension]
+                for a in range(dimension):
+                    part[a] = z * x[a]
             for b in range(size):
-                z = tasks.regressors[j, b // dimension]
-                x = tasks.designs[j, i - j * rows, b % dimension]
-                weighted[i, b] = tasks.weights[j] * z * x
                 target[b] += projected[i, b] * reward
     np.dot(weighted.T, projected, precision)
     for a in range(size):

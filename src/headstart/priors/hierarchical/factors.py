@@ -205,7 +205,10 @@ class FactorFit:
 def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
     """The stored tasks of one replication; their regressors are 1 and standardised sides."""
     kept = np.flatnonzero(recent.weights[i] > 0.0)
-    designs = np.ascontiguousarray(recent.designs[i][kept])
+    # Rows are in order: where no task has data, they are the last.
+    designs = recent.designs[i][kept]
+    n_rows = max(int(designs.any((0, 2)).sum()), 1)
+    designs = np.ascontiguousarray(designs[:, :n_rows])
     squares = (designs**2).sum(-1)
     moments = (designs @ recent.moments[i][kept][..., None])[..., 0]
     known = squares > 0.0
