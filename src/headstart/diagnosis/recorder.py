@@ -44,15 +44,9 @@ def record(
     tasks, each played, rebuilt and, by the Oracle, played again.
 
     >>> from headstart import diagnosis
-    >>> recording = diagnosis.record(
-    ...     hs.environments.Synthetic(dimension=3, reward="linear"),
-    ...     [hs.learners.itl(regularization=1.0), hs.learners.rr_oful(regularization=1.0)],
-    ...     n_tasks=4,
-    ...     horizon=10,
-    ...     noise_scale=1.0,
-    ...     replications=5,
-    ... )
-    >>> recording.regret.dims
+    >>> world = hs.environments.Synthetic(dimension=3, reward="linear")
+    >>> sizes = {"n_tasks": 4, "horizon": 10, "replications": 5}
+    >>> diagnosis.record(world, [hs.learners.itl()], noise_scale=1.0, **sizes).regret.dims
     ('learner', 'replication', 'task', 'round')
     """
     checks.nonnegative("noise_scale", noise_scale)

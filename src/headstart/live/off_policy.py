@@ -170,6 +170,28 @@ def evaluate_logged(
     >>> estimate.doubly_robust.low > np.mean(log.rewards)
     np.True_
     """
+    rewards = np.asarray(log.rewards)
+    weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
+    overlap = None if overlaps is None else float(overlaps.mean())
+    mean_weight, size = _mean(weights), _effective_sample_size(weights)
+    _check_overlap(mean_weight, size, overlap)
+    return OffPolicy(
+        replay=_mean(rewards[accepted]),
+        inverse_propensity=_mean(weights * rewards),
+        self_normalised=_weighted_mean(rewards, weights),
+        doubly_robust=_mean(robust),
+        accepted=accepted,
+        weights=weights,
+        mean_weight=mean_weight,
+        effective_sample_size=size,
+        overlap=overlap,
+    )
+
+
+def _played(
+    bandit: MetaBandit, log: LoggedDecisions, seed: int, progress: Progress | None
+) -> tuple[Floats, Floats, Floats | None, Booleans]:
+    """Weights, doubly robust rewards, overlaps if they are known, and what was accepted, (n,)."""
     arms, choices = np.asarray(log.arms), np.asarray(log.choices)
     rewards, propensities = np.asarray(log.rewards), np.asarray(log.propensities)
     everything = None if log.propensities_of_all is None else np.asarray(log.propensities_of_all)
@@ -196,20 +218,7 @@ def evaluate_logged(
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
             bandit.finish(task)
-    overlap = None if everything is None else float(overlaps.mean())
-    mean_weight, size = _mean(weights), _effective_sample_size(weights)
-    _check_overlap(mean_weight, size, overlap)
-    return OffPolicy(
-        replay=_mean(rewards[accepted]),
-        inverse_propensity=_mean(weights * rewards),
-        self_normalised=_weighted_mean(rewards, weights),
-        doubly_robust=_mean(robust),
-        accepted=accepted,
-        weights=weights,
-        mean_weight=mean_weight,
-        effective_sample_size=size,
-        overlap=overlap,
-    )
+    return weights, robust, None if everything is None else overlaps, accepted
 
 
 def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Name]:
