@@ -20,6 +20,8 @@ _log = logging.getLogger("headstart.service")
 # How many rows one transaction takes at most, and how many may wait.
 _ROWS_PER_TRANSACTION = 4_000
 MOST_WAITING = 50_000
+# After so long, a transaction that has not ended means that the store does not answer.
+_STUCK_SECONDS = 5.0
 # Conflicts with other processes that go away when the transaction is tried again.
 _CONFLICTS = ("40001", "40P01")
 
@@ -75,6 +77,7 @@ class Committer:
         self._arrived = threading.Condition()
         self._waiting_rows = 0
         self._stopping = False
+        self._began: float | None = None  # the transaction that is under way
         self._thread = threading.Thread(target=self._loop, name="headstart-commit", daemon=True)
         self.status = CommitStatus()
 
@@ -84,6 +87,9 @@ class Committer:
 
     def submit(self, work: Work) -> "Future[Any]":
         """Have a work done; its future ends after the commit."""
+        if self.stuck:
+            self._refuse_waiting()
+            raise _no_answer()
         with self._arrived:
             if self._stopping:
                 raise unavailable("the service is stopping; send the request again")
@@ -95,6 +101,20 @@ class Committer:
             self._waiting_rows += max(1, len(work.rows))
             self._arrived.notify()
         return work.future
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the store does not answer: it neither commits nor fails."""
+        began = self._began
+        return began is not None and time.monotonic() - began > _STUCK_SECONDS
+
+    def _refuse_waiting(self) -> None:
+        """Refuse works that were not begun: their callers need not wait for the store."""
+        with self._arrived:
+            works = list(self._works)
+            self._works.clear()
+            self._waiting_rows = 0
+        _fail(works, _no_answer())
 
     def stop(self) -> None:
         """Do what is waiting, then end."""
@@ -110,7 +130,9 @@ class Committer:
             if not works:
                 return
             self.status.waiting = self._waiting_rows
+            self._began = time.monotonic()
             self._commit(works)
+            self._began = None
 
     def _take(self) -> list[Work]:
         """The works of the next transaction; none once the thread is to end."""
@@ -192,6 +214,10 @@ class Committer:
         status.last_rows, status.last_seconds = rows, seconds
         status.seconds += seconds
         status.waiting = self._waiting_rows
+
+
+def _no_answer() -> ServiceError:
+    return unavailable("the store does not answer; send the request again later")
 
 
 def _fail(works: Iterable[Work], error: Exception) -> None:

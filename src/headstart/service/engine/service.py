@@ -100,7 +100,7 @@ class Service:
     @property
     def ready(self) -> bool:
         """Whether requests can be answered: compiled, and the store answers."""
-        if not self._started or self._stopped:
+        if not self._started or self._stopped or self._committer.stuck:
             return False
         try:
             with self.database.reading() as connection:
