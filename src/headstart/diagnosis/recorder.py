@@ -43,17 +43,7 @@ def record(
     confidence sets, 1/T unless given. OPT, which estimates nothing, is left out. Progress is in
     tasks, each played, rebuilt and, by the Oracle, played again.
 
-    >>> from headstart import diagnosis
-    >>> recording = diagnosis.record(
-    ...     hs.environments.Synthetic(dimension=3, reward="linear"),
-    ...     [hs.learners.itl(regularization=1.0), hs.learners.rr_oful(regularization=1.0)],
-    ...     n_tasks=4,
-    ...     horizon=10,
-    ...     noise_scale=1.0,
-    ...     replications=5,
-    ... )
-    >>> recording.regret.dims
-    ('learner', 'replication', 'task', 'round')
+    An example is at `Diagnosis`.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
