@@ -41,9 +41,8 @@ def audit(store: str | Path, records: Records, dimension: int) -> Audit:
     """Compare a store with what its clients were told."""
     with snapshot(store) as connection:
         rows = {row.id: row for row in connection.execute(select(schema.decisions))}
-        names = dict(
-            connection.execute(select(schema.tasks.c.id, schema.tasks.c.name)).tuples().all()
-        )
+        tasks = connection.execute(select(schema.tasks.c.id, schema.tasks.c.name))
+        names = {row.id: row.name for row in tasks}
         lost, twice = _lost(rows, names, records), _twice(connection, rows, records)
         miscounted, deviation = replayed(connection, dimension)
     return Audit(

@@ -15,7 +15,8 @@ from typing import Any
 import headstart
 
 _SOURCE = Path(headstart.__file__).parents[1]
-_SECONDS = 60.0
+# Where nothing is compiled yet, the first start takes a minute or two.
+_SECONDS = 180.0
 
 
 class Process:

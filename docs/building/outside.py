@@ -16,6 +16,7 @@ PAGES = {
     "benchmarks/own_ratios.md": "own-ratios.md",
     "benchmarks/speed.md": "speed.md",
     "benchmarks/live.md": "speed-of-live-use.md",
+    "benchmarks/service.md": "the-service-under-load.md",
 }
 
 _LINK = re.compile(r"(?P<mark>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")

@@ -1,5 +1,7 @@
 """Tasks that another store keeps decide, learn and teach as those of a MetaBandit do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -208,3 +210,20 @@ def test_a_bias_that_moves_is_refused() -> None:
     )
     with pytest.raises(ValueError, match="must not move its bias within a task"):
         StoredTasks(moving)
+
+
+def test_a_task_that_was_set_aside_is_not_taken_out_when_it_moves() -> None:
+    m, rounds = model(), rounds_of(10, 6, seed=9)
+    states = states_of(StoredTasks(m), rounds)
+    memory = recount(m, StoredMemory.empty(m), counted(states, {})).memory
+    aside = states_of(StoredTasks(m), {10: [(x, 1e9 * y) for x, y in rounds[0]]})[10]
+    task = StoredTask(task=10, state=aside, contribution=None)
+    found = recount(m, memory, [task])
+    assert found.contributions == {10: None}
+    again = recount(m, found.memory, [replace(task, changed=False, moves=True)])
+    assert again.contributions == {10: None}
+    assert again.memory.state.n_tasks == 10
+    rows = StoredTasks(m)
+    rows.load(10, again.moved[10], counted=False)
+    others = memory.learned(m).mean
+    assert np.abs(rows.view(10).estimate.prior.bias - others).max() < 0.5

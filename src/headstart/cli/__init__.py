@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import headstart
-from headstart.cli import data, keys
+from headstart.cli import data
 from headstart.cli.bound import bound
 from headstart.cli.compile import compile  # noqa: A004 - the name of the command
 from headstart.cli.demo import demo
@@ -14,8 +14,9 @@ from headstart.cli.fit import fit
 from headstart.cli.report import report
 from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
-from headstart.cli.serve import serve
-from headstart.cli.store import backup, restore
+from headstart.cli.service import keys
+from headstart.cli.service.serve import serve
+from headstart.cli.service.store import backup, restore
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 

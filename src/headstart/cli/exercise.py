@@ -86,7 +86,10 @@ def _simulation() -> None:
 
 
 def _live() -> None:
-    """Decisions and rewards one by one and many at once, for every policy and every prior."""
+    """Decisions and rewards one by one and many at once, for every policy and every prior.
+
+    Where its extra is installed, what the decision service adds to them as well.
+    """
     from headstart import MetaBandit
 
     settings: list[tuple[Policy | None, PriorEstimator | None, float]] = [
@@ -104,6 +107,10 @@ def _live() -> None:
             seed=0,
         )
         _use(bandit)
+    if find_spec("msgspec") is not None and find_spec("sqlalchemy") is not None:
+        from headstart.service.engine.compiling import compile_kernels
+
+        compile_kernels()
 
 
 def _use(bandit: "MetaBandit") -> None:

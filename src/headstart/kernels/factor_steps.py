@@ -7,7 +7,7 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.kernels.compilation import compiled
 from headstart.kernels.factorisation import factorise
-from headstart.kernels.factors import Expected, FactorModel, ThinTasks, expect
+from headstart.kernels.factors import Expected, FactorModel, ThinTasks, between_columns, expect
 
 
 @compiled
@@ -50,11 +50,38 @@ def improve(tasks: ThinTasks, model: FactorModel, expected: Expected) -> FactorM
             own = expected.gaps[i] ** 2 + unknown * spread - expected.diagonal[i]
             of_noise += tasks.weights[j] * noise**2 * own
             of_task += tasks.weights[j] * task**2 * tasks.squares[j, i - j * rows] * own
+    means, along = _mean_variances(model, expected)
+    of_task /= total_weight * dimension
+    return FactorModel(loadings, of_noise / n_rewards, of_task, means, along)
+
+
+@compiled
+def _mean_variances(model: FactorModel, expected: Expected) -> tuple[Floats, float]:
+    """The next κ² (p,) and ω: the mean task is u + Lg with u ~ N(0, κ²I) and g ~ N(0, ωI_r)."""
+    dimension, rank = model.loadings.shape
     means = np.zeros_like(model.means)
     for b in range(expected.coefficients.shape[0]):
         own = expected.coefficients[b] ** 2 + expected.mean_covariance[b, b]
         means[b // dimension] += own / dimension
-    return FactorModel(loadings, of_noise / n_rewards, of_task / (total_weight * dimension), means)
+    if rank == 0:
+        return means, model.along
+    # With B of `between_columns`, W = LᵀL and C the second moment of the mean task,
+    # E‖u‖² = tr C − tr (2B − BWB)LᵀCL + κ² tr BW and E‖g‖² = tr BLᵀCLB + ω(r − tr BW).
+    inverse = between_columns(model)[0]
+    own = np.ascontiguousarray(expected.mean_covariance[:dimension, :dimension])
+    mean = np.dot(model.loadings.T, expected.coefficients[:dimension])
+    second = np.dot(np.dot(model.loadings.T, own), model.loadings)
+    second += mean.reshape(-1, 1) * mean
+    share = np.dot(inverse, np.dot(model.loadings.T, model.loadings))
+    kept = 2.0 * inverse - np.dot(share, inverse)
+    inside = np.dot(inverse, np.dot(second, inverse))
+    along = 0.0
+    for k in range(rank):
+        along += (inside[k, k] + model.along * (1.0 - share[k, k])) / rank
+        means[0] += model.means[0] * share[k, k] / dimension
+        for m in range(rank):
+            means[0] -= kept[k, m] * second[m, k] / dimension
+    return means, along
 
 
 @compiled
@@ -117,16 +144,24 @@ def climb(
 def _within(
     old: FactorModel, new: FactorModel, length: float, floor: float, least: float, most: float
 ) -> FactorModel:
-    """The model so many steps from the old one, with variances in their limits."""
+    """The model so many steps from the old one, with variances in their limits.
+
+    Tasks never explain more than the least λ lets them, along directions or not: s² is at least
+    λ(τ² + tr LLᵀ/d). With a limit of its own, LLᵀ would be found in any tasks without noise.
+    """
+    loadings = old.loadings + length * (new.loadings - old.loadings)
+    size = (loadings**2).sum() / loadings.shape[0]
     noise = max(old.noise * (max(new.noise, floor) / old.noise) ** length, floor)
     task = max(new.task, noise / most)
-    task = old.task * (task / old.task) ** length
-    task = min(max(task, noise / most), noise / least)
+    task = max(old.task * (task / old.task) ** length, noise / most)
+    noise = max(noise, least * (task + size))
     means = np.empty_like(new.means)
+    lowest = 1e-10 * (task + size)
     for k in range(means.shape[0]):
-        means[k] = max(old.means[k] * (new.means[k] / old.means[k]) ** length, 1e-10 * task)
-    loadings = old.loadings + length * (new.loadings - old.loadings)
-    return FactorModel(loadings, noise, task, means)
+        means[k] = old.means[k] * (max(new.means[k], lowest) / old.means[k]) ** length
+        means[k] = max(means[k], lowest)
+    along = old.along * (new.along / old.along) ** length
+    return FactorModel(loadings, noise, task, means, min(max(along, 1e-3), 1e6))
 
 
 @compiled

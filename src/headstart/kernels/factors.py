@@ -6,7 +6,9 @@ p. They are thin: R rewards y of features X (R, d) with orthogonal rows, XXᵀ =
 
     P = (D⁻¹ − D⁻¹KCKᵀD⁻¹/s²)/s²,    C = (I + KᵀD⁻¹K/s²)⁻¹,
 
-so that matrices of rank r are inverted, and one of the size of H.
+so that matrices of rank r are inverted, and one of the size of H. Columns of H are N(0, κ²I), each
+with a κ² of its own, but for the first, the mean task: it is N(0, κ²I + ωLLᵀ), since what tasks
+have in common may lie along the directions in which they differ, and nowhere else.
 """
 
 import math
@@ -32,12 +34,13 @@ class ThinTasks(NamedTuple):
 
 
 class FactorModel(NamedTuple):
-    """L, the variances of the noise, of ε, and of each column of H before any task."""
+    """L, the variances of the noise, of ε, and of H's columns: κ² each, and ω along L."""
 
     loadings: Floats  # (d, r)
     noise: float  # s²
     task: float  # τ²
-    means: Floats  # (p,)
+    means: Floats  # (p,), κ²
+    along: float  # ω
 
 
 class Expected(NamedTuple):
@@ -71,11 +74,16 @@ def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
     weighted = np.empty((n * rows, size))
     for j in range(n):
         for i in range(j * rows, (j + 1) * rows):
-            reward = tasks.weights[j] * tasks.rewards[j, i - j * rows]
+            reward, x = (
+                tasks.weights[j] * tasks.rewards[j, i - j * rows],
+                tasks.designs[j, i - j * rows],
+            )
+            for k in range(tasks.regressors.shape[1]):
+                z = tasks.weights[j] * tasks.regressors[j, k]
+                part = weighted[i, k * dimension : (k + 1) * dimension]
+                for a in range(dimension):
+                    part[a] = z * x[a]
             for b in range(size):
-                z = tasks.regressors[j, b // dimension]
-                x = tasks.designs[j, i - j * rows, b % dimension]
-                weighted[i, b] = tasks.weights[j] * z * x
                 target[b] += projected[i, b] * reward
     np.dot(weighted.T, projected, precision)
     for a in range(size):
@@ -83,6 +91,7 @@ def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
         for b in range(a):
             precision[a, b] = precision[b, a] = (precision[a, b] + precision[b, a]) / 2.0
         deviance += math.log(model.means[a // dimension])
+    deviance += _widen(model, precision)
     covariance, coefficients = np.empty((size, size)), np.empty(size)
     deviance += factorise(covariance, precision, np.zeros((1, 1)))
     np.dot(covariance, target, coefficients)
@@ -98,6 +107,31 @@ def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
         scores, projected, diagonal, factor_covariances, covariance, coefficients, gaps, gradients,
         deviance,
     )  # fmt: skip
+
+
+@compiled
+def between_columns(model: FactorModel) -> tuple[Floats, float]:
+    """B = (κ²/ω I + LᵀL)⁻¹, (r, r), and log det(I + ωLᵀL/κ²): (κ²I + ωLLᵀ)⁻¹ = (I − LBLᵀ)/κ²."""
+    rank, ratio = model.loadings.shape[1], model.means[0] / model.along
+    inverse = np.zeros((rank, rank))
+    if rank == 0:
+        return inverse, 0.0
+    gram = np.dot(model.loadings.T, model.loadings)
+    log_determinant = factorise(inverse, gram, np.full((1, 1), ratio))
+    return inverse, log_determinant - rank * math.log(ratio)
+
+
+@compiled
+def _widen(model: FactorModel, precision: Floats) -> float:
+    """Let the mean task's prior have ωLLᵀ beside κ²I; returns what its log determinant gains."""
+    dimension, rank = model.loadings.shape
+    inverse, log_determinant = between_columns(model)
+    half = np.dot(model.loadings, inverse)
+    for a in range(dimension):
+        for b in range(dimension):
+            for k in range(rank):
+                precision[a, b] -= half[a, k] * model.loadings[b, k] / model.means[0]
+    return log_determinant
 
 
 @compiled

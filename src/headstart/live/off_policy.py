@@ -1,7 +1,7 @@
 """Off-policy evaluation: the mean reward that a bandit would have had on a log."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,7 +167,7 @@ def evaluate_logged(
     weights, robust, overlaps = np.empty(n), np.empty(n), np.ones(n)
     accepted = np.zeros(n, dtype=bool)
     begun: set[Name] = set()
-    for i, task in enumerate(log.tasks):
+    for i, task in enumerate(_reporting(log.tasks, progress)):
         choice, x = int(choices[i]), arms[i, choices[i]]
         probabilities = bandit.propensities(task, arms[i])
         weights[i] = probabilities[choice] / propensities[i]
@@ -182,8 +182,6 @@ def evaluate_logged(
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:
             bandit.finish(task)
-        if progress is not None and ((i + 1) % _ROUNDS_PER_REPORT == 0 or i + 1 == n):
-            progress(i + 1, n)
     overlap = None if everything is None else float(overlaps.mean())
     mean_weight, size = _mean(weights), _effective_sample_size(weights)
     _check_overlap(mean_weight, size, overlap)
@@ -198,6 +196,15 @@ def evaluate_logged(
         effective_sample_size=size,
         overlap=overlap,
     )
+
+
+def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Name]:
+    """The tasks of the rounds; progress is told how many rounds are done."""
+    n = len(tasks)
+    for i, task in enumerate(tasks):
+        yield task
+        if progress is not None and ((i + 1) % _ROUNDS_PER_REPORT == 0 or i + 1 == n):
+            progress(i + 1, n)
 
 
 def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) -> None:

@@ -65,7 +65,7 @@ _DECISIONS_PER_STEP = 10
 _QUICK_STEPS = 120  # without a pause, at first
 _STEPS_PER_REFRESH = 10  # of those
 _LATE, _NEVER, _TWICE, _OTHER = 0.1, 0.02, 0.02, 0.003  # shares of rewards
-_LATE_SECONDS = 20.0
+_LATE_SECONDS = 65.0
 _DEADLINE_SECONDS = 60.0
 
 
@@ -120,7 +120,7 @@ class Shop:
             parameter = _MEAN + _SPREAD * self.rng.standard_normal(len(FEATURES))
             # The first ones have been here before, so that they do not all end together.
             known = self.rng.integers(_ROUNDS) if self.opened < _CUSTOMERS else 0
-            name = f"{self.prefix}{self.opened:05d}"
+            name = f"{self.prefix}{self.opened:04d}"
             self.customers.append(Customer(name, parameter, _ROUNDS - int(known)))
             self.opened += 1
         chosen = self.rng.choice(len(self.customers), n, replace=False)
@@ -172,6 +172,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
         BanditConfiguration(
             feature_names=FEATURES,
             control_share=0.2,
+            exploration=0.04,
             reward_range=(-10.0, 10.0),
             deadline_seconds=_DEADLINE_SECONDS,
         ),
@@ -181,7 +182,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
         [Item(id=name, features=list(features)) for name, features in _DRINKS.items()],
     )
     started = service.clock()
-    shop = Shop(rng=np.random.default_rng(seed), prefix=f"customer-{int(started) % 10**6:06d}-")
+    shop = Shop(rng=np.random.default_rng(seed), prefix=f"guest-{int(started / 60) % 4096:03x}-")
     step = 0
     while not stop.is_set():
         quick = step < _QUICK_STEPS

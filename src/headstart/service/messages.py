@@ -15,9 +15,11 @@ LONGEST_NAME = 200
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
-TaskName = Name | int
+TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
+GivenArms = Annotated[dict[Name, Features], Meta(max_length=MOST_ARMS)]
+Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
 
 
@@ -95,7 +97,7 @@ class DecisionRequest(Message):
     """
 
     task: TaskName
-    arms: dict[Name, Features] | Names | None = None
+    arms: GivenArms | Names | None = None
     tag: Name | None = None
     exclude: Names = []
     side: list[float] | None = None
@@ -130,7 +132,7 @@ class RewardRequest(Message):
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
     weight: float = 1.0
-    time: float | None = None
+    time: Time | None = None
 
 
 class RewardAnswer(Message):
@@ -149,7 +151,7 @@ class ObservationRequest(Message):
     arm: Name | None = None
     weight: float = 1.0
     side: list[float] | None = None
-    time: float | None = None
+    time: Time | None = None
     idempotency_key: Name | None = None
 
 

@@ -21,6 +21,7 @@ from headstart.service.http.server import (
     server_of,
 )
 from headstart.service.jobs.jobs import Jobs, uploads_folder
+from headstart.service.messages import ServiceError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +40,32 @@ class Running:
     cache_bytes: int = 256 << 20
 
 
+class Users:
+    """Simulated users, who come while the service runs."""
+
+    def __init__(self, service: Service, log: Log) -> None:
+        self._service = service
+        self._log = log
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headstart-demo", daemon=True)
+
+    def start(self) -> None:
+        """Have them come."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let them come no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            run_demo(self._service, self._stop)
+        except ServiceError as error:
+            self._log.event("demo ended", level="error", detail=error.problem.detail)
+
+
 def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     """Serve until a signal comes; whether it went well.
 
@@ -46,7 +73,6 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     use, a port that is, or an address beyond this machine without a key is a ValueError.
     """
     listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
-    stop = threading.Event()
     with listener:
         service = Service.open(settings.store, cache_bytes=settings.cache_bytes)
         try:
@@ -58,28 +84,22 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
                 )
             log = Log(settings.log_format)
             log_libraries(log)
+            jobs = Jobs(service, uploads=uploads_folder(settings.store), data=settings.data)
             app = Application(
                 service,
-                jobs=Jobs(service, uploads=uploads_folder(settings.store), data=settings.data),
-                pages=application(service),
+                jobs=jobs,
+                pages=application(service, jobs),
+                users=Users(service, log) if settings.demo else None,
                 loopback=is_loopback(listener),
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
             )
             server = server_of(app)
-            users = threading.Thread(target=run_demo, args=(service, stop), daemon=True)
-
-            def started() -> None:
-                keep_out_of_collection()
-                if settings.demo:
-                    users.start()
-
-            app.lifespan.on_start = started
+            app.lifespan.on_start = keep_out_of_collection
             app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
             server.run([listener])
         finally:
-            stop.set()
             service.stop()
     return not server.failed

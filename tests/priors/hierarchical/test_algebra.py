@@ -168,6 +168,29 @@ def test_an_outlier_is_as_large_as_the_others_in_any_direction() -> None:
     assert outlier.noise_variance == 0.5
 
 
+@pytest.mark.parametrize("horizons", [(3, 0, 7), (140, 2, 5)])
+def test_sums_with_many_features_are_those_of_ridge_regression(horizons: tuple[int, ...]) -> None:
+    dimension = 130
+    tasks = statistics(sample_tasks(np.random.default_rng(8), horizons, dimension))
+    stacked = TaskStatistics(
+        gram=np.stack([task.gram for task in tasks]),
+        moment=np.stack([task.moment for task in tasks]),
+        count=np.stack([task.count for task in tasks]),
+        sum_of_squares=np.stack([task.sum_of_squares for task in tasks]),
+    )
+    together = Sums.of_task(stacked, LAMBDAS)
+    for i, task in enumerate(tasks):
+        for g, ridge in enumerate(LAMBDAS):
+            inverse = np.linalg.inv(task.gram + ridge * np.eye(dimension))
+            for found in (Sums.of_task(task, LAMBDAS).information[g], together.information[i, g]):
+                np.testing.assert_allclose(found, inverse @ task.gram, atol=1e-10)
+            np.testing.assert_allclose(together.ridges[i, g], inverse @ task.moment, atol=1e-9)
+            fitted = task.moment @ inverse @ task.moment
+            np.testing.assert_allclose(
+                together.residual[i, g], task.sum_of_squares - fitted, atol=1e-8
+            )
+
+
 def test_order_of_tasks_does_not_matter(data: list[tuple[Floats, Floats]]) -> None:
     one, two = _posterior(statistics(data)), _posterior(statistics(data[::-1]))
     np.testing.assert_allclose(one.deviance, two.deviance, rtol=1e-10)

@@ -6,11 +6,14 @@ from tests.priors.hierarchical.dense import Data, sample_tasks, statistics
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
+from headstart.environments import Ellipsoid
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel, ThinTasks, climb, expect
+from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.factors import thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
+from headstart.simulation import Learner, simulate
 
 DIMENSION = 3
 # Fewer rounds than features, and many.
@@ -33,7 +36,8 @@ def _dense_covariance(data: Data, model: FactorModel, regressors: Floats) -> Flo
     shared = (regressors * model.means) @ regressors.T
     within = (owner[:, None] == owner) * (x @ tasks @ x.T)
     total = model.noise * np.eye(len(x)) + within + shared[owner][:, owner] * (x @ x.T)
-    return np.asarray(total)
+    along = model.along * model.loadings @ model.loadings.T
+    return np.asarray(total + x @ along @ x.T)
 
 
 @pytest.mark.parametrize("rank", [0, 1, 2])
@@ -43,7 +47,7 @@ def test_deviance_and_mean_are_those_of_one_dense_gaussian(rank: int, n_side: in
     data = sample_tasks(rng, HORIZONS, DIMENSION)
     tasks = _thin(data, rng.standard_normal((len(data), n_side)))
     means = np.linspace(1.0, 2.0, 1 + n_side)
-    model = FactorModel(rng.standard_normal((DIMENSION, rank)), 0.7, 0.3, means)
+    model = FactorModel(rng.standard_normal((DIMENSION, rank)), 0.7, 0.3, means, 2.5)
     found = expect(tasks, model)
     covariance = _dense_covariance(data, model, tasks.regressors)
     y = np.concatenate([y for _, y in data])
@@ -54,15 +58,19 @@ def test_deviance_and_mean_are_those_of_one_dense_gaussian(rank: int, n_side: in
     cross = np.concatenate(
         [k * (tasks.regressors[owner, i][:, None] * x).T for i, k in enumerate(means)]
     )
+    along = model.along * model.loadings @ model.loadings.T
+    cross[:DIMENSION] += along @ x.T
     np.testing.assert_allclose(found.coefficients, cross @ np.linalg.solve(covariance, y))
-    spread = np.diag(np.repeat(means, DIMENSION)) - cross @ np.linalg.solve(covariance, cross.T)
+    spread = np.diag(np.repeat(means, DIMENSION))
+    spread[:DIMENSION, :DIMENSION] += along
+    spread -= cross @ np.linalg.solve(covariance, cross.T)
     np.testing.assert_allclose(found.mean_covariance, spread, rtol=1e-8, atol=1e-10)
 
 
 def test_steps_lower_the_deviance() -> None:
     rng = np.random.default_rng(2)
     tasks = _thin(sample_tasks(rng, (8,) * 12, DIMENSION), np.zeros((12, 0)))
-    model = FactorModel(rng.standard_normal((DIMENSION, 1)), 3.0, 2.0, np.ones(1))
+    model = FactorModel(rng.standard_normal((DIMENSION, 1)), 3.0, 2.0, np.ones(1), 1.0)
     before = expect(tasks, model).deviance
     for _ in range(10):
         model, expected = climb(tasks, model, 1, 1e-4, 1e4)
@@ -75,7 +83,7 @@ def test_without_directions_it_ends_at_restricted_maximum_likelihood() -> None:
     isotropic = Hierarchical(covariance="isotropic")
     memory = _learn(isotropic, statistics(data))
     likely = isotropic.variances(memory)
-    start = FactorModel(np.zeros((DIMENSION, 0)), 1.0, 1.0, np.ones(1))
+    start = FactorModel(np.zeros((DIMENSION, 0)), 1.0, 1.0, np.ones(1), 1.0)
     model, _ = climb(_thin(data, np.zeros((30, 0))), start, 300, 1e-4, 1e4)
     # Between points of its grid the other has three digits.
     assert model.noise == pytest.approx(float(likely.noise), rel=2e-3)
@@ -203,3 +211,51 @@ def test_intervals_cover_what_they_say() -> None:
         gap = (x @ (w - prior.bias)[..., None])[..., 0]
         inside.append(np.abs(gap) < 1.96 * np.sqrt(((x @ covariance) * x).sum(-1)))
     assert 0.93 < np.mean(inside) < 0.985
+
+
+def _without_noise(seed: int, parameters: Floats) -> list[TaskStatistics]:
+    """Tasks of 15 rounds with these parameters (N, d), and rewards without noise."""
+    rng = np.random.default_rng(seed)
+    designs = rng.standard_normal((len(parameters), 15, parameters.shape[-1]))
+    return [TaskStatistics.from_data(x, x @ w) for x, w in zip(designs, parameters, strict=True)]
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, 30.0])
+def test_without_noise_the_mean_task_may_lie_along_a_shared_direction(mean: float) -> None:
+    rng = np.random.default_rng(7)
+    axis = np.ones(6) / np.sqrt(6.0)
+    lengths = mean + rng.standard_normal(12)
+    estimator = Hierarchical()
+    memory = _learn(estimator, _without_noise(8, lengths[:, None] * axis))
+    assert estimator.directions(memory).rank == 1
+    prior = estimator.prior(memory)
+    # The lengths' mean, shrunk by less than its standard error.
+    along = float(prior.bias @ axis)
+    assert abs(along - lengths.mean()) < 1.0 / np.sqrt(12.0)
+    np.testing.assert_allclose(prior.bias, along * axis, atol=0.02)
+    covariance = prior.noise_scale**2 * np.linalg.inv(prior.regularization)
+    # Eleven degrees of freedom: a relative standard error of √(2/11), and 1/13 for the mean.
+    assert 0.7 < axis @ covariance @ axis / lengths.var() < 1.6
+    assert np.linalg.eigvalsh(covariance)[-2] < 0.01
+
+
+def test_without_noise_tasks_that_share_nothing_have_no_directions() -> None:
+    estimator, rng = Hierarchical(), np.random.default_rng(9)
+    for _ in range(5):
+        parameters = 1.0 + rng.standard_normal((20, 10))
+        memory = _learn(estimator, _without_noise(10, parameters))
+        assert estimator.directions(memory).rank == 0
+
+
+def test_without_noise_directions_do_not_add_regret() -> None:
+    # All tasks along one direction. In 60 replications the default had 0.43 ± 0.05 less regret in
+    # 20 tasks than the isotropic prior's 1.05; in 15 that is more than eight standard errors.
+    agents = [
+        Learner(covariance, BayesUCB(), Hierarchical(covariance=covariance))
+        for covariance in ("factor", "isotropic")
+    ]
+    played = simulate(
+        Ellipsoid(cosine=1.0), agents, n_tasks=20, horizon=30, replications=15, seed=1
+    )
+    regret = played.regret.sum(["task", "round"]).mean("replication")
+    assert float(regret.sel(learner="factor")) < float(regret.sel(learner="isotropic"))

@@ -16,6 +16,7 @@ from headstart.service.client.decoding import decoded
 from headstart.service.client.transport import exchange
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
+from headstart.service.jobs.messages import FitRequest
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
@@ -209,3 +210,39 @@ def test_the_key_is_sent() -> None:
     with Client("http://x", key="hs_a_b", transport=httpx.MockTransport(answer)) as client:
         assert client.bandits() == []
     assert seen == ["Bearer hs_a_b"]
+
+
+def test_what_may_be_done_twice_is_sent_again_only_if_it_did_not_arrive() -> None:
+    call = calls.start_fit("news", FitRequest(files=["a.csv"]), None)
+
+    def first(came: httpx.Response | httpx.TransportError) -> object:
+        steps = exchange(call, AT_ONCE)
+        next(steps)
+        return steps.send(came)
+
+    assert first(httpx.ConnectError("refused")) == 0.0
+    assert first(httpx.Response(503)) == 0.0
+    with pytest.raises(ConnectionFailedError):
+        first(httpx.ReadTimeout("late"))
+    with pytest.raises(ServiceError):
+        first(httpx.Response(502))
+
+
+def test_a_log_is_sent_as_it_is(tmp_path: Path) -> None:
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(404, json={"title": "x", "status": 404, "detail": "none"})
+
+    log = tmp_path / "log.csv"
+    log.write_bytes(b"task,reward\n")
+    with Client("http://x", transport=httpx.MockTransport(answer)) as client:
+        jobs = client.bandit("news").jobs
+        with pytest.raises(ServiceError, match="none"):
+            jobs.fit(FitRequest(), log)
+        with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet, got 'x.txt'"):
+            jobs.fit(FitRequest(), "x.txt")
+    assert seen[0].headers["content-type"] == "text/csv"
+    assert seen[0].content == b"task,reward\n"
+    assert msgspec.json.decode(seen[0].url.params["request"], type=FitRequest) == FitRequest()

@@ -299,8 +299,10 @@ class StoreService:
 
     def task(self, bandit: str, task: str) -> TaskRecord:
         with self.database.reading() as connection:
+            table = schema.tasks
+            owner = select(schema.bandits.c.id).where(schema.bandits.c.name == bandit)
             row = connection.execute(
-                select(schema.tasks).where(schema.tasks.c.name == task)
+                select(table).where(table.c.bandit == owner.scalar_subquery(), table.c.name == task)
             ).one_or_none()
         if row is None:
             raise not_found(f"there is no task {task!r}")

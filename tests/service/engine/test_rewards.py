@@ -8,6 +8,8 @@ import numpy as np
 from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
 
+from headstart.service.engine.requests.sums import compact
+from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ObservationAnswer,
     ObservationRequest,
@@ -155,3 +157,21 @@ def test_features_of_another_size_never_enter(store: str) -> None:
         ).result(30)
         assert isinstance(answer, ServiceError)
         assert service.bandit("shop").tasks == 0
+
+
+def test_minutes_past_a_week_become_hours(store: str) -> None:
+    clock = Clock()
+    with shop(store, clock) as service:
+        for _ in range(90):
+            (answer,) = decided(service, "ann")
+            paid(service, [answer.id])
+            clock.now += 60.0
+        before = service.bandit("shop")
+        clock.now += 8 * 86_400.0
+        with service.database.writing() as connection:
+            compact(Transaction(connection, 0, clock.now), limit=1_000)
+        with service.database.reading() as connection:
+            minutes = [row.minute for row in connection.execute(select(schema.minutes.c.minute))]
+        assert len(minutes) <= 3
+        assert all(minute % 60 == 0 for minute in minutes)
+        assert service.bandit("shop") == before

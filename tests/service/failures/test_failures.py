@@ -3,16 +3,27 @@
 The whole form is `make bench-service`: 100 kills on each store, a database that is away for 30 s.
 """
 
+import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import pytest
 from benchmarks.service import disk
-from benchmarks.service.failures import Result, kills, rewards_sent_twice, under_load, without
+from benchmarks.service.audit import replayed
+from benchmarks.service.failures import (
+    DIMENSION,
+    Result,
+    kills,
+    rewards_sent_twice,
+    under_load,
+    without,
+)
 from benchmarks.service.load import PATH, Records
 from benchmarks.service.postgresql import PostgreSQL
 from benchmarks.service.process import Process
+
+from headstart.service.store.backup import backup
+from headstart.service.store.database import snapshot
 
 
 def _check(result: Result) -> None:
@@ -25,11 +36,26 @@ def _check(result: Result) -> None:
 def test_nothing_is_lost_or_counted_twice_when_a_process_is_killed(
     store: str, tmp_path: Path
 ) -> None:
-    """Three times kill -9; on PostgreSQL of one of two processes."""
+    """Twice kill -9, on PostgreSQL of one of two processes, and a backup in between.
+
+    A backup is one state: a replay of its decisions gives its statistics.
+    """
+    found = []
+
+    async def disturb(processes: Sequence[Process], records: Records) -> None:
+        await kills(1, seed=1)(processes, records)
+        await asyncio.to_thread(backup, store, tmp_path / "backup")
+        with snapshot(tmp_path / "backup") as connection:
+            found.append(replayed(connection, DIMENSION))
+        await kills(1, seed=2)(processes, records)
+
     n_processes = 2 if store.startswith("postgresql") else 1
-    result = under_load(store, tmp_path, kills(3), n_processes=n_processes)
+    result = under_load(store, tmp_path, disturb, n_processes=n_processes)
     _check(result)
     assert result.n_broken > 0  # requests were under way
+    (miscounted, deviation) = found[0]
+    assert miscounted == 0
+    assert deviation <= 1e-9
 
 
 def test_a_reward_sent_to_two_processes_at_once_is_paid_once(
@@ -79,48 +105,11 @@ def test_a_full_disk_is_503_until_there_is_space(tmp_path: Path) -> None:
     assert result.n_broken == 0
 
 
-def test_what_was_begun_is_ended_when_a_process_is_asked_to_stop(
-    store: str, tmp_path: Path
-) -> None:
-    """Every request before the end of the process is answered, or its connection was refused."""
-
+def test_what_was_begun_is_ended_when_a_process_is_asked_to_stop(tmp_path: Path) -> None:
     async def disturb(processes: Sequence[Process], records: Records) -> None:
-        import asyncio
-
         while len(records.decisions) < 120:
             await asyncio.sleep(0.01)
         assert await asyncio.to_thread(processes[0].stop) == 0
         await asyncio.to_thread(processes[0].start)
 
-    _check(under_load(store, tmp_path, disturb))
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_backup_under_load_is_one_state(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
-    """Statistics and decisions of the backup agree: a replay of the one gives the other."""
-    import asyncio
-
-    from benchmarks.service.audit import replayed
-    from benchmarks.service.failures import DIMENSION
-
-    from headstart.service.store.backup import backup
-    from headstart.service.store.database import snapshot
-
-    store = tmp_path / "store.sqlite" if kind == "sqlite" else request.getfixturevalue("postgresql")
-    found = []
-
-    async def disturb(processes: Sequence[Process], records: Records) -> None:
-        for i in range(3):
-            enough = len(records.decisions) + 60
-            while len(records.decisions) < enough:
-                await asyncio.sleep(0.01)
-            file = tmp_path / f"backup{i}"
-            await asyncio.to_thread(backup, store, file)
-            with snapshot(file) as connection:
-                found.append(replayed(connection, DIMENSION))
-
-    _check(under_load(str(store), tmp_path, disturb))
-    assert [miscounted for miscounted, _ in found] == [0, 0, 0]
-    assert max(deviation for _, deviation in found) < 1e-9
+    _check(under_load(str(tmp_path / "store.sqlite"), tmp_path, disturb))

@@ -26,6 +26,13 @@ JSON = {"content-type": "application/json"}
         ('{"task":"u","arms":{"a":[]}}', 422, "arms[a] must have at least 1 element(s), got []"),
         ('{"task":"u","arms":{"":[1]}}', 422, "every key of arms must have at least 1"),
         ('{"task":"u","arms":7}', 422, "arms must be an object or a list or null, got 7"),
+        ('{"task":"u","time":1}', 422, "got time"),
+        (f'{{"task":{10**30}}}', 422, "task must be a"),
+        (
+            '{"task":"u","arms":{' + ",".join(f'"{n}":[1]' for n in range(10_001)) + "}}",
+            422,
+            "arms must have at most 10000 element(s), got {",
+        ),
         ('{"task":"u","n":0}', 422, "n must be an integer of at least 1, got 0"),
         ('{"task":"u","n":"one"}', 422, 'n must be an integer, got "one"'),
         ('{"task":""}', 422, 'task must have at least 1 character(s), got ""'),

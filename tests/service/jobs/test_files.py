@@ -14,7 +14,7 @@ from headstart.service.engine.service import Service
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.jobs import Jobs, uploads_folder
 from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
-from headstart.service.messages import ServiceError
+from headstart.service.messages import BanditConfiguration, ServiceError
 
 COLUMNS = LogColumns(task="user", features=NAMES)
 CSV = log(tasks=5).to_csv(index=False).encode()
@@ -33,6 +33,7 @@ def folders(tmp_path: Path) -> Folders:
     (tmp_path / "data-too" / "near.csv").write_text("secret")
     (data / "link.csv").symlink_to(tmp_path / "secret" / "keys.csv")
     (data / "out").symlink_to(tmp_path / "secret")
+    os.mkfifo(data / "pipe.csv")
     return Folders(data=data, uploads=tmp_path / "uploads")
 
 
@@ -66,6 +67,8 @@ HOSTILE = [
     "nothing.csv",
     "x" * 1000,
     "~/log.csv",
+    "pipe.csv",
+    "pipe*",
 ]
 
 
@@ -172,6 +175,17 @@ def test_a_refused_request_changes_nothing(jobs: Jobs, service: Service, data: P
         jobs.start_fit("shop", FitRequest(files=["a.csv"], columns=COLUMNS), upload)
     assert list(jobs.folders.uploads.iterdir()) == []
     assert tables(service.database) == before
+
+
+@ON_SQLITE
+def test_features_in_another_order_are_refused(jobs: Jobs, service: Service, data: Path) -> None:
+    """The columns would be taken for each other."""
+    service.put_bandit("named", BanditConfiguration(feature_names=NAMES))
+    name = in_folder(data, "a.csv", log(tasks=5))
+    columns = LogColumns(task="user", features=NAMES[::-1])
+    with pytest.raises(ServiceError, match="must be in the order of the bandit's"):
+        jobs.start_fit("named", FitRequest(files=[name], columns=columns))
+    jobs.start_fit("named", FitRequest(files=[name], columns=COLUMNS))
 
 
 def test_uploads_are_beside_an_sqlite_file(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from headstart.service.jobs import frames, table
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.messages import FitRequest, JobView, LogColumns
 from headstart.service.jobs.process import JobProcess
-from headstart.service.messages import ServiceError
+from headstart.service.messages import BanditConfiguration, ServiceError
 from headstart.service.store import schema
 
 COLUMNS = LogColumns(task="user", features=NAMES)
@@ -230,3 +230,23 @@ def test_too_many_jobs_are_refused(
     with pytest.raises(ServiceError, match="jobs wait already") as error:
         jobs.start_fit("shop", REQUEST)
     assert error.value.problem.status == 429
+
+
+def test_the_process_of_a_job_ends_with_its_parent(tmp_path: Path) -> None:
+    """Which it knows by the end of its stdin; a pipe as the log keeps it waiting."""
+    os.mkfifo(tmp_path / "slow.csv")
+    work = frames.FitWork(
+        folder=str(tmp_path),
+        files=["slow.csv"],
+        configuration=BanditConfiguration(dimension=3),
+        request=REQUEST,
+    )
+    process = JobProcess(work)
+    try:
+        assert process.next(60.0) == frames.Update(0.0, "opening the files")
+        process.leave()
+        answer = process.next(60.0)
+    finally:
+        process.end()
+    assert isinstance(answer, frames.Failed)
+    assert answer.error == "the process of the job ended with status 1 and no answer"

@@ -1,4 +1,4 @@
-"""What the memory counts for a task, as bytes: position, T, q, b and the lower triangle of V."""
+"""What the memory counts for a task, as bytes: position, T, q, b, the lower triangle of V, side."""
 
 import numpy as np
 
@@ -15,24 +15,24 @@ def to_bytes(contribution: Contribution) -> bytes:
     task = contribution.task
     numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
     lower = task.gram[np.tril_indices(task.dimension)]
-    return np.concatenate([numbers, task.moment, lower]).astype(_TYPE).tobytes()
+    side = np.empty(0) if task.side is None else task.side
+    return np.concatenate([numbers, task.moment, lower, side]).astype(_TYPE).tobytes()
 
 
-def from_bytes(content: bytes, dimension: int, side: Floats | None) -> Contribution:
+def from_bytes(content: bytes, dimension: int, n_side: int) -> Contribution:
     """The contribution that `to_bytes` wrote."""
     numbers = floats(content)
-    checks.shape(
-        "the contribution", numbers, (3 + dimension + dimension * (dimension + 1) // 2,), "(n,)"
-    )
+    length = 3 + dimension + dimension * (dimension + 1) // 2
+    checks.shape("the contribution", numbers, (length + n_side,), "(n,)")
     gram = np.zeros((dimension, dimension))
-    gram[np.tril_indices(dimension)] = numbers[3 + dimension :]
+    gram[np.tril_indices(dimension)] = numbers[3 + dimension : length]
     task = checks.trusted(
         TaskStatistics,
         gram=gram + np.tril(gram, -1).T,
         moment=numbers[3 : 3 + dimension],
         count=np.array(numbers[1]),
         sum_of_squares=np.array(numbers[2]),
-        side=side,
+        side=numbers[length:] if n_side else None,
     )
     return Contribution(task, float(numbers[0]))
 

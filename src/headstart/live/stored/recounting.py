@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from headstart.arrays import Floats
+from headstart.interfaces import n_side
 from headstart.live.decision import Name
 from headstart.live.memory.population import Change, State
 from headstart.live.processes.threads import one_blas_thread
@@ -12,7 +13,14 @@ from headstart.live.stored.memory import StoredMemory
 from headstart.live.stored.model import Model
 from headstart.live.tasks.adoption import adopt
 from headstart.live.tasks.all_tasks import Tasks
-from headstart.live.tasks.layout import AS_IT_IS, AS_IT_WAS, COUNTED, COUNTED_AT, TO_COUNT
+from headstart.live.tasks.layout import (
+    AS_IT_IS,
+    AS_IT_WAS,
+    COUNTED,
+    COUNTED_AT,
+    NOT_COUNTED,
+    TO_COUNT,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,7 +68,8 @@ def recount(
             tasks = [replace(each, changed=True, contribution=None) for each in tasks]
     memory.install(live.population)
     _adopt(live, tasks)
-    before = [contributions.from_bytes(each, model.dimension, None) for each in erased]
+    size = n_side(model.prior)
+    before = [contributions.from_bytes(each, model.dimension, size) for each in erased]
     population = live.population
     with one_blas_thread:
         gone = [Change("erased", each, None) for each in before]
@@ -87,10 +96,11 @@ def _adopt(live: Tasks, tasks: Sequence[StoredTask]) -> None:
         row = contributions.floats(each.state)
         if each.side is not None:
             live.sides[each.task] = each.side
-        row[COUNTED] = TO_COUNT if each.changed else AS_IT_IS
+        row[COUNTED] = TO_COUNT if each.changed else NOT_COUNTED
         if each.contribution is not None:
-            counted = contributions.from_bytes(each.contribution, live.dimension, each.side)
-            row[COUNTED_AT] = counted.position
+            size = 0 if each.side is None else len(each.side)
+            counted = contributions.from_bytes(each.contribution, live.dimension, size)
+            row[COUNTED], row[COUNTED_AT] = AS_IT_IS, counted.position
             if each.changed:
                 row[COUNTED] = AS_IT_WAS
                 live.changes.keep_earlier(each.task, counted.task)

@@ -33,6 +33,7 @@ from headstart.live.tasks.layout import (
     Layout,
     task_state,
 )
+from headstart.live.tasks.pending import clear
 from headstart.live.tasks.rewarding import observe
 from headstart.live.tasks.views import view_of
 
@@ -131,7 +132,7 @@ class StoredTasks:
         try:
             made = decide_batch(*given, tuple(tasks), batch)
         finally:
-            self._tasks.pending.clear(self._tasks.rows, slots)
+            clear(self._tasks.pending, self._tasks.rows, slots)
         pairs = zip(shown, made.arm_indices.tolist(), strict=True)
         features = np.array([each.features[index] for each, index in pairs])
         return self._explained(slots, made.arm_indices, made.propensities, features)
@@ -142,7 +143,7 @@ class StoredTasks:
         try:
             made = decide_ranked(*given, task, shown, n)
         finally:
-            self._tasks.pending.clear(self._tasks.rows, self._slots([task]))
+            clear(self._tasks.pending, self._tasks.rows, self._slots([task]))
         indices = np.array([each.arm_index for each in made], dtype=np.int64)
         propensities = np.array([each.propensity for each in made])
         return self._explained(

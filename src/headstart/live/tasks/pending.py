@@ -191,13 +191,6 @@ class Pending:
         if self.foreign and place in self._foreign_ids:
             del self.foreign[self._foreign_ids.pop(place)]
 
-    def clear(self, rows: Floats, slots: Integers) -> None:
-        """Forget all decisions, which are those of open tasks in these slots."""
-        rows[slots, FIRST_PENDING] = NONE
-        self.links[1:, OWNER] = NONE
-        self.links[_END, NEWER] = self.links[_END, OLDER] = _END
-        self.free = list(range(len(self.links) - 1, 0, -1))
-
     def own(self, row: Floats, owner: int) -> None:
         """Give a task's decisions another owner: its slot, or its number among finished tasks."""
         self.links[self.of(row), OWNER] = owner
@@ -225,6 +218,15 @@ def sort(pending: Pending) -> None:
     links = pending.links
     for older, newer in pairwise([_END, *places, _END]):
         links[older, NEWER], links[newer, OLDER] = newer, older
+
+
+def clear(pending: Pending, rows: Floats, slots: Integers) -> None:
+    """Forget all decisions, which are those of open tasks in these slots."""
+    rows[slots, FIRST_PENDING] = NONE
+    links = pending.links
+    links[1:, OWNER] = NONE
+    links[_END, NEWER] = links[_END, OLDER] = _END
+    pending.free = list(range(len(links) - 1, 0, -1))
 
 
 def owner(pending: Pending, place: int) -> int:

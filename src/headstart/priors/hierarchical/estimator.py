@@ -124,13 +124,9 @@ class Hierarchical:
             self._check_side(side, memory["unit"].shape)
         if not (memory["count"] > 0.0).any():
             return self._initial_prior(memory)  # the same, without d³ work
-        isotropic = IsotropicFit(memory)
-        lower, upper = isotropic.halves()
-        whole = lower.moment_matched(upper)
-        if self._stores_tasks:
-            whole, special = structure.next_task(self.covariance, memory, isotropic, whole, side)
-            lower, upper = (whole.where(special, half) for half in (lower, upper))
-        known, initial = whole.noise_variance > 0.0, self._initial(memory)
+        initial = self._initial(memory)
+        lower, upper, whole = self._next_task(memory, side, initial)
+        known = whole.noise_variance > 0.0
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
         scales = self._factors(memory["unit"], initial.mean.shape[-1])
         *components, start = (
@@ -145,6 +141,22 @@ class Hierarchical:
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
             mixture=mixture(components, components_differ=differ),
         )
+
+    def _next_task(
+        self, memory: Memory, side: Floats | None, initial: Normal
+    ) -> tuple[Normal, Normal, Normal]:
+        """The next task below and above the median of λ, and on the whole."""
+        isotropic = IsotropicFit(memory)
+        if self._stores_tasks and structure.without_isotropic(self.covariance, memory):
+            # The isotropic prior is of no use, and at d = 500 it takes most of the time.
+            whole = structure.next_task(self.covariance, memory, isotropic, initial, side)[0]
+            return whole, whole, whole
+        lower, upper = isotropic.halves()
+        whole = lower.moment_matched(upper)
+        if self._stores_tasks:
+            whole, special = structure.next_task(self.covariance, memory, isotropic, whole, side)
+            lower, upper = (whole.where(special, half) for half in (lower, upper))
+        return lower, upper, whole
 
     def _initial_prior(self, memory: Memory) -> Prior:
         """The prior before any reward."""

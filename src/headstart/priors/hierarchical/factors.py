@@ -47,6 +47,7 @@ class FactorFit:
     fitted_noise: Floats  # (…), s²; 0 before the first fit
     fitted_task: Floats  # (…), τ²
     fitted_mean: Floats  # (…), κ²
+    fitted_along: Floats  # (…), ω
     side_variances: Floats  # (…, p)
     fitted_at: Floats  # (…), the number of tasks seen when it was fitted
 
@@ -59,6 +60,7 @@ class FactorFit:
             fitted_noise=np.zeros(lead),
             fitted_task=np.zeros(lead),
             fitted_mean=np.zeros(lead),
+            fitted_along=np.ones(lead),
             side_variances=np.zeros((*lead, n_side)),
             fitted_at=np.zeros(lead),
         )
@@ -109,7 +111,8 @@ class FactorFit:
             model = self.model(i)
             if model.noise <= 0.0 and initial is not None:
                 noise, task = float(initial.noise[i]), float(initial.task[i])
-                model = FactorModel(model.loadings, noise, task, np.array([initial.mean[i]]))
+                means = np.array([initial.mean[i]])
+                model = model._replace(noise=noise, task=task, means=means)
             most = min(rank, MAX_RANK, len(tasks.weights) - 1, tasks.designs.shape[-1])
             least, greatest = limits[i]
             bounds = Limits(float(least), float(greatest), most)
@@ -123,7 +126,7 @@ class FactorFit:
             found.loadings[i][:, :n_columns] = chosen.loadings
             found.rank[i] = n_columns
             found.fitted_noise[i], found.fitted_task[i] = chosen.noise, chosen.task
-            found.fitted_mean[i] = chosen.means[0]
+            found.fitted_mean[i], found.fitted_along[i] = chosen.means[0], chosen.along
             found.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
         return found
 
@@ -145,7 +148,13 @@ class FactorFit:
         rank, side = int(self.rank[i]), self.side_variances[i]
         means = np.concatenate([self.fitted_mean[i][None], side[: len(side) * (side > 0.0).any()]])
         loadings = np.ascontiguousarray(self.loadings[i][:, :rank])
-        return FactorModel(loadings, float(self.fitted_noise[i]), float(self.fitted_task[i]), means)
+        return FactorModel(
+            loadings,
+            float(self.fitted_noise[i]),
+            float(self.fitted_task[i]),
+            means,
+            float(self.fitted_along[i]),
+        )
 
     def next_task(self, recent: RecentTasks, isotropic: Normal, side: Floats | None) -> Normal:
         """The next task where there is structure, given its side information; else isotropic.
@@ -196,7 +205,10 @@ class FactorFit:
 def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
     """The stored tasks of one replication; their regressors are 1 and standardised sides."""
     kept = np.flatnonzero(recent.weights[i] > 0.0)
-    designs = np.ascontiguousarray(recent.designs[i][kept])
+    # Rows are in order: where no task has data, they are the last.
+    designs = recent.designs[i][kept]
+    n_rows = max(int(designs.any((0, 2)).sum()), 1)
+    designs = np.ascontiguousarray(designs[:, :n_rows])
     squares = (designs**2).sum(-1)
     moments = (designs @ recent.moments[i][kept][..., None])[..., 0]
     known = squares > 0.0

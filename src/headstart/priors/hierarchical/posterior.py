@@ -89,11 +89,10 @@ class Posterior:
         mean = (basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
         # Centred before squaring, because h may be large and its variance small.
         gap = rotated - (basis.mT @ mean[..., None, :, None])[..., None, :, 0]
-        within = (share * gap).mT @ gap
-        identity = np.eye(mean.shape[-1])
+        gap = gap @ basis.mT
         scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
-        within += (scale * variances).sum(-2)[..., None] * identity
-        covariance = (basis @ within @ basis.mT).sum(-3)
-        covariance += weights.task_variance[..., None, None] * identity
+        along = (scale * variances).sum(-2)[..., None, :]
+        covariance = ((share * gap).mT @ gap + (basis * along) @ basis.mT).sum(-3)
+        covariance += weights.task_variance[..., None, None] * np.eye(mean.shape[-1])
         covariance = (covariance + covariance.mT) / 2.0
         return Normal(mean, np.asarray(covariance), weights.noise_variance)

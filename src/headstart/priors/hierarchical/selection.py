@@ -1,8 +1,10 @@
 """Which factor model the tasks of one replication support: its rank, and whether side information.
 
 Models are compared by deviance + 2 × the number of their parameters (AIC): d − k for the column of
-L after k others, times N/(N − r), since N tasks determine r directions the worse the closer r is to
-N; and one for each variance of H's columns beside the mean task's.
+L after k others, and one for each variance of H's columns beside the mean task's. Those of L count
+N/(N − φr) times. φ is the share of ε's variance that rewards determine, Σ tr(I + λV_j⁻¹)⁻¹/(Nd):
+of tasks that are known exactly, φ = 1, few are never isotropic, and the largest direction among
+them gains more than its parameters; of ε that is lost in noise, φ = 0, nothing can be fitted.
 """
 
 from dataclasses import dataclass
@@ -13,8 +15,10 @@ from headstart.arrays import Floats
 from headstart.kernels import Expected, FactorModel, ThinTasks, climb, new_direction
 
 MAX_RANK = 8
-# Steps from where the last fit ended, and from a changed model.
+# Steps from where the last fit ended, fewer where each takes a tenth of a second, and from a
+# changed model.
 _STEPS = 4
+_LARGE, _STEPS_WHERE_LARGE = 256, 2
 _TRIAL_STEPS = 10
 # A new direction is tried if, added alone, it gains this part of what it must gain.
 _PROMISING = 0.35
@@ -46,14 +50,16 @@ class Candidate:
     def criterion(self) -> float:
         """Deviance + 2 × the number of parameters."""
         n_means = self.tasks.regressors.shape[-1] - 1
-        return float(self.expected.deviance + _penalty(self.tasks, self.rank) + 2.0 * n_means)
+        return float(self.expected.deviance + self.penalty(self.rank) + 2.0 * n_means)
 
-
-def _penalty(tasks: ThinTasks, rank: int) -> float:
-    """Twice the number of parameters of L, corrected for few tasks."""
-    n, dimension = float(tasks.weights.sum()), tasks.designs.shape[-1]
-    parameters = rank * dimension - rank * (rank - 1) // 2
-    return 2.0 * parameters * n / (n - rank) if n > rank else np.inf
+    def penalty(self, rank: int) -> float:
+        """Twice the number of parameters of an L of this rank, corrected for few tasks."""
+        tasks, weights = self.tasks, self.tasks.weights
+        n, dimension = float(weights.sum()), tasks.designs.shape[-1]
+        determined = tasks.squares / (tasks.squares + self.model.noise / self.model.task)
+        share = float(weights @ determined.sum(-1)) / (n * dimension)
+        parameters = rank * dimension - rank * (rank - 1) // 2
+        return 2.0 * parameters * n / (n - share * rank) if n > rank else np.inf
 
 
 def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
@@ -78,10 +84,12 @@ def select(
     n_regressors = tasks.regressors.shape[-1]
     plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
     used = tasks if len(model.means) == n_regressors else plain
-    found = [_resized(fitted(used, model, limits, _STEPS), limits)]
+    steps = _STEPS if tasks.designs.shape[-1] < _LARGE else _STEPS_WHERE_LARGE
+    found = [_resized(fitted(used, model, limits, steps), limits)]
     best = model if found[0] is None else found[0].model
     along = float((best.loadings**2).sum()) / len(best.loadings)
-    start = best._replace(loadings=np.zeros((len(best.loadings), 0)), task=best.task + along)
+    none = np.zeros((len(best.loadings), 0))
+    start = best._replace(loadings=none, task=best.task + along, along=1.0)
     if found[0] is None or (afresh and found[0].rank):
         found.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
@@ -119,7 +127,7 @@ def _grown(best: Candidate, limits: Limits) -> Candidate | None:
         direction, gain = new_direction(best.tasks, best.expected)
     except np.linalg.LinAlgError:
         return None
-    needed = _penalty(best.tasks, best.rank + 1) - _penalty(best.tasks, best.rank)
+    needed = best.penalty(best.rank + 1) - best.penalty(best.rank)
     if gain < _PROMISING * needed:
         return None
     loadings = np.column_stack([best.model.loadings, direction])

@@ -80,6 +80,14 @@ def refitted(covariance: Covariance, memory: Memory) -> dict[str, Floats]:
     return after | structure.to_memory()
 
 
+def without_isotropic(covariance: Covariance, memory: Memory) -> bool:
+    """Whether every replication has a factor model, so that none needs the isotropic prior."""
+    if covariance == "full":
+        return False
+    used = FactorFit.from_memory(memory).structured & (RecentTasks.from_memory(memory).present > 0)
+    return bool(used.all())
+
+
 def next_task(
     covariance: Covariance,
     memory: Memory,

@@ -12,6 +12,11 @@ from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 
+# From so many features on, products of matrices take longer than finding out which are needed.
+_LARGE = 128
+# Eigenvalues of V below this part of the largest are rounding errors.
+_ROUNDING = 1e-14
+
 
 @dataclass(frozen=True, eq=False)
 class Sums:
@@ -58,6 +63,11 @@ class Sums:
         fewer rounds than features or not.
         """
         values, vectors = np.linalg.eigh(task.gram)
+        if task.dimension >= _LARGE:
+            # Rounds span few directions; those without data add nothing.
+            known = values > _ROUNDING * values[..., -1:]
+            spanned = max(int(known.sum(-1).max(initial=0)), 1)
+            values, vectors = values[..., -spanned:], vectors[..., -spanned:]
         values = np.maximum(values, 0.0)[..., None, :]
         basis = vectors[..., None, :, :]
         rotated = (vectors.mT @ task.moment[..., None])[..., None, :, 0]

@@ -1,12 +1,13 @@
 """The client with asyncio."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar, Unpack
 
 import httpx
 
 from headstart.service.client import calls, requests
+from headstart.service.client.asynchronous_parts import AsyncFits, AsyncItems, AsyncJobs
 from headstart.service.client.calls import HttpCall
 from headstart.service.client.requests import (
     Arms,
@@ -14,7 +15,6 @@ from headstart.service.client.requests import (
     ObservationFields,
     RewardFields,
     Task,
-    Vector,
 )
 from headstart.service.client.transport import Retries, Settings, exchange
 from headstart.service.messages import (
@@ -23,8 +23,6 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
-    Item,
-    ItemChange,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
@@ -77,7 +75,11 @@ class AsyncClient:
                     continue
                 try:
                     came: httpx.Response | httpx.TransportError = await self._http.request(
-                        step.method, step.path, content=step.body, params=step.query
+                        step.method,
+                        step.path,
+                        content=step.body,
+                        params=step.query,
+                        headers={"content-type": step.content_type},
                     )
                 except httpx.TransportError as error:
                     came = error
@@ -117,7 +119,9 @@ class AsyncBandit:
     def __init__(self, client: AsyncClient, name: str) -> None:
         self.name = name
         self._send = client.send
-        self.items = AsyncItems(client, name)
+        self.items = AsyncItems(client.send, name)
+        self.jobs = AsyncJobs(client.send, name)
+        self.fits = AsyncFits(client.send, name)
 
     async def put(self, configuration: BanditConfiguration) -> BanditView:
         """Create the bandit, or change it."""
@@ -200,37 +204,3 @@ class AsyncBandit:
         """What the tasks so far say about the next."""
         found: PriorView = await self._send(calls.prior(self.name, history))
         return found
-
-
-class AsyncItems:
-    """The catalogue of a bandit. Iterate over it to read it, page by page."""
-
-    def __init__(self, client: AsyncClient, bandit: str) -> None:
-        self._send = client.send
-        self._bandit = bandit
-
-    async def __aiter__(self) -> AsyncIterator[Item]:
-        after: str | None = None
-        while True:
-            page = await self._send(calls.items(self._bandit, after, 1_000))
-            for item in page.items:
-                yield item
-            after = page.next
-            if after is None:
-                return
-
-    async def put(self, given: Mapping[str, Vector] | Iterable[Item]) -> int:
-        """Replace the whole catalogue, by items or features by id; how many there are now."""
-        found = await self._send(calls.put_items(self._bandit, requests.items(given)))
-        return int(found.items)
-
-    async def patch(self, given: Mapping[str, Vector] | Iterable[Item | ItemChange]) -> int:
-        """Add items, or change some; how many there are now."""
-        found = await self._send(calls.patch_items(self._bandit, requests.changes(given)))
-        return int(found.items)
-
-    async def delete(self, ids: Iterable[str] | None = None) -> int:
-        """Remove items by id, or all; how many are left."""
-        chosen = None if ids is None else list(ids)
-        found = await self._send(calls.delete_items(self._bandit, chosen))
-        return int(found.items)

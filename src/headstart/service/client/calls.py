@@ -8,8 +8,15 @@ from urllib.parse import quote
 
 import msgspec
 
-from headstart.service.client.requests import Task
+from headstart.service.client.requests import Log, Task
 from headstart.service.http.interface.answers import Erased, ItemCount, ItemPage
+from headstart.service.jobs.messages import (
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
+    JobView,
+)
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
@@ -31,9 +38,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class HttpCall(Generic[T]):
-    """One call: sent again where it failed, since nothing it does is done twice.
+    """One call: sent again where it failed, since what it does is done once.
 
-    rows: whether the answer is a list in which each place has an `answer` or a Problem.
+    rows: whether the answer is a list in which each place has an `answer` or a Problem. once: what
+    may be done twice if it is sent twice, so that it is sent again only if it did not arrive.
     """
 
     method: str
@@ -42,6 +50,8 @@ class HttpCall(Generic[T]):
     body: bytes | None = None
     query: Mapping[str, str | int] | None = None
     rows: bool = False
+    once: bool = False
+    content_type: str = "application/json"
 
 
 def _path(*names: Task) -> str:
@@ -167,3 +177,67 @@ def patch_items(bandit: str, given: Sequence[Item | ItemChange]) -> HttpCall[Ite
 def delete_items(bandit: str, ids: Sequence[str] | None) -> HttpCall[ItemCount]:
     """Remove from the catalogue."""
     return _call("DELETE", ItemCount, bandit, "items", body=ids)
+
+
+def start_fit(bandit: str, request: FitRequest, log: Log | None) -> HttpCall[JobView]:
+    """Learn from a log."""
+    return _job(bandit, "fit", request, log)
+
+
+def start_evaluate(bandit: str, request: EvaluateRequest, log: Log | None) -> HttpCall[JobView]:
+    """Estimate the mean reward on a log."""
+    return _job(bandit, "evaluate", request, log)
+
+
+def jobs(bandit: str, limit: int) -> HttpCall[list[JobView]]:
+    """The jobs of a bandit."""
+    path = _path(bandit, "jobs")
+    return HttpCall(method="GET", path=path, answer=list[JobView], query={"limit": limit})
+
+
+def job(bandit: str, identity: str) -> HttpCall[JobView]:
+    """A job as it stands."""
+    return _call("GET", JobView, bandit, "jobs", identity)
+
+
+def cancel(bandit: str, identity: str) -> HttpCall[JobView]:
+    """Cancel a job."""
+    return _call("DELETE", JobView, bandit, "jobs", identity)
+
+
+def fits(bandit: str) -> HttpCall[list[FitView]]:
+    """The logs that were learned."""
+    return _call("GET", list[FitView], bandit, "fits")
+
+
+def promote(bandit: str, fit: int) -> HttpCall[FitChange]:
+    """Have a fit count."""
+    return _call("POST", FitChange, bandit, "fits", fit, "promote")
+
+
+def withdraw(bandit: str, fit: int) -> HttpCall[FitChange]:
+    """Have a fit count no longer."""
+    return _call("POST", FitChange, bandit, "fits", fit, "withdraw")
+
+
+def delete_fit(bandit: str, fit: int) -> HttpCall[None]:
+    """Delete a fit."""
+    return _call("DELETE", None, bandit, "fits", fit)
+
+
+def _job(
+    bandit: str, route: str, request: FitRequest | EvaluateRequest, log: Log | None
+) -> HttpCall[JobView]:
+    content, kind, query = msgspec.json.encode(request), "application/json", None
+    if log is not None:
+        query = {"request": content.decode()}
+        content, kind = log.content, log.content_type
+    return HttpCall(
+        method="POST",
+        path=_path(bandit, route),
+        answer=JobView,
+        body=content,
+        query=query,
+        once=True,
+        content_type=kind,
+    )

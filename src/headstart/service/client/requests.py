@@ -1,6 +1,8 @@
 """Requests from what a caller gives: arrays become lists, and names text."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from headstart.service.messages import (
@@ -42,6 +44,25 @@ class ObservationFields(TypedDict, total=False):
     side: Vector | None
     time: float | None
     idempotency_key: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log:
+    """A log that is uploaded: the bytes of a file, and what kind of file it is."""
+
+    content: bytes
+    content_type: str
+
+
+def log(path: str | Path | None) -> Log | None:
+    """The log in a file, whose name ends in .csv or .parquet; None if there is none."""
+    if path is None:
+        return None
+    kinds = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
+    kind = kinds.get(Path(path).suffix.lower())
+    if kind is None:
+        raise ValueError(f"the log must end in .csv or .parquet, got {str(path)!r}")
+    return Log(content=Path(path).read_bytes(), content_type=kind)
 
 
 def decision(task: Task, arms: Arms, more: DecisionFields) -> DecisionRequest:

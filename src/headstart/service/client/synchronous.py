@@ -1,7 +1,7 @@
 """The client without asyncio."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar, Unpack
 
 import httpx
@@ -14,8 +14,8 @@ from headstart.service.client.requests import (
     ObservationFields,
     RewardFields,
     Task,
-    Vector,
 )
+from headstart.service.client.synchronous_parts import Fits, Items, Jobs
 from headstart.service.client.transport import Retries, Settings, exchange
 from headstart.service.messages import (
     BanditConfiguration,
@@ -23,8 +23,6 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
-    Item,
-    ItemChange,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
@@ -78,7 +76,11 @@ class Client:
                     continue
                 try:
                     came: httpx.Response | httpx.TransportError = self._http.request(
-                        step.method, step.path, content=step.body, params=step.query
+                        step.method,
+                        step.path,
+                        content=step.body,
+                        params=step.query,
+                        headers={"content-type": step.content_type},
                     )
                 except httpx.TransportError as error:
                     came = error
@@ -118,7 +120,9 @@ class Bandit:
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
         self._send = client.send
-        self.items = Items(client, name)
+        self.items = Items(client.send, name)
+        self.jobs = Jobs(client.send, name)
+        self.fits = Fits(client.send, name)
 
     def put(self, configuration: BanditConfiguration) -> BanditView:
         """Create the bandit, or change it."""
@@ -197,37 +201,3 @@ class Bandit:
         """What the tasks so far say about the next."""
         found: PriorView = self._send(calls.prior(self.name, history))
         return found
-
-
-class Items:
-    """The catalogue of a bandit. Iterate over it to read it, page by page."""
-
-    def __init__(self, client: Client, bandit: str) -> None:
-        self._send = client.send
-        self._bandit = bandit
-
-    def __iter__(self) -> Iterator[Item]:
-        after: str | None = None
-        while True:
-            page = self._send(calls.items(self._bandit, after, 1_000))
-            for item in page.items:  # noqa: UP028 - as in the other client
-                yield item
-            after = page.next
-            if after is None:
-                return
-
-    def put(self, given: Mapping[str, Vector] | Iterable[Item]) -> int:
-        """Replace the whole catalogue, by items or features by id; how many there are now."""
-        found = self._send(calls.put_items(self._bandit, requests.items(given)))
-        return int(found.items)
-
-    def patch(self, given: Mapping[str, Vector] | Iterable[Item | ItemChange]) -> int:
-        """Add items, or change some; how many there are now."""
-        found = self._send(calls.patch_items(self._bandit, requests.changes(given)))
-        return int(found.items)
-
-    def delete(self, ids: Iterable[str] | None = None) -> int:
-        """Remove items by id, or all; how many are left."""
-        chosen = None if ids is None else list(ids)
-        found = self._send(calls.delete_items(self._bandit, chosen))
-        return int(found.items)

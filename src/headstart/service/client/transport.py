@@ -89,7 +89,7 @@ def exchange(call: HttpCall[T], retries: Retries) -> Generator[Step, Came, Any]:
     """Send a call until it is answered or there are no more attempts; its answer."""
     for attempt in range(retries.number + 1):
         came = yield call
-        last = attempt == retries.number
+        last = attempt == retries.number or (call.once and _arrived(came))
         if isinstance(came, httpx.Response):
             if came.status_code not in _AGAIN or last:
                 return _answer(call, came)
@@ -101,6 +101,13 @@ def exchange(call: HttpCall[T], retries: Retries) -> Generator[Step, Came, Any]:
             asked = 0.0
         yield retries.seconds(attempt, asked)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _arrived(came: Came) -> bool:
+    """Whether a call may have been done, though it was not answered."""
+    if isinstance(came, httpx.Response):
+        return came.status_code != 503
+    return not isinstance(came, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
 
 
 def _asked(response: httpx.Response) -> float:

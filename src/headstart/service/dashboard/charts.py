@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from headstart.arrays import Booleans, Floats
-from headstart.service.dashboard.formats import MISSING, fixed, number
+from headstart.service.dashboard.formats import MISSING, fixed, number, short
 
 # Lines are drawn in a box of this many units that is stretched over the plot.
 _BOX = 1000.0
@@ -80,6 +80,12 @@ class Hit:
     rows: list[tuple[str, str]]  # kind, text
     height: float  # of a bar for the first series
 
+    @property
+    def box(self) -> tuple[int, int]:
+        """Width and height of the readout in pixels: room for its longest row, and for all."""
+        longest = max(len(self.title), *(len(text) for _, text in self.rows), 1)
+        return round(24 + 7.3 * longest), 32 + 19 * len(self.rows)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LineChart:
@@ -108,6 +114,8 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
 def tick_labels(values: Sequence[float]) -> list[str]:
     """The ticks in words, all with the decimals that their step needs."""
     step = values[1] - values[0] if len(values) > 1 else 1.0
+    if max(abs(value) for value in values) >= 10_000.0:
+        return [short(value) for value in values]
     for decimals in range(7):
         if abs(step * 10**decimals - round(step * 10**decimals)) < 1e-6:
             return [fixed(value, decimals) for value in values]
@@ -191,7 +199,8 @@ def _vertical(series: Sequence[Series], from_zero: bool, whole: bool) -> tuple[l
         return ys, Scale(low=ys[0], high=ys[-1])
     room = 0.06 * (high - low) or 0.5
     scale = Scale(low=low if from_zero and low == 0.0 else low - room, high=high + room)
-    return [y for y in nice_ticks(low, high) if scale.low <= y <= scale.high], scale
+    ticks = nice_ticks(scale.low, scale.high)
+    return [y for y in ticks if scale.low <= y <= scale.high], scale
 
 
 def _extent(series: Sequence[Series], from_zero: bool) -> tuple[float, float]:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+import msgspec
+
 from headstart.intervals import Interval
 
 MISSING = "–"
@@ -27,6 +29,11 @@ def short(value: float) -> str:
         if abs(value) >= size:
             return f"{number(value / size)} {unit}"
     return number(value)
+
+
+def report(content: str) -> str:
+    """JSON for people to read."""
+    return msgspec.json.format(content, indent=2)
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -129,6 +136,16 @@ def span(seconds: float | None) -> str:
         if seconds >= size:
             return f"{seconds / size:.0f} {unit}"
     return f"{1e3 * seconds:.3g} ms" if seconds > 0 else "0 s"
+
+
+def ago(seconds: float) -> str:
+    """How long ago: 3 min ago."""
+    return f"{span(seconds)} ago" if seconds >= 1.0 else "now"
+
+
+def plain(value: float) -> str:
+    """A number as it was set: 10 or 0.05."""
+    return f"{value:g}".replace("-", "−")
 
 
 def size(n_bytes: float | None) -> str:

@@ -20,6 +20,8 @@ FRAGMENT = "x-headstart-fragment"
 
 _ASSETS = ("dashboard.css", "dashboard.js", "theme.js", "mark.svg")
 _FILTERS = (
+    "ago",
+    "plain",
     "count",
     "number",
     "fixed",
@@ -31,6 +33,7 @@ _FILTERS = (
     "iso",
     "span",
     "size",
+    "report",
 )
 
 TABS = (
@@ -80,7 +83,7 @@ def page(request: Request, template: str, code: int = 200, **context: Any) -> Re
         "tab": None,
         "bandit": None,
         "bandits": [],
-        "live": False,
+        "live": 0,
         "session": sessions.current(request),
         "csrf": sessions.csrf_token(request),
         "notice": request.query_params.get("notice"),

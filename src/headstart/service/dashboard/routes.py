@@ -1,6 +1,6 @@
 """Routes: the addresses of the pages."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -17,7 +17,7 @@ from headstart.service.dashboard.facade import Facade, Fits
 from headstart.service.dashboard.pages import decisions, operations, overview, prior, quality, tasks
 from headstart.service.dashboard.rendering import STATIC, page
 from headstart.service.http import sessions
-from headstart.service.messages import Problem, ServiceError, not_found, unavailable
+from headstart.service.messages import Problem, ServiceError, invalid, not_found, unavailable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -67,7 +67,7 @@ def _page(service: Facade, made: Callable[[Facade, Request], Response]) -> Endpo
 
 def _form(made: Callable[[dict[str, str]], Response]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        body = (await request.body()).decode("utf-8", "replace")
+        body = (await request.body()).decode("utf-8", "replace").replace("%00", "")
         return await _answered(request, made, dict(parse_qsl(body, keep_blank_values=True)))
 
     return endpoint
@@ -76,11 +76,19 @@ def _form(made: Callable[[dict[str, str]], Response]) -> Endpoint:
 async def _answered(request: Request, made: Callable[..., Response], *given: Any) -> Response:
     """What a page answers, away from the event loop; an error as a page too."""
     try:
+        _check(request.query_params.multi_items())
         return await run_in_threadpool(made, *given)
     except ServiceError as error:
         return _problem(request, error.problem)
     except DBAPIError:
         return _problem(request, unavailable("the store cannot be read now").problem)
+
+
+def _check(fields: Iterable[tuple[str, str]]) -> None:
+    """Refuse what no store can hold."""
+    for name, value in fields:
+        if "\x00" in value:
+            raise invalid(f"{name[:50]} must not have NUL characters")
 
 
 def _problem(request: Request, problem: Problem) -> Response:

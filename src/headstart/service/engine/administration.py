@@ -11,7 +11,7 @@ from headstart.live.stored.contributions import floats, packed
 from headstart.service.engine import configuration
 from headstart.service.engine.records import bandit_row, bandit_view
 from headstart.service.engine.registry import Registry
-from headstart.service.engine.tasks import by_names
+from headstart.service.engine.requests.tasks import by_names
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     MOST_ARMS,

@@ -12,9 +12,11 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from headstart.service.engine import configuration, expiry, refreshing
+from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.registry import Registry, read_prior
+from headstart.service.engine.requests import expiry
+from headstart.service.engine.requests.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
 from headstart.service.store import schema
@@ -92,6 +94,7 @@ class Maintenance:
                 self._refresh_when_needed(row)
         if sweep:
             self._repeat(expiry.delete_keys)
+            self._repeat(partial(compact, limit=expiry.ROWS))
             self._last_sweep = time.monotonic()
 
     def _bandits(self) -> list[Any]:

@@ -11,11 +11,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from headstart.service.engine import administration, configuration, records
 from headstart.service.engine.committing import Committer, Runner, Work
 from headstart.service.engine.compiling import compile_kernels
-from headstart.service.engine.decisions import decide
 from headstart.service.engine.maintenance import Call, Maintenance
-from headstart.service.engine.observations import observe
 from headstart.service.engine.registry import Registry
-from headstart.service.engine.rewards import reward
+from headstart.service.engine.requests.decisions import decide
+from headstart.service.engine.requests.observations import observe
+from headstart.service.engine.requests.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
     BanditConfiguration,

@@ -56,6 +56,7 @@ class Application:
         service: Service,
         *,
         jobs: Jobs | None = None,
+        users: Part | None = None,
         loopback: bool = True,
         limits: Limits = Limits(),  # noqa: B008 - frozen
         log: Log | None = None,
@@ -77,7 +78,7 @@ class Application:
         self._answering = Answering(
             service, jobs, body_bytes=limits.body_bytes, waiting=limits.waiting
         )
-        parts: list[Part] = [service] if jobs is None else [service, jobs]
+        parts = [part for part in (service, jobs, users) if part is not None]
         self.lifespan = Lifespan(parts, self._security.keys, self._log)
 
     def _routes(self) -> list[Route]:
@@ -132,7 +133,7 @@ class Application:
         try:
             if self._pages is not None and not self._table.knows(raw_path):
                 template = "pages"
-                status = await self._page(scope, receive, send)
+                status = await self._page(scope, receive, send, request_id)
             else:
                 route, names = self._table.find(method, raw_path)
                 template = route.path
@@ -153,9 +154,10 @@ class Application:
         if self._log_requests and template not in _PROBES:
             self._log.request(method, template, status, seconds, request_id)
 
-    async def _page(self, scope: Scope, receive: Receive, send: Send) -> int:
+    async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
+        """Have a page answer; its status."""
         assert self._pages is not None
-        status = 500
+        status = 0
 
         async def seen(message: Any) -> None:
             nonlocal status
@@ -163,34 +165,36 @@ class Application:
                 status = message["status"]
             await send(message)
 
-        await self._pages(scope, receive, seen)
+        try:
+            await self._pages(scope, receive, seen)
+        except Exception as error:
+            if not status:
+                raise
+            self._log_error(error, request_id)  # the answer has begun, and cannot be another
         return status
 
     async def _refuse(self, send: Send, error: Exception, request_id: str) -> int:
         """Answer with a problem; its status."""
         expected = problems.from_exception(error)
         if expected is None:
-            self._log.event(
-                "error",
-                level="error",
-                request_id=request_id,
-                detail=type(error).__name__,
-                traceback="".join(traceback.format_tb(error.__traceback__)),
-            )
+            self._log_error(error, request_id)
             expected = problems.internal(request_id)
-        elif error.__cause__ is not None and expected.problem.status >= 500:
-            self._log.event(
-                "error",
-                level="error",
-                request_id=request_id,
-                detail=f"{type(error.__cause__).__name__}",
-            )
         problem: Problem = expected.problem
         headers = problems.headers_of(expected)
         if problem.status in (408, 413):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
         await _respond(send, problem.status, problems.content_of(problem), headers, request_id)
         return problem.status
+
+    def _log_error(self, error: Exception, request_id: str) -> None:
+        """An error of the service: where it happened, without the values that it may name."""
+        self._log.event(
+            "error",
+            level="error",
+            request_id=request_id,
+            detail=type(error).__name__,
+            traceback="".join(traceback.format_tb(error.__traceback__)),
+        )
 
 
 async def _respond(

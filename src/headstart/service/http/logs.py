@@ -5,6 +5,7 @@ import logging
 import sys
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Literal, TextIO
 
 import msgspec
@@ -117,4 +118,11 @@ class Handler(logging.Handler):
 
 
 def _stamp(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).isoformat(timespec="milliseconds")
+    second = int(when)
+    return f"{_second(second)}.{int(1e3 * (when - second)):03d}+00:00"
+
+
+@lru_cache(maxsize=4)
+def _second(when: int) -> str:
+    """A time to the second; thousands of lines share one."""
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -5,13 +5,62 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+# What comes before a body: bytes, and seconds until it is complete.
+MOST_HEAD_BYTES = 64 * 1024
+HEAD_SECONDS = 30.0
+
 
 class JoinedProtocol(HttpToolsProtocol):
-    """Headers and body of an answer leave in one packet: a write costs more than the rest."""
+    """Headers and body of an answer leave in one packet: a write costs more than the rest.
+
+    The first line and the headers of a request are limited, in bytes and in time.
+    """
+
+    _head_bytes = 0
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin a connection."""
         super().connection_made(JoiningTransport(transport, self.loop))  # type: ignore[arg-type]
+        self._begin_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._end_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; too many before the headers are complete end the connection."""
+        if self._timer is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._timer is not None and self._head_bytes > MOST_HEAD_BYTES:
+            self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        if self._timer is None:
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        """Have a request answered."""
+        self._end_head()
+        super().on_headers_complete()
+
+    def _begin_head(self) -> None:
+        self._head_bytes = 0
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._refuse_head)
+
+    def _end_head(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse_head(self) -> None:
+        self._end_head()
+        if not self.transport.is_closing():
+            self.send_400_response("The headers are too long, or came too late.")
 
 
 class JoiningTransport:

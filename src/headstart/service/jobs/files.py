@@ -54,9 +54,11 @@ class Folders:
                 if not path.resolve().is_relative_to(root):
                     raise invalid(f"files must be in the data folder, got {name!r}, which is not")
                 found.append(str(path.relative_to(root)))
-        for i, name in enumerate(found):
-            if name in found[:i]:
+        seen: set[str] = set()
+        for name in found:
+            if name in seen:
                 raise invalid(f"files must be named once, got {name!r} twice")
+            seen.add(name)
         return found
 
     def of_job(self, files: Sequence[str], upload: str | None) -> tuple[Path, list[str]] | None:
@@ -120,7 +122,11 @@ class Upload:
                 f"a log that is uploaded must have at most {self._largest:,} bytes: put it into "
                 "the data folder",
             )
-        self._file.write(content)
+        try:
+            self._file.write(content)
+            self._file.flush()
+        except OSError as error:
+            raise unavailable("the log cannot be stored now: is the disk full?") from error
 
     def discard(self) -> None:
         """Close and delete it."""
@@ -174,7 +180,9 @@ def _expanded(root: Path, name: str) -> list[Path]:
         if path.is_dir():
             return _of_folder(root, path)
         if any(mark in name for mark in _PATTERN_MARKS):
-            matching = sorted(each for each in root.glob(name) if each.exists())
+            found = sorted(root.glob(name))
+            # Neither pipes nor devices, which might never end.
+            matching = [each for each in found if each.is_file() or each.is_dir()]
             files = [
                 each
                 for match in matching

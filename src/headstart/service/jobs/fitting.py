@@ -21,6 +21,8 @@ from headstart.service.jobs.steps import Steps, estimated_rows
 _READING = "reading rows: {done:,} of {total:,}"
 _READING_ON = "reading rows: {done:,}"
 _BLOCK = 1 << 22
+# The shares of a fit's work that are done when the rows are read, and when the tasks are counted.
+_READ, _COUNTED = 0.2, 0.95
 
 
 def columns_of(given: LogColumns) -> Columns:
@@ -47,18 +49,19 @@ def fit(work: FitWork, steps: Steps) -> Done:
         )
         return Done(report=FitReport(dry_run=True, log=summary(report), feature_names=names))
     current = memory_that_counts(model, work.memory, work.promoted)
+    read = _COUNTED if request.grouped_by_task else _READ
     reading = LogReading(
         work.files,
         columns,
         model.dimension,
         on_bad=request.on_bad,
         grouped_by_task=request.grouped_by_task,
-        progress=steps.within(0.0, 0.8, what, rows),
+        progress=steps.within(0.0, read, what, rows),
     )
-    counting = steps.within(0.8, 0.95, "counting tasks: {done:,} of {total:,}")
+    counting = steps.within(_READ, _COUNTED, "counting tasks: {done:,} of {total:,}")
     counted = None if request.grouped_by_task else counting
     memory = memory_of_log(model, reading, beside=current, counted=counted)
-    steps.begin(0.95, "computing the prior")
+    steps.begin(_COUNTED, "computing the prior")
     before = current.learned(model)
     content = memory.to_bytes()
     with_it = memory_that_counts(model, work.memory, [*work.promoted, content])

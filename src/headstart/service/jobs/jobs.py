@@ -201,6 +201,11 @@ def _check_columns(model: Model, given: LogColumns) -> None:
             f"features must be the {model.dimension} columns of the bandit's features, or one of "
             f"lists, got {len(names)}"
         )
+    known = model.feature_names.known
+    if names is not None and known is not None and names != known and set(names) == set(known):
+        raise invalid(
+            f"features must be in the order of the bandit's, {list(known)}, got {list(names)}"
+        )
     if len(columns.side) not in (0, n_side(model.prior)):
         raise invalid(
             f"side must be the {n_side(model.prior)} columns that the prior takes, "

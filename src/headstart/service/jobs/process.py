@@ -43,6 +43,10 @@ class JobProcess:
         except queue.Empty:
             return None
 
+    def leave(self) -> None:
+        """Close what connects it to this process, as the end of this process would."""
+        _close(self._process.stdin)
+
     def end(self) -> None:
         """End it at once; nothing happens where it has ended."""
         self._process.kill()

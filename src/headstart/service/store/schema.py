@@ -26,6 +26,9 @@ metadata = MetaData()
 # SQLite numbers rows by itself only where the key is an INTEGER.
 _Number = BigInteger().with_variant(Integer, "sqlite")
 
+# Names are compared by their bytes, so that those with a prefix are neighbours in an index.
+_Name = Text().with_variant(Text(collation="C"), "postgresql")
+
 # What became of a decision.
 PENDING, PAID, EXPIRED = range(3)
 DECISION_STATUS = ("pending", "paid", "expired")
@@ -61,7 +64,7 @@ tasks = Table(
     metadata,
     Column("id", _Number, primary_key=True),
     Column("bandit", Integer, nullable=False),
-    Column("name", Text, nullable=False),
+    Column("name", _Name, nullable=False),
     Column("control", Boolean, nullable=False),
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
@@ -202,6 +205,7 @@ minutes = Table(
     Column("expired", BigInteger, nullable=False),  # decisions that expired
     Column("late", BigInteger, nullable=False),  # rewards of expired decisions
     Column("out_of_range", BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # By the number of the reward in its task, from 1 to ROUNDS_MEASURED.

@@ -14,7 +14,7 @@ from headstart.service.dashboard.queries.bandits import Bandit, bandit_named, ba
 from headstart.service.dashboard.rendering import page
 from headstart.service.messages import not_found
 
-Page = Callable[[Facade, Request], Response]
+LIVE_SECONDS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +25,15 @@ class Window:
     label: str
     width: int
     n: int
+    live: int  # seconds between refreshes
 
 
 WINDOWS = {
     window.name: window
     for window in (
-        Window(name="hour", label="Hour", width=1, n=60),
-        Window(name="day", label="Day", width=15, n=96),
-        Window(name="week", label="Week", width=120, n=84),
+        Window(name="hour", label="Hour", width=1, n=60, live=LIVE_SECONDS),
+        Window(name="day", label="Day", width=15, n=96, live=10),
+        Window(name="week", label="Week", width=120, n=84, live=30),
     )
 }
 _FEWEST = 10  # parts that are shown of a young bandit
@@ -47,6 +48,7 @@ class Stretch:
     start: int  # minute since 1970
     width: int
     seconds: list[float]  # (n,)
+    created_in: int  # the part in which the bandit was created; 0 if before
     names: list[str]  # (n,)
     ticks: list[int]
     tick_names: list[str]
@@ -75,6 +77,7 @@ def stretch(window: Window, now: float, created: float) -> Stretch:
     return Stretch(
         start=first * window.width,
         width=window.width,
+        created_in=max(int(created // width) - first, 0),
         seconds=[float(width)] * (n - 1) + [max(now - starts[-1], 1.0)],
         names=[f"{day(start)}, {hour(start)}" for start in starts],
         ticks=ticks,
@@ -90,12 +93,12 @@ def with_bandit(
     gather: Callable[[Connection, Bandit], dict[str, Any]],
     afterwards: Callable[[Bandit], dict[str, Any]] = lambda _: {},
     *,
-    live: bool = True,
+    live: int = LIVE_SECONDS,
 ) -> Response:
     """A page about one bandit: the one that the address names, or the first.
 
     gather: reads what the template shows, in one short transaction. afterwards: asks the service
-    for more, which has transactions of its own.
+    for more, which has transactions of its own. live: seconds between refreshes, 0 for none.
     """
     with service.database.reading() as connection:
         names = bandit_names(connection)
@@ -105,7 +108,7 @@ def with_bandit(
             raise not_found(f"there is no bandit {name!r}")
         context = {} if found is None else gather(connection, found)
     if found is None:
-        return page(request, "welcome.html", tab=tab, live=True, base=str(request.base_url))
+        return page(request, "welcome.html", tab=tab, live=LIVE_SECONDS, base=str(request.base_url))
     return page(
         request,
         template,

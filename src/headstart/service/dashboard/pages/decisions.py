@@ -51,7 +51,7 @@ def decisions(service: Facade, request: Request) -> Response:
             )
         return shown | {"found": found, "decimals": reward_decimals(found)}
 
-    live = before is None
+    live = 0 if before else common.LIVE_SECONDS
     return common.with_bandit(service, request, "decisions", "decisions.html", gather, live=live)
 
 
@@ -83,7 +83,7 @@ def _number_of(status: str) -> int | None:
 
 def _parts(record: DecisionRecord) -> dict[str, Any] | None:
     """Contributions as bars from zero, those of the prior and of the rewards, the largest first."""
-    if not record.contributions:
+    if record.observed or not record.contributions:
         return None
     prior = np.array([part.from_prior for part in record.contributions])
     rewards = np.array([part.from_rewards for part in record.contributions])
@@ -120,7 +120,7 @@ def _bar(kind: str, value: float, scale: charts.Scale) -> dict[str, Any]:
         "kind": kind,
         "value": value,
         "x": scale.at(low),
-        "width": max(scale.width(high - low), 0.15),
+        "width": max(scale.width(high - low), 0.15) if value else 0.0,
     }
 
 

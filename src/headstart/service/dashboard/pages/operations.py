@@ -76,7 +76,6 @@ _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
     "failed_transactions": ("Failed commits", formats.count, "answered with 503"),
     "last_transaction_rows": ("Last batch", formats.count, "rows in one commit"),
     "last_transaction_seconds": ("Last commit", formats.span, "from batch to disk"),
-    "bandits_in_memory": ("Bandits in memory", formats.count, ""),
     "tasks_in_memory": ("Tasks in memory", formats.count, "the cache"),
     "task_bytes_in_memory": ("Cache", formats.size, "of task states"),
     "refreshes": ("Refreshes of priors", formats.count, "by this process"),
@@ -84,7 +83,7 @@ _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
     "last_refresh_seconds": ("Refresh took", formats.span, ""),
 }
 # These are sums that say more by the row or as a sentence.
-_LEFT_OUT = ("transaction_seconds", "store_reachable")
+_LEFT_OUT = ("transaction_seconds", "store_reachable", "bandits_in_memory")
 
 
 def facts(
@@ -100,7 +99,7 @@ def facts(
         if value is None or isinstance(value, bool):
             text = {None: formats.MISSING, True: "yes", False: "no"}[value]
         elif key == "last_refresh":
-            text = f"{formats.span(max(now - value, 0.0))} ago" if value else formats.MISSING
+            text = formats.ago(now - value) if value else formats.MISSING
         else:
             text = spell(value)
         found.append((label, text, note))

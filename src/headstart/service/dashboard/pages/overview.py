@@ -37,7 +37,9 @@ def overview(service: Facade, request: Request) -> Response:
             "windows": common.WINDOWS.values(),
         }
 
-    return common.with_bandit(service, request, "overview", "overview.html", gather)
+    return common.with_bandit(
+        service, request, "overview", "overview.html", gather, live=window.live
+    )
 
 
 def _gain(connection: Connection, bandit: Bandit) -> dict[str, Any]:
@@ -120,11 +122,20 @@ def _rates(
     connection: Connection, bandit: Bandit, window: common.Window, now: float
 ) -> dict[str, Any]:
     parts = common.stretch(window, now, bandit.created)
-    both = activity.activity(connection, bandit.id, start=parts.start, width=parts.width, n=parts.n)
+    both = activity.activity(
+        connection,
+        bandit.id,
+        start=parts.start,
+        width=parts.width,
+        n=parts.n,
+        names=("opened", "decisions", "rewards", "expired"),
+    )
     seconds = np.array(parts.seconds)
+    before = np.arange(parts.n) < parts.created_in
 
     def rate(name: str) -> Floats:
-        return np.asarray((both[0].sums[name] + both[1].sums[name]) / seconds)
+        per_second = (both[0].sums[name] + both[1].sums[name]) / seconds
+        return np.where(before, np.nan, per_second)
 
     return {
         "rate_chart": charts.line_chart(
@@ -148,7 +159,8 @@ def _rates(
 def _recent(connection: Connection, bandit: Bandit, now: float) -> dict[str, Any]:
     """Rates over the last minutes, and what waits for a reward."""
     start = int(now // 60) - _RECENT + 1
-    both = activity.activity(connection, bandit.id, start=start, width=_RECENT, n=1)
+    names = ("decisions", "rewards")
+    both = activity.activity(connection, bandit.id, start=start, width=_RECENT, n=1, names=names)
     seconds = max(min(now - start * 60.0, now - bandit.created), 1.0)
     n, more, oldest = decisions.pending(connection, bandit.id)
     return {

@@ -121,7 +121,6 @@ def _coefficients(
         "next": first + _ROWS if first + _ROWS < len(names) else None,
         "previous": max(first - _ROWS, 0) if first else None,
         "dimension": len(names),
-        "versions": len(history),
     }
 
 

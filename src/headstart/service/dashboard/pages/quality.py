@@ -60,7 +60,7 @@ def quality(service: Facade, request: Request) -> Response:
             "n_features": len(features),
         }
 
-    return common.with_bandit(service, request, "quality", "quality.html", gather)
+    return common.with_bandit(service, request, "quality", "quality.html", gather, live=window.live)
 
 
 def _kind(

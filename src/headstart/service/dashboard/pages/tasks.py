@@ -48,7 +48,7 @@ def tasks(service: Facade, request: Request) -> Response:
             "next": last and (last.name if by_name else f"{last.last_used!r}:{last.id}"),
         }
 
-    live = after is None
+    live = 0 if after else common.LIVE_SECONDS
     return common.with_bandit(service, request, "tasks", "tasks.html", gather, live=live)
 
 
@@ -75,7 +75,13 @@ def task(service: Facade, request: Request) -> Response:
         return {"task": record, "estimates": _estimates(record)}
 
     return common.with_bandit(
-        service, request, "tasks", "task.html", gather, afterwards, live=before is None
+        service,
+        request,
+        "tasks",
+        "task.html",
+        gather,
+        afterwards,
+        live=0 if before else common.LIVE_SECONDS,
     )
 
 

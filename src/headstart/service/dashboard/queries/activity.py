@@ -1,5 +1,6 @@
 """Activity: sums over minutes, rounds and tasks, added up over processes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,20 +37,29 @@ class Activity:
 
 
 def activity(
-    connection: Connection, bandit: int, *, start: int, width: int, n: int
+    connection: Connection,
+    bandit: int,
+    *,
+    start: int,
+    width: int,
+    n: int,
+    names: Sequence[str] = COUNTS,
 ) -> tuple[Activity, Activity]:
-    """What happened in n stretches of `width` minutes from minute `start`: warm tasks, control."""
+    """What happened in n stretches of `width` minutes from minute `start`: warm tasks, control.
+
+    names: which of COUNTS.
+    """
     c = minutes.c
     stretch = (c.minute - start) - (c.minute - start) % width
     query = (
-        select(stretch.label("at"), c.control, *(func.sum(c[name]).label(name) for name in COUNTS))
+        select(stretch.label("at"), c.control, *(func.sum(c[name]).label(name) for name in names))
         .where(c.bandit == bandit, c.minute >= start, c.minute < start + n * width)
         .group_by(stretch, c.control)
     )
-    both = [{name: np.zeros(n) for name in COUNTS} for _ in range(2)]
+    both = [{name: np.zeros(n) for name in names} for _ in range(2)]
     for row in connection.execute(query).mappings():
         at = int(row["at"]) // width
-        for name in COUNTS:
+        for name in names:
             both[int(row["control"])][name][at] += float(row[name])
     warm, control = (Activity(start=start, width=width, sums=sums) for sums in both)
     return warm, control

@@ -1,10 +1,10 @@
 // Live refresh, the theme button and the chooser of bandits. Every page works without it.
 (() => {
   "use strict";
-  const SECONDS = 3;
   const live = document.getElementById("live");
   const button = document.getElementById("live-button");
   const state = document.getElementById("live-state");
+  const notice = document.getElementById("live-notice");
 
   const openKeys = () =>
     new Set([...live.querySelectorAll("details[open][data-key]")].map((d) => d.dataset.key));
@@ -38,8 +38,10 @@
     let busy = false;
 
     const say = (text, kind) => {
-      if (state.textContent !== text) state.textContent = text;
+      if (state.textContent === text) return;
+      state.textContent = text;
       button.dataset.kind = kind;
+      notice.textContent = kind === "lost" ? "The service does not answer" : "";
     };
 
     async function refresh() {
@@ -73,7 +75,7 @@
       refresh();
     });
     document.addEventListener("visibilitychange", refresh);
-    setInterval(refresh, SECONDS * 1000);
+    setInterval(refresh, 1000 * Number(live.dataset.live));
   }
 
   const theme = document.getElementById("theme-button");
@@ -99,6 +101,10 @@
       name();
     });
   }
+
+  // On a phone the tabs scroll: show the one of this page.
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
 
   for (const select of document.querySelectorAll("select[data-submit]")) {
     select.addEventListener("change", () => {

@@ -12,6 +12,7 @@ from headstart.service.messages import MOST_ROWS, ServiceError, invalid
 
 T = TypeVar("T")
 _rows: Decoder[list[msgspec.Raw]] = Decoder(list[msgspec.Raw])
+_LONGEST_SHOWN = 1 << 18
 # PostgreSQL stores no text that holds the character 0.
 _NUL = b"\\u0000"
 
@@ -21,7 +22,9 @@ def decode(decoder: "Decoder[T]", body: bytes | memoryview) -> T:
     try:
         found = decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise invalid(sentence(str(error), bytes(body), decoder.type)) from None
+        # A long body is not decoded again to show the value.
+        shown = bytes(body) if len(body) <= _LONGEST_SHOWN else b""
+        raise invalid(sentence(str(error), shown, decoder.type)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(error) from None
     if _NUL in bytes(body) and _has_nul(msgspec.to_builtins(found)):

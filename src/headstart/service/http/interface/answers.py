@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from headstart.service.messages import Item, Message, Name
+from headstart.service.messages import MOST_ARMS, Item, ItemChange, Message, Name
 
 
 class ItemCount(Message):
@@ -59,4 +59,5 @@ class Readiness(Message):
     ready: bool
 
 
-ItemIds = Annotated[list[Name], Meta(max_length=1_000_000)]
+Items = Annotated[list[Item], Meta(max_length=MOST_ARMS)]
+ItemChanges = Annotated[list[ItemChange], Meta(max_length=MOST_ARMS)]

@@ -9,10 +9,11 @@ from headstart.service.http.interface.answers import (
     Erased,
     Health,
     HistoryQuery,
+    ItemChanges,
     ItemCount,
-    ItemIds,
     ItemPage,
     ItemQuery,
+    Items,
     Readiness,
 )
 from headstart.service.http.interface.routing import VERSION, Call, Route, Rows
@@ -24,6 +25,7 @@ from headstart.service.messages import (
     DecisionRequest,
     Item,
     ItemChange,
+    Names,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
@@ -182,7 +184,7 @@ ITEMS = (
         name="put_items",
         summary="Replace the whole catalogue.",
         role="admin",
-        body=list[Item],
+        body=Items,
         read=lambda call: ItemCount(items=call.service.put_items(call.names["bandit"], call.body)),
         answer=ItemCount,
         errors=(404,),
@@ -193,7 +195,7 @@ ITEMS = (
         name="patch_items",
         summary="Add items to the catalogue, or change some; what is null stays.",
         role="admin",
-        body=list[ItemChange],
+        body=ItemChanges,
         read=_patch,
         answer=ItemCount,
         errors=(404,),
@@ -204,7 +206,7 @@ ITEMS = (
         name="delete_items",
         summary="Remove items by their ids; without a body, all.",
         role="admin",
-        body=ItemIds,
+        body=Names,
         body_optional=True,
         read=lambda call: ItemCount(
             items=call.service.delete_items(call.names["bandit"], call.body)

@@ -13,8 +13,8 @@ from headstart.live.deciding.decision_sets import DecisionSet
 from headstart.live.stored import Chosen
 from headstart.live.stored.contributions import packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
-from headstart.service.engine.idempotency import Keys
-from headstart.service.engine.tasks import by_names, close_all, open_all
+from headstart.service.engine.requests.idempotency import Keys
+from headstart.service.engine.requests.tasks import by_names, close_all, open_all
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,

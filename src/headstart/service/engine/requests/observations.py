@@ -11,9 +11,9 @@ from headstart.live import inputs
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.contributions import packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
-from headstart.service.engine.decisions import new_ids
-from headstart.service.engine.idempotency import Keys
-from headstart.service.engine.tasks import by_names, close_all, open_all, write_learned
+from headstart.service.engine.requests.decisions import new_ids
+from headstart.service.engine.requests.idempotency import Keys
+from headstart.service.engine.requests.tasks import by_names, close_all, open_all, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ObservationAnswer,

@@ -1,14 +1,17 @@
 """Sums: what a transaction adds to the sums that the dashboard shows."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import TaskEntry
 from headstart.service.store import schema
+
+if TYPE_CHECKING:
+    from headstart.service.engine.transaction import Transaction
 
 _KEYS = {
     table: [column.name for column in table.primary_key]
@@ -24,6 +27,10 @@ _OUTCOMES = {
     Outcome.EXPIRED: "late",
     Outcome.OUT_OF_RANGE: "out_of_range",
 }
+
+
+# How long sums are kept by the minute; then by the hour.
+_MINUTES_KEPT = 7 * 24 * 60
 
 
 class Sums:
@@ -88,11 +95,33 @@ class Sums:
         """Add everything to the sums of the store."""
         for table, found in self._found.items():
             if found:
-                rows = [
-                    dict(zip(_KEYS[table], key, strict=True)) | sums
-                    for key, sums in sorted(found.items())
-                ]
-                connection.execute(_adding(table, connection.dialect.name), rows)
+                _write(connection, table, found)
+
+
+def compact(transaction: "Transaction", limit: int) -> int:
+    """Add the sums of minutes past a week to those of their hours; how many minutes there were."""
+    table = schema.minutes
+    oldest = int(transaction.now // 60) - _MINUTES_KEPT
+    old = select(table).where(table.c.minute < oldest, table.c.minute % 60 != 0).limit(limit)
+    rows = transaction.connection.execute(old.with_for_update(skip_locked=True)).all()
+    hours: dict[tuple[int, ...], dict[str, float]] = {}
+    for row in rows:
+        key = (row.bandit, row.minute - row.minute % 60, row.process, row.control)
+        sums = hours.setdefault(key, dict.fromkeys(_VALUES[table], 0))
+        for name in sums:
+            sums[name] += getattr(row, name)
+        own = [table.c[name] == getattr(row, name) for name in _KEYS[table]]
+        transaction.connection.execute(delete(table).where(*own))
+    if hours:
+        _write(transaction.connection, table, hours)
+    return len(rows)
+
+
+def _write(
+    connection: Connection, table: Table, found: Mapping[tuple[int, ...], dict[str, float]]
+) -> None:
+    rows = [dict(zip(_KEYS[table], key, strict=True)) | sums for key, sums in sorted(found.items())]
+    connection.execute(_adding(table, connection.dialect.name), rows)
 
 
 _statements: dict[tuple[Table, str], Any] = {}

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headstart.cli.service.keys import Store, needs_extra, one_sentence
+
 if TYPE_CHECKING:
     from headstart.service.store.backup import Progress
 
-Store = Annotated[
-    str,
-    typer.Option(
-        envvar="HEADSTART_STORE",
-        help="An SQLite file, or postgresql://user:password@host/name.",
-        show_envvar=True,
-    ),
-]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 
 
@@ -27,9 +21,10 @@ def backup(
     quiet: Quiet = False,
 ) -> None:
     """Write all that the service knows into one file; the service may run meanwhile."""
-    with _errors(), _progress(quiet) as progress:
+    with needs_extra():
         from headstart.service.store.backup import backup
 
+    with one_sentence("backup"), _progress(quiet) as progress:
         rows = backup(store, file, progress)
     if not quiet:
         typer.echo(f"{file}: {_described(rows)}")
@@ -44,9 +39,10 @@ def restore(
     quiet: Quiet = False,
 ) -> None:
     """Put a backup into an empty store, of either kind, while no service uses it."""
-    with _errors(), _progress(quiet) as progress:
+    with needs_extra():
         from headstart.service.store.backup import restore
 
+    with one_sentence("restore"), _progress(quiet) as progress:
         rows = restore(store, file, force=force, progress=progress)
     if not quiet:
         typer.echo(f"restored from {file}: {_described(rows)}")
@@ -67,23 +63,3 @@ def _progress(quiet: bool) -> "Iterator[Progress]":
     with Bar(console=console, transient=True, disable=quiet or not console.is_terminal) as bar:
         task = bar.add_task("copying", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-@contextmanager
-def _errors() -> Iterator[None]:
-    """What cannot be done, in one sentence."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise typer.BadParameter(
-            f"the service needs {error.name}: pip install 'headstart[serve]'"
-        ) from error
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    except Exception as error:
-        # A driver's error has its own sentence, without the statement and its values.
-        cause = getattr(error, "orig", None) or error
-        if not (isinstance(cause, OSError) or cause is not error):
-            raise
-        typer.echo(f"Error: {str(cause).strip()}", err=True)
-        raise typer.Exit(1) from error

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="API keys of the decision service.")
 
-Store = Annotated[str, typer.Option(help="An SQLite file, or postgresql://user@host/name.")]
+Store = Annotated[
+    str,
+    typer.Option(help="An SQLite file, or postgresql://user@host/name.", envvar="HEADSTART_STORE"),
+]
 
 
 class RoleName(StrEnum):
@@ -36,24 +39,36 @@ def needs_extra() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(store: str) -> "Iterator[Database]":
-    with needs_extra():
-        from sqlalchemy.exc import SQLAlchemyError
-
-        from headstart.service.store.database import Database
+def one_sentence(command: str) -> Iterator[None]:
+    """Say in one sentence what is wrong with a store, an address or a setting."""
+    from sqlalchemy.exc import SQLAlchemyError
 
     try:
+        yield
+    except ValueError as error:
+        said = str(error)
+    except OSError as error:
+        said = f"the store cannot be opened: {error.strerror}: {error.filename}"
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", error)).strip() or type(error).__name__
+        said = f"the store does not answer: {reason.splitlines()[0]}"
+    else:
+        return
+    typer.echo(f"headstart {command}: {said}", err=True)
+    raise typer.Exit(2)
+
+
+@contextlib.contextmanager
+def _opened(store: str) -> "Iterator[Database]":
+    with needs_extra():
+        from headstart.service.store.database import Database
+
+    with one_sentence("keys"):
         database = Database.open(store, alone=False)
         try:
             yield database
         finally:
             database.close()
-    except (ValueError, OSError) as error:
-        typer.echo(f"headstart keys: {error}", err=True)
-        raise typer.Exit(2) from None
-    except SQLAlchemyError as error:
-        typer.echo(f"headstart keys: the store does not answer: {type(error).__name__}", err=True)
-        raise typer.Exit(2) from None
 
 
 @app.command()

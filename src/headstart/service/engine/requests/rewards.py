@@ -10,7 +10,7 @@ from headstart.live import inputs
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.contributions import floats
 from headstart.service.engine.bandits import Bandit, TaskEntry
-from headstart.service.engine.tasks import by_numbers, write_learned
+from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema

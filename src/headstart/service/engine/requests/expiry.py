@@ -4,7 +4,7 @@ from sqlalchemy import delete, select
 
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.registry import Registry
-from headstart.service.engine.rewards import Payments
+from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store import schema
 from headstart.service.store.schema import decisions, idempotency

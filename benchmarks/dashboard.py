@@ -1,0 +1,133 @@
+"""What each page of the dashboard takes on a store of a million tasks and ten million decisions.
+
+    python -m benchmarks.dashboard [--tasks 1000000] [--decisions 10000000] [--store FILE]
+
+prints, per page, milliseconds of its queries and of all of it, and of the processor for all of it,
+each the best of ten.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import event, text
+from starlette.applications import Starlette
+from tests.service.dashboard import filled
+from tests.service.dashboard.client import PageClient
+
+from headstart.service.dashboard import application
+from headstart.service.store.database import Database
+
+_SERIES = (
+    "WITH RECURSIVE series(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM series WHERE i + 1 < :n)"
+)
+# Task i has a decision every 1,000 s; ids are in the order of time, as those of the service.
+_TASKS = f"""{_SERIES}
+INSERT INTO tasks (bandit, name, control, status, opened, last_used, n_rewards, reward_sum,
+                   early_rewards, early_sum, version, changed, counted_in, moves, side, state)
+SELECT :bandit, printf('user-%07d', i), i % 10 = 0, 0, :now - 9e5, :now - 10 - i * 0.01, 10, 7.5,
+       10, 7.5, 1, 0, 40, 0, NULL, zeroblob(64) FROM series"""
+_DECISIONS = f"""{_SERIES}
+INSERT INTO decisions (id, bandit, task, slate, rank, observed, arm, features, parts, propensity,
+                       mean, half, prior_version, time, status, value, weight, paid_time, round)
+SELECT printf('%016x%016x', 1e15 + i, i), :bandit, 1000 + i % :tasks, NULL, 0, 0,
+       'arm-' || (i % 50), zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
+       :now - 0.09 * (:n - i), CASE WHEN i > :n - 20000 THEN 0 ELSE 1 END, 0.3, 1.0,
+       :now - 0.09 * (:n - i) + 3, i / :tasks + 1 FROM series"""
+_MINUTES = f"""{_SERIES}
+INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550, 400.0, 3, 0, 0,
+       10, 1, 0 FROM series"""
+
+
+def fill(database: Database, n_tasks: int, n_decisions: int) -> None:
+    """The store of `filled.fill`, and as many tasks and decisions more; minutes of half a year."""
+    filled.fill(database, name="large")
+    with database.writing() as connection:
+        given = {"bandit": 1, "now": filled.NOW}
+        connection.execute(text(_TASKS), given | {"n": n_tasks})
+        connection.execute(text(_DECISIONS), given | {"n": n_decisions, "tasks": n_tasks})
+        connection.execute(text("DELETE FROM minutes"))
+        minutes = {"n": 8 * 60 * 24 * 180, "last": int(filled.NOW // 60)}
+        connection.execute(text(_MINUTES), given | minutes)
+        filled.add_bandit(connection, "idle")
+
+
+PAGES = {
+    "overview, hour": "/?bandit=large",
+    "overview, week": "/?bandit=large&window=week",
+    "prior": "/prior?bandit=large",
+    "tasks, last used": "/tasks?bandit=large",
+    "tasks, search": "/tasks?bandit=large&prefix=user-05",
+    "tasks, page in the middle": f"/tasks?bandit=large&after={filled.NOW - 5000}:500000",
+    "task": "/task?bandit=large&task=user-0500000",
+    "decisions": "/decisions?bandit=large",
+    "decisions of an arm": "/decisions?bandit=large&arm=arm-7",
+    "decisions, none matches": "/decisions?bandit=large&arm=none",
+    "decisions of an idle bandit": "/decisions?bandit=idle",
+    "decision": f"/decision?bandit=large&id={10**15 + 5_000_000:016x}{5_000_000:016x}",
+    "data quality, week": "/quality?bandit=large&window=week",
+    "jobs": "/jobs?bandit=large",
+    "health": "/health?bandit=large",
+}
+
+
+class Clock:
+    """Seconds spent in queries."""
+
+    def __init__(self, database: Database) -> None:
+        self.seconds = 0.0
+        engine = database._reader
+        event.listen(engine, "before_cursor_execute", self._begin)
+        event.listen(engine, "after_cursor_execute", self._end)
+
+    def _begin(self, *_: Any) -> None:
+        self._began = time.perf_counter()
+
+    def _end(self, *_: Any) -> None:
+        self.seconds += time.perf_counter() - self._began
+
+
+def measure(app: Starlette, clock: Clock, path: str) -> list[float]:
+    """Milliseconds of queries, of the page and of the processor, best of ten, and its kilobytes."""
+    client = PageClient(app)
+    found = []
+    for _ in range(10):
+        clock.seconds, start, work = 0.0, time.perf_counter(), time.process_time()
+        answer: httpx.Response = client.get(path)
+        wall, work = time.perf_counter() - start, time.process_time() - work
+        found.append((1e3 * clock.seconds, 1e3 * wall, 1e3 * work, len(answer.content) / 1e3))
+        if answer.status_code != 200:
+            raise RuntimeError(f"{path} must answer 200, got {answer.status_code}")
+    return [min(column) for column in zip(*found, strict=True)]
+
+
+def main() -> None:
+    """Fill the store if it is new, then measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=1_000_000)
+    parser.add_argument("--decisions", type=int, default=10_000_000)
+    parser.add_argument("--store", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.store or Path(folder) / "store.sqlite"
+        new = not path.exists()
+        database = Database.open(path)
+        if new:
+            start = time.perf_counter()
+            fill(database, given.tasks, given.decisions)
+            print(f"filled in {time.perf_counter() - start:.0f} s")
+        print(f"{path.stat().st_size / 2**30:.2f} GiB")
+        app = application(filled.StoreService(database))
+        clock = Clock(database)
+        print("| page | queries, ms | page, ms | processor, ms | kB |\n|---|---|---|---|---|")
+        for name, address in PAGES.items():
+            numbers = measure(app, clock, address)
+            print(f"| {name} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
+        database.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The page benchmarks/service.md, from the figures that were measured."""
+
+from typing import Any
+
+Figures = dict[str, Any]
+
+
+def page(figures: Figures) -> str:
+    """Markdown; a part that was not measured is left out."""
+    sections = {
+        "rates": _rates,
+        "latency": _latency,
+        "kills_sqlite": _failures,
+        "restart": _restart,
+        "sizes": _sizes,
+    }
+    written = [make(figures) for name, make in sections.items() if figures.get(name) is not None]
+    head = (
+        "# The decision service\n\n"
+        "Written by `make bench-service`. Service, database and load generator share the machine: "
+        f"{figures['machine']}. Every request is answered after its commit is on the disk.\n"
+    )
+    return "\n".join([head, *written])
+
+
+def _row(name: str, rate: Figures | None, bar: str = "") -> str:
+    if rate is None:
+        return f"| {name} | not measured | | | {bar} |"
+    return (
+        f"| {name} | {rate['rows_per_second']:,.0f} | {1e3 * rate['p50']:.1f} | "
+        f"{1e3 * rate['p99']:.1f} | {bar} |"
+    )
+
+
+def _rates(figures: Figures) -> str:
+    own, shared = figures["rates"], figures.get("postgresql") or {}
+    lines = [
+        "## Requests per second\n",
+        "d = 20, a catalogue of K = 20, 10,000 tasks. wrk with 64 connections for single requests, "
+        "8 for batches of 100; a pair is a decision, then its reward, each a request.\n",
+        "| | rows per second | p50, ms | p99, ms | bar |",
+        "|---|---:|---:|---:|---:|",
+        _row("SQLite, decisions and rewards", own["pairs"], "3,000"),
+        _row("SQLite, decisions", own["decisions"], "3,000"),
+        _row("SQLite, decisions in batches of 100", own["batches"], "30,000"),
+        _row("PostgreSQL, one process, decisions and rewards", shared.get("one")),
+        _row("PostgreSQL, two processes, decisions and rewards", shared.get("two"), "1,000"),
+        _row("PostgreSQL, two processes, batches of 100", shared.get("batches")),
+    ]
+    return "\n".join([*lines, *_peers(figures.get("peers")), ""])
+
+
+def _peers(found: Figures | None) -> list[str]:
+    lines = ["", "| for comparison: not durable | decisions per second |", "|---|---:|"]
+    if found is None:
+        lines.append("| Vowpal Wabbit daemon | vowpalwabbit is not installed here |")
+    else:
+        lines += [
+            "| Vowpal Wabbit 9 daemon, squarecb, one model, the same d and K, in memory: one "
+            f"decision at a time on each of 2 connections | {found['single']:,.0f} |",
+            f"| the same, 200 decisions sent at once | {found['stream']:,.0f} |",
+        ]
+    lines.append(
+        "| BanditDB, as published, 4 cores: acknowledged when queued, before it is written "
+        "| about 10,000 |"
+    )
+    return lines
+
+
+def _latency(figures: Figures) -> str:
+    found = figures["latency"]
+    shares = ("p50", "p90", "p99", "p99.9", "max")
+    return "\n".join(
+        [
+            "## Latency at a fixed rate\n",
+            "SQLite, 300 decisions and 300 rewards per second at random moments for a minute, "
+            "d = 50, K = 200, 20,000 tasks. A latency counts from when the request was due. "
+            f"{found['requests']:,} requests, {found['refused']} refused; the prior was refreshed "
+            f"{found['refreshes']} times meanwhile. The bar is 20 ms at p99.\n",
+            "| " + " | ".join(shares) + " |",
+            "|" + "---:|" * len(shares),
+            "| " + " | ".join(f"{1e3 * found[share]:.1f} ms" for share in shares) + " |",
+            "",
+        ]
+    )
+
+
+def _failures(figures: Figures) -> str:
+    names = {
+        "kills_sqlite": "100 × kill -9, SQLite",
+        "kills_postgresql": "100 × kill -9 of one of two processes, PostgreSQL",
+        "disk": "disk full for 10 s, SQLite",
+    }
+    rows = {text: figures.get(name) for name, text in names.items()}
+    for name, text in (("away", "ended"), ("paused", "stands still")):
+        rows[f"PostgreSQL {text} for 30 s"] = (figures.get("away") or {}).get(name)
+    lines = [
+        "## Failures under load\n",
+        "16 clients decide, reward, observe and repeat what was acknowledged; a request without an "
+        "answer is sent again. Afterwards every acknowledged answer is looked up in the store, and "
+        "the statistics of every task are compared with a replay of its paid decisions.\n",
+        "| | acknowledged | lost | twice | wrong | miscounted | deviation | no answer | 503 |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    lines += [_failure(name, found) for name, found in rows.items()]
+    twice = figures.get("twice")
+    if twice:
+        shown = ", ".join(f"{names}: {n:,}" for names, n in twice.items())
+        lines.append(f"\nEvery reward sent to two processes at once, outcomes by pair: {shown}.")
+    return "\n".join([*lines, ""])
+
+
+def _failure(name: str, found: Figures | None) -> str:
+    if found is None:
+        return f"| {name} | not measured | | | | | | | |"
+    audit = found["audit"]
+    return (
+        f"| {name} | {audit['decisions'] + audit['rewards']:,} | {audit['lost']} | "
+        f"{audit['twice']} | {audit['wrong']} | {audit['miscounted']} | {audit['deviation']:.0e} | "
+        f"{found['n_broken']:,} | {found['n_unavailable']:,} |"
+    )
+
+
+def _restart(figures: Figures) -> str:
+    found = figures["restart"]
+    size = found["store_bytes"] / 1e9
+    ready = ", ".join(f"{seconds:.1f}" for seconds in found["ready"])
+    return "\n".join(
+        [
+            "## A million tasks\n",
+            f"{found['tasks']:,} tasks, d = 20, {size:.1f} GB in an SQLite file. Seconds from the "
+            f"start of a process until it is ready: {ready} (bar: 3). Backup: "
+            f"{found['backup']:.0f} s; restore: {found['restore']:.0f} s.",
+            "",
+        ]
+    )
+
+
+def _sizes(figures: Figures) -> str:
+    lines = [
+        "## Bytes on disk\n",
+        "In an SQLite file, with indexes; a task with what the prior counts of it.\n",
+        "| d | per task | per decision |",
+        "|---:|---:|---:|",
+    ]
+    lines += [
+        f"| {d} | {found['task']:,.0f} | {found['decision']:,.0f} |"
+        for d, found in figures["sizes"].items()
+    ]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,159 @@
+"""The pages as HTML: what they say, what they escape, and what their forms do."""
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+from tests.service.dashboard import filled
+from tests.service.dashboard.client import PageClient
+from tests.service.dashboard.conftest import Promotions, logged_in
+
+from headstart.service.dashboard import application
+from headstart.service.store import schema
+from headstart.service.store.database import Database
+
+PAGES = ["/", "/prior", "/tasks", "/decisions", "/quality", "/jobs", "/health"]
+ATTACK = "<script>alert('\"x\"')</script>"
+
+
+def text_of(client: PageClient, path: str, code: int = 200) -> str:
+    answer = client.get(path)
+    assert answer.status_code == code
+    return answer.text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_an_empty_store_says_what_to_do(empty: PageClient, page: str) -> None:
+    assert "PUT http://testserver/v1/bandits/shop" in text_of(empty, page)
+
+
+def test_pages_work_on_each_store(store: str) -> None:
+    database = Database.open(store)
+    filled.fill(database, n_tasks=30)
+    client = PageClient(logged_in(application(filled.StoreService(database))))
+    for page in (*PAGES, "/task?task=user-0003", "/tasks?prefix=user", "/?window=week"):
+        assert 'value="coffee" selected' in text_of(client, page)
+    database.close()
+
+
+def test_overview_says_whether_it_pays(client: PageClient, database: Database) -> None:
+    page = text_of(client, "/?window=day")
+    assert re.search(r"earn 0\.\d+ more per round than the control, 95 % interval", page)
+    with database.writing() as connection:
+        connection.execute(update(schema.gains).where(schema.gains.c.control == 1).values(tasks=0))
+    assert "Too little data" in text_of(client, "/")
+
+
+def test_a_bandit_without_control_says_so(client: PageClient, database: Database) -> None:
+    with database.writing() as connection:
+        filled.add_bandit(connection, "cold", control_share=0.0)
+    page = text_of(client, "/?bandit=cold")
+    assert "no task starts cold" in page
+    for path in PAGES:
+        text_of(client, f"{path}?bandit=cold")
+
+
+@pytest.mark.parametrize("page", [*PAGES, "/task?task=user-0003", "/login"])
+def test_nothing_is_inline_or_from_elsewhere(reader: PageClient, page: str) -> None:
+    html = text_of(reader, page)
+    assert " style=" not in html
+    assert not re.search(r"<script(?![^>]*src=\"/static/)", html)
+    assert not re.search(r"\son\w+=", html)
+    assert not re.search(r"(src|href)=\"(?!/|#)", html)
+
+
+def test_names_are_escaped(client: PageClient, database: Database) -> None:
+    with database.writing() as connection:
+        bandit = filled.add_bandit(connection, ATTACK)
+        row = filled._task(bandit, ATTACK, False, 0.0)
+        more = {"last_used": 1.0, "n_rewards": 0, "reward_sum": 0.0}
+        more |= {"early_rewards": 0, "early_sum": 0.0}
+        connection.execute(insert(schema.tasks).values(row | more))
+    given = {"bandit": ATTACK, "task": ATTACK, "prefix": ATTACK, "arm": ATTACK, "status": ATTACK}
+    for path in (*PAGES, "/task", "/tasks"):
+        html = client.get(path, params=given).text
+        assert "<script>alert" not in html
+    assert "&lt;script&gt;" in html
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["/?bandit=none", "/task?task=none", "/task", "/decision?id=none", "/decision", "/nothing"],
+)
+def test_what_is_not_there_is_a_page(reader: PageClient, page: str) -> None:
+    assert "To the overview" in text_of(reader, page, 404)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["window=none", "first=-1", "first=1e9", "after=x:y", "after=nan:1", "sort=1", "prefix=%FF"],
+)
+def test_odd_addresses_are_answered(reader: PageClient, query: str) -> None:
+    for page in PAGES:
+        assert reader.get(f"{page}?{query}").status_code == 200
+
+
+def test_nul_characters_are_refused(reader: PageClient) -> None:
+    for path in ("/?bandit=%00", "/task?task=a%00b", "/tasks?prefix=%00"):
+        assert "must not have NUL" in text_of(reader, path, 422)
+
+
+@pytest.mark.parametrize("page", [*PAGES, "/task?task=user-0003"])
+def test_the_changing_part_comes_alone(reader: PageClient, page: str) -> None:
+    whole = text_of(reader, page)
+    part = reader.get(page, headers={"X-Headstart-Fragment": "1"})
+    html: Any = part.json()["html"]
+    assert "<html" not in html
+    assert html.strip() in whole
+
+
+def test_a_decision_says_why(client: PageClient, database: Database) -> None:
+    with database.reading() as connection:
+        found = connection.execute(select(schema.decisions.c.id, schema.decisions.c.arm)).first()
+    assert found is not None
+    page = text_of(client, f"/decision?id={found.id}")
+    assert f'<h1 class="name">{found.arm}</h1>' in page
+    assert all(name in page for name in filled.FEATURES)
+
+
+def test_an_observation_has_no_reasons(client: PageClient, database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(update(schema.decisions).values(observed=1))
+        found = connection.execute(select(schema.decisions.c.id)).scalars().first()
+    page = text_of(client, f"/decision?id={found}")
+    assert "The choice was made elsewhere" in page
+    assert "chosen elsewhere" in page
+
+
+def test_erasing_needs_the_name(client: PageClient) -> None:
+    form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004", "csrf": "token"}
+    answer = client.post("/task/erase", data=form)
+    assert "Nothing was erased" in answer.text
+    text_of(client, "/task?task=user-0003")
+    answer = client.post("/task/erase", data=form | {"confirmed": "user-0003"})
+    assert "The task is erased" in answer.text
+    text_of(client, "/task?task=user-0003", 404)
+
+
+def test_fits_are_promoted_and_withdrawn(client: PageClient, promotions: Promotions) -> None:
+    assert 'action="/fit/promote"' in text_of(client, "/prior")
+    form = {"bandit": "coffee", "fit": "1", "csrf": "token"}
+    assert "promoted" in client.post("/fit/promote", data=form).text
+    assert "withdrawn" in client.post("/fit/withdraw", data=form).text
+    assert client.post("/fit/promote", data=form | {"fit": "1; --"}).status_code == 422
+    assert promotions.calls == [("promote", "coffee", 1), ("withdraw", "coffee", 1)]
+
+
+def test_a_reader_sees_no_forms(database: Database) -> None:
+    filled.fill(database, n_tasks=20)
+    client = PageClient(application(filled.StoreService(database), Promotions()))
+    assert '<form method="post"' not in text_of(client, "/prior")
+    assert "Erase" not in text_of(client, "/task?task=user-0003")
+
+
+def test_a_store_that_is_away_is_a_page(client: PageClient, database: Database) -> None:
+    database.close()
+    with database.writing() as connection:
+        connection.exec_driver_sql("DROP TABLE minutes")
+    assert "cannot be read now" in text_of(client, "/", 503)

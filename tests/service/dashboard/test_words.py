@@ -1,0 +1,80 @@
+"""Numbers, times and sentences as the pages show them."""
+
+import math
+
+import pytest
+
+from headstart.intervals import Interval
+from headstart.service.dashboard import formats
+from headstart.service.dashboard.measures import Sums, difference
+from headstart.service.dashboard.sentences import drift_sentence, gain_sentence
+
+NONE = Sums()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.0312, "0.0312"),
+        (-3.1234, "−3.12"),
+        (31_200.0, "31,200"),
+        (1e-9, "1.00e−09"),
+        (math.nan, "–"),
+        (None, "–"),
+    ],
+)
+def test_number(value: float | None, text: str) -> None:
+    assert formats.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.0031, "3.1 ms"), (42.0, "42 s"), (600.0, "10 min"), (7200.0, "2 h")]
+)
+def test_span(seconds: float, text: str) -> None:
+    assert formats.span(seconds) == text
+
+
+def test_sizes_and_counts() -> None:
+    assert formats.size(3_670_016) == "3.50 MiB"
+    assert formats.count(999_999) == "999,999"
+    assert formats.count(3_412_000) == "3.41 M"
+    assert formats.fixed(-0.0004, 2) == "0.00"
+    assert formats.column_decimals([0.5, -31.0]) == 1
+    assert formats.moment(0.0) == "1 Jan 1970, 00:00:00"
+    assert formats.brief(0.0, 100.0) == "00:00:00"
+    assert formats.brief(0.0, 90_000.0) == "1 Jan, 00:00"
+
+
+def test_decimals_follow_the_interval() -> None:
+    words = formats.interval_words(Interval(0.3123, 0.02, 0.2712, 0.3511, 100))
+    assert words == ("0.31", "0.27", "0.35")
+
+
+def test_gain_is_a_sentence() -> None:
+    warm = Sums(n=1204, total=1204 * 0.81, squares=1204 * (0.81**2 + 0.04))
+    control = Sums(n=132, total=132 * 0.5, squares=132 * (0.5**2 + 0.04))
+    text = gain_sentence(difference(warm, control), warm, control, 0.1)
+    assert text == (
+        "Tasks that start warm earn 0.31 more per round than the control, 95 % interval 0.27 to "
+        "0.35; 1,204 tasks against 132."
+    )
+    turned = gain_sentence(difference(control, warm), control, warm, 0.1)
+    assert "earn 0.31 less per round" in turned
+    assert "0.27 to 0.35" in turned
+
+
+def test_no_gain_is_said_so() -> None:
+    some = Sums(n=20, total=10.0, squares=9.0)
+    assert "cannot be told apart" in gain_sentence(difference(some, some), some, some, 0.1)
+    assert "no task starts cold" in gain_sentence(None, some, NONE, 0.0)
+    assert "Too little data" in gain_sentence(None, some, NONE, 0.1)
+    one = Sums(n=1, total=1.0, squares=1.0)
+    assert "Too little data" in gain_sentence(difference(some, one), some, one, 0.1)
+
+
+def test_drift_is_a_sentence() -> None:
+    assert "steady" in drift_sentence(0.02, "1 d")
+    assert "somewhat" in drift_sentence(0.3, "1 d")
+    assert "changed" in drift_sentence(2.0, "1 d")
+    assert "one version" in drift_sentence(None, "")
