@@ -43,11 +43,7 @@ def record(
     confidence sets, 1/T unless given. OPT, which estimates nothing, is left out. Progress is in
     tasks, each played, rebuilt and, by the Oracle, played again.
 
-    >>> from headstart import diagnosis
-    >>> world = hs.environments.Synthetic(dimension=3, reward="linear")
-    >>> sizes = {"n_tasks": 4, "horizon": 10, "replications": 5}
-    >>> diagnosis.record(world, [hs.learners.itl()], noise_scale=1.0, **sizes).regret.dims
-    ('learner', 'replication', 'task', 'round')
+    An example is at `Diagnosis`.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability

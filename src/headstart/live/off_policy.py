@@ -110,7 +110,7 @@ class OffPolicy:
     ...     propensities=np.full(300, 1 / 3),
     ... )
     >>> found = hs.evaluate_logged(hs.MetaBandit(dimension=2, seed=0), log)
-    >>> found.doubly_robust.low < found.doubly_robust.mean < found.doubly_robust.high
+    >>> bool(found.doubly_robust.low > log.rewards.mean())  # better than the log's random choices
     True
     """
 
@@ -154,21 +154,7 @@ def evaluate_logged(
     A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
     log's propensities are wrong, or too few rounds carry all the weight.
 
-    >>> rng = np.random.default_rng(0)
-    >>> arms = rng.normal(size=(500, 3, 2))
-    >>> choices = rng.integers(3, size=500)
-    >>> shown = arms[np.arange(500), choices]
-    >>> log = hs.LoggedDecisions(
-    ...     tasks=[f"user-{i // 10}" for i in range(500)],
-    ...     arms=arms,
-    ...     choices=choices,
-    ...     rewards=shown @ [1.0, 0.5] + rng.normal(0, 0.1, 500),
-    ...     propensities=np.full(500, 1 / 3),
-    ... )
-    >>> bandit = hs.MetaBandit(dimension=2, seed=0)
-    >>> estimate = hs.evaluate_logged(bandit, log)
-    >>> estimate.doubly_robust.low > np.mean(log.rewards)
-    np.True_
+    An example is at `OffPolicy`.
     """
     rewards = np.asarray(log.rewards)
     weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)

@@ -1,5 +1,15 @@
 """The client of the decision service, with and without asyncio.
 
+>>> from headstart.service.client import AsyncBandit, AsyncClient, Bandit, Client
+>>> with Client("http://127.0.0.1:8000") as client:
+...     shop = client.bandit("shop")  # nothing is sent yet; shop.decide("ann", …) asks the service
+>>> isinstance(shop, Bandit), shop.name
+(True, 'shop')
+>>> isinstance(AsyncClient("http://127.0.0.1:8000").bandit("shop"), AsyncBandit)
+True
+
+What the service refuses is an error with a `Problem`.
+
 >>> from headstart.service.client import Problem, ServiceError
 >>> error = ServiceError(404, "Not found", "there is no bandit 'shop'")
 >>> error.problem

@@ -43,11 +43,6 @@ class AsyncClient:
     a key by which they are done once, and rewards are counted once. What the service refuses is a
     `ServiceError`, whose `problem` says why; a service that cannot be reached is a
     `ConnectionFailedError`.
-
-    >>> from headstart.service.client import AsyncClient
-    >>> client = AsyncClient("http://127.0.0.1:8000", timeout=2.0)
-    >>> client.bandit("shop").name
-    'shop'
     """
 
     def __init__(
@@ -108,13 +103,7 @@ class AsyncClient:
 
 
 class AsyncBandit:
-    """One bandit of a service.
-
-    >>> from headstart.service.client import AsyncClient
-    >>> bandit = AsyncClient("http://127.0.0.1:8000").bandit("shop")
-    >>> bandit.name
-    'shop'
-    """
+    """One bandit of a service."""
 
     def __init__(self, client: AsyncClient, name: str) -> None:
         self.name = name

@@ -43,12 +43,6 @@ class Client:
     a key by which they are done once, and rewards are counted once. What the service refuses is a
     `ServiceError`, whose `problem` says why; a service that cannot be reached is a
     `ConnectionFailedError`.
-
-    >>> from headstart.service.client import Client
-    >>> with Client("http://127.0.0.1:8000") as client:
-    ...     shop = client.bandit("shop")  # nothing is sent yet
-    >>> shop.name
-    'shop'
     """
 
     def __init__(
@@ -109,13 +103,7 @@ class Client:
 
 
 class Bandit:
-    """One bandit of a service.
-
-    >>> from headstart.service.client import Client
-    >>> bandit = Client("http://127.0.0.1:8000").bandit("shop")
-    >>> bandit.name  # bandit.decide("ann", {"tea": [1.0, 0.0], "rum": [0.0, 1.0]}) asks the service
-    'shop'
-    """
+    """One bandit of a service."""
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
