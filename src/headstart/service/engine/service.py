@@ -77,6 +77,7 @@ class Service:
     def start(self) -> None:
         """Compile what requests need, and start the threads."""
         compile_kernels()
+        self.database.keep_log_short()
         self._committer.start()
         self._maintenance.start()
         self._started = True

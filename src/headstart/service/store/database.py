@@ -13,13 +13,15 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from headstart.service.store.checkpoints import Checkpoints
 from headstart.service.store.migrations import STEPS, migrate, version_of
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
 _CONNECT_SECONDS = 3
-# SQLite: the pages that its log has before they go into the file, and what a connection caches.
-_PAGES_PER_CHECKPOINT, _CACHE_KIB = 8_000, 32_768
+# SQLite: after how many pages of its log a commit itself copies them into the file, where
+# `Checkpoints` is late or not there; and what a connection caches.
+_PAGES_PER_CHECKPOINT, _CACHE_KIB = 64_000, 32_768
 # Readers beside the one that writes: pages, and requests that only read.
 _READERS = 4
 
@@ -31,10 +33,18 @@ class Database:
     With SQLite one process owns the file; any number of processes may share a PostgreSQL database.
     """
 
-    def __init__(self, writer: Engine, reader: Engine, lock: int | None = None) -> None:
+    def __init__(
+        self,
+        writer: Engine,
+        reader: Engine,
+        lock: int | None = None,
+        connect: Callable[[], sqlite3.Connection] | None = None,
+    ) -> None:
         self._writer = writer
         self._reader = reader
         self._lock = lock
+        self._connect = connect  # to the SQLite file
+        self._checkpoints: Checkpoints | None = None
         # The threads of a process share one connection that writes to an SQLite file.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
@@ -81,8 +91,16 @@ class Database:
         """A connection of its own, on which every statement is a transaction."""
         return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
 
+    def keep_log_short(self) -> None:
+        """Have a thread copy SQLite's log into its file, so that no commit has to."""
+        if self._connect is not None and self._checkpoints is None:
+            self._checkpoints = Checkpoints(self._connect)
+
     def close(self) -> None:
         """Close all connections."""
+        if self._checkpoints is not None:
+            self._checkpoints.stop()
+            self._checkpoints = None
         self._writer.dispose()
         self._reader.dispose()
         if self._lock is not None:
@@ -151,7 +169,7 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(writer, "begin", begin_writing)
-    return Database(writer, _reader(connect), lock)
+    return Database(writer, _reader(connect), lock, connect)
 
 
 def _connect(address: str) -> sqlite3.Connection:
