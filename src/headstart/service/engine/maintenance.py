@@ -29,6 +29,7 @@ _PAUSE_SECONDS = 0.5
 _SWEEP_SECONDS = 30.0
 # Refreshing takes at most this share of the time, so that requests have the rest.
 _SHARE = 0.25
+_LONGEST_REST = 5.0
 # A prior that many tasks have taught changes little: it is refreshed less often, up to once in so
 # many seconds, by this many seconds per root of the number of tasks.
 _SECONDS_PER_ROOT = 0.1
@@ -131,7 +132,7 @@ class Maintenance:
         began = time.monotonic()
         done = self.refresh(row.name, "refresh")
         took = time.monotonic() - began
-        wait = took / _SHARE
+        wait = min(took / _SHARE, _LONGEST_REST)
         if done is not None and not done.seen.more:
             rested = _SECONDS_PER_ROOT * math.sqrt(done.learned.n_tasks)
             wait = max(wait, min(rested, _LONGEST_SECONDS))
