@@ -123,7 +123,7 @@ def task_record(connection: Connection, bandit: Any, model: Model, name: str) ->
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
     rows = StoredTasks(model)
     side = None if row.side is None else floats(row.side)
-    rows.load(row.id, row.state, counted=True, side=side)
+    rows.load(row.id, row.state, side=side)
     view = rows.view(row.id)
     estimate = view.estimate
     spread = view.noise_scale * estimate.widths(np.eye(model.dimension))

@@ -249,8 +249,6 @@ def _write_counted(
     ]
     if rows:
         connection.execute(_COUNTED, rows)
-        for row in rows:
-            bandit.note_counted(row["task"], version)
 
 
 def _write_moved(
