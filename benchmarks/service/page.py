@@ -18,9 +18,15 @@ def page(figures: Figures) -> str:
     head = (
         "# The decision service\n\n"
         "Written by `make bench-service`. Service, database and load generator share the machine: "
-        f"{figures['machine']}. Every request is answered after its commit is on the disk.\n"
+        f"{figures['machine']}. Every request is answered after its commit is on the disk. "
+        f"Other programs that ran before each part, as the load average of the last minute: "
+        f"{_loads(figures['load'])}.\n"
     )
     return "\n".join([head, *written])
+
+
+def _loads(found: dict[str, float]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {load:g}" for name, load in found.items())
 
 
 def _row(name: str, rate: Figures | None, bar: str = "") -> str:

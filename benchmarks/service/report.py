@@ -6,6 +6,7 @@ the latest figures of each.
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -27,9 +28,11 @@ def main() -> None:
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     for name in given.parts or PARTS:
         print(f"{name} …", flush=True)
+        load = os.getloadavg()[0]
         with tempfile.TemporaryDirectory(prefix="headstart-bench-") as folder:
             figures[name] = PARTS[name](Path(folder), given.peers)
         figures["machine"] = machine.described()
+        figures.setdefault("load", {})[name] = round(load, 1)
         print(f"  {json.dumps(figures[name])}", flush=True)
         FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
         PAGE.write_text(page(figures))
