@@ -102,7 +102,8 @@ def test_every_command_and_option_is_on_the_page() -> None:
     assert set(commands) >= {"run", "fit", "data"}
     for name, command in commands.items():
         assert f"(headstart-{name})=\n" in page
-        options = [o for p in command.params for o in p.opts if o.startswith("--")]
+        shown = [p for p in command.params if not getattr(p, "hidden", False)]
+        options = [o for p in shown for o in p.opts if o.startswith("--")]
         assert all(f"`{option}`" in page for option in options)
         assert all(f"## headstart {name} {sub}" in page for sub in getattr(command, "commands", {}))
 

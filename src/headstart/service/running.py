@@ -74,7 +74,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     """
     listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
     with listener:
-        service = Service.open(settings.store, cache_bytes=settings.cache_bytes)
+        service = Service.open(settings.store, cache_bytes=settings.cache_bytes, compute_apart=True)
         try:
             needs_key = bool(list_keys(service.database))
             if not needs_key and not is_loopback(listener):

@@ -15,15 +15,15 @@ from headstart.priors.hierarchical.selection import Candidate
 DIMENSION = 4
 
 
-def _candidate(noise: float, task: float) -> Candidate:
-    """A model without directions of ten tasks with V = 6I."""
+def _candidate(noise: float, task: float, rank: int = 0) -> Candidate:
+    """A model of ten tasks with V = 6I."""
     recent = RecentTasks.zeros(DIMENSION, (), directions=DIMENSION)
     rng = np.random.default_rng(0)
     for _ in range(10):
         x = np.sqrt(6.0) * np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION))).Q
         recent = recent.with_task(TaskStatistics.from_data(x, rng.standard_normal(DIMENSION)), 1.0)
     tasks = thin_tasks(recent, ())
-    model = FactorModel(np.zeros((DIMENSION, 0)), noise, task, np.ones(1), 1.0)
+    model = FactorModel(np.eye(DIMENSION)[:, :rank].copy(), noise, task, np.ones(1), 1.0)
     return Candidate(tasks, model, climb(tasks, model, 0, 1e-9, 1e9)[1])
 
 
@@ -38,6 +38,13 @@ def test_parameters_count_by_what_rewards_determine(
     assert candidate.penalty(1) == pytest.approx(2 * 4 * 10 / (10 - share), rel=1e-5)
     assert candidate.penalty(2) == pytest.approx(2 * 7 * 10 / (10 - 2 * share), rel=1e-5)
     assert candidate.penalty(10) == np.inf
+
+
+def test_the_variance_of_the_mean_along_directions_counts() -> None:
+    for rank in range(3):
+        candidate = _candidate(1.0, 1.0, rank)
+        expected = candidate.expected.deviance + candidate.penalty(rank) + (2.0 if rank else 0.0)
+        assert candidate.criterion == pytest.approx(expected)
 
 
 def _selected(parameters: Floats, rng: np.random.Generator) -> int:

@@ -178,7 +178,8 @@ class Changes:
         population, contribution = self._tasks.population, self._marked(name)
         if contribution is not None:
             change = Change(name, contribution, None)
-            population.install(population.replaced(population.state, [change]))
+            left = population.replaced(population.state, [change])
+            population.install(population.refitted(left))
         for names in (self._names, self._earlier, self._moves):
             names.pop(name, None)
 

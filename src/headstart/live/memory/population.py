@@ -139,6 +139,13 @@ class Population:
             memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
         return State(memory, state.position, state.n_tasks + sign, *after.tolist())
 
+    def refitted(self, state: State) -> State:
+        """The memory with a fit begun anew, so that nothing of it is left of tasks taken out."""
+        if not isinstance(self.estimator, FittedPriorEstimator) or not state.n_tasks:
+            return state
+        with one_blas_thread:
+            return replace(state, memory=self.estimator.refit(state.memory))
+
     def without(self, contribution: Contribution | None, state: State | None = None) -> Memory:
         """The memory of all tasks but one."""
         state = self.state if state is None else state

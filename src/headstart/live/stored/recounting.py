@@ -72,8 +72,9 @@ def recount(
     before = [contributions.from_bytes(each, model.dimension, size) for each in erased]
     population = live.population
     with one_blas_thread:
-        gone = [Change("erased", each, None) for each in before]
-        population.install(population.replaced(population.state, gone))
+        if before:
+            gone = [Change("erased", each, None) for each in before]
+            population.install(population.refitted(population.replaced(population.state, gone)))
         live.changes.bring_up_to_date()
         counted = StoredMemory.of(population)
         found = {each.task: _counted(live, each.task) for each in tasks}

@@ -54,12 +54,14 @@ class StoredTasks:
     """Some tasks of a store, by number: a cache of rows that can decide and learn.
 
     A task is loaded from the bytes of its state or opened from the memory that is installed; after
-    it learned, `state` is what to store. The memory is not changed here: `recount` does that. Where
-    no memory is ever installed, tasks start cold.
+    it learned, `state` is what to store. The memory is not changed here: `recount` does that, and
+    gives tasks a newer prior where their rewards ask for one. With `cold`, for tasks that keep the
+    prior that they start with, each revises it by itself, which takes O(d³) within `learn`.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, cold: bool = False) -> None:
         self.model = model
+        self._mark = TO_COUNT if cold else AS_IT_WAS
         self._tasks = model.tasks()
         if self._tasks.bias_moves:
             raise ValueError(
@@ -88,24 +90,19 @@ class StoredTasks:
         """Have tasks start from this memory from now on; `memory.start` may be given with it."""
         memory.install(self._tasks.population, start)
 
-    def note_counted(self, task: int) -> None:
-        """Note that the memory counts a task: it must not learn from itself."""
-        if task in self._tasks.slots:
-            self._tasks.rows[self._tasks.slots[task], COUNTED] = AS_IT_WAS
-
     def open(self, task: int, side: Floats | None = None) -> None:
         """Open a new task, with side information (p,) if there is any."""
         if side is not None:
             self._tasks.sides[task] = side
         slot = self._tasks.start(task)
-        self._tasks.rows[slot, COUNTED] = TO_COUNT
+        self._tasks.rows[slot, COUNTED] = self._mark
 
-    def load(self, task: int, state: bytes, *, counted: bool, side: Floats | None = None) -> None:
-        """Take a task as it was stored; counted: whether the memory counts it."""
+    def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
+        """Take a task as it was stored."""
         self.drop(task)
         row = self._tasks.layout.reopened(_finished(state, self._tasks.layout))
         row[FIRST_PENDING] = NONE
-        row[COUNTED] = AS_IT_WAS if counted else TO_COUNT
+        row[COUNTED] = self._mark
         self._tasks.open(task, row)
         if side is not None:
             self._tasks.sides[task] = side

@@ -1,7 +1,8 @@
 """Which factor model the tasks of one replication support: its rank, and whether side information.
 
 Models are compared by deviance + 2 × the number of their parameters (AIC): d − k for the column of
-L after k others, and one for each variance of H's columns beside the mean task's. Those of L count
+L after k others, one for ω, and one for each variance of H's columns beside the mean task's: else a
+direction would be found for what it says of the mean task. Those of L count
 N/(N − φr) times. φ is the share of ε's variance that rewards determine, Σ tr(I + λV_j⁻¹)⁻¹/(Nd):
 of tasks that are known exactly, φ = 1, few are never isotropic, and the largest direction among
 them gains more than its parameters; of ε that is lost in noise, φ = 0, nothing can be fitted.
@@ -11,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.arrays import Floats
 from headstart.kernels import Expected, FactorModel, ThinTasks, climb, new_direction
 
 MAX_RANK = 8
@@ -49,8 +49,8 @@ class Candidate:
     @property
     def criterion(self) -> float:
         """Deviance + 2 × the number of parameters."""
-        n_means = self.tasks.regressors.shape[-1] - 1
-        return float(self.expected.deviance + self.penalty(self.rank) + 2.0 * n_means)
+        n_variances = self.tasks.regressors.shape[-1] - 1 + (self.rank > 0)
+        return float(self.expected.deviance + self.penalty(self.rank) + 2.0 * n_variances)
 
     def penalty(self, rank: int) -> float:
         """Twice the number of parameters of an L of this rank, corrected for few tasks."""
@@ -87,9 +87,7 @@ def select(
     steps = _STEPS if tasks.designs.shape[-1] < _LARGE else _STEPS_WHERE_LARGE
     found = [_resized(fitted(used, model, limits, steps), limits)]
     best = model if found[0] is None else found[0].model
-    along = float((best.loadings**2).sum()) / len(best.loadings)
-    none = np.zeros((len(best.loadings), 0))
-    start = best._replace(loadings=none, task=best.task + along, along=1.0)
+    start = _shortened(best, 0)
     if found[0] is None or (afresh and found[0].rank):
         found.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
@@ -114,8 +112,7 @@ def resized(start: Candidate, limits: Limits) -> Candidate:
             break
         best = longer
     if best is start and best.rank:
-        model = best.model._replace(loadings=_columns(best.model, best.rank - 1))
-        shorter = fitted(best.tasks, model, limits, _TRIAL_STEPS)
+        shorter = fitted(best.tasks, _shortened(best.model, best.rank - 1), limits, _TRIAL_STEPS)
         if shorter is not None and shorter.criterion < best.criterion:
             best = shorter
     return best
@@ -135,7 +132,18 @@ def _grown(best: Candidate, limits: Limits) -> Candidate | None:
     return fitted(best.tasks, model, limits, _TRIAL_STEPS)
 
 
-def _columns(model: FactorModel, rank: int) -> Floats:
-    """The largest of L's principal directions, (d, r)."""
+def _shortened(model: FactorModel, rank: int) -> FactorModel:
+    """The model with the largest of L's principal directions; the others' variance goes to τ²I.
+
+    So does that of the mean task along them to κ²I: from there the fit has little to do.
+    """
     u, values, _ = np.linalg.svd(model.loadings, full_matrices=False)
-    return np.ascontiguousarray(u[:, :rank] * values[:rank])
+    lost = float((values[rank:] ** 2).sum()) / len(u)
+    means = model.means.copy()
+    means[0] += model.along * lost
+    return model._replace(
+        loadings=np.ascontiguousarray(u[:, :rank] * values[:rank]),
+        task=model.task + lost,
+        means=means,
+        along=model.along if rank else 1.0,
+    )

@@ -55,7 +55,13 @@ class HttpCall(Generic[T]):
 
 
 def _path(*names: Task) -> str:
-    return "/v1/bandits" + "".join(f"/{quote(str(name), safe='')}" for name in names)
+    return "/v1/bandits" + "".join(f"/{_segment(str(name))}" for name in names)
+
+
+def _segment(name: str) -> str:
+    """A name as one part of a path: . and .. would stand for other parts."""
+    quoted = quote(name, safe="")
+    return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
 
 
 def _call(method: str, answer: type[T] | None, *names: Task, body: Any = None) -> HttpCall[T]:

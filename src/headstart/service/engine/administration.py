@@ -198,6 +198,7 @@ def erase(transaction: Transaction, registry: Registry, name: str, task: str) ->
         raise not_found(f"bandit {name!r} has no task {task!r}")
     connection = transaction.connection
     bandit.drop([entry])
+    transaction.sums.opened(bandit.number, entry.control, n=-1)
     for table in (schema.decisions, schema.idempotency):
         connection.execute(delete(table).where(table.c.task == entry.id))
     connection.execute(delete(schema.tasks).where(schema.tasks.c.id == entry.id))

@@ -22,7 +22,6 @@ class TaskEntry:
     control: bool
     status: int
     version: int
-    counted_in: int
     n_rewards: int
     reward_sum: float
     early_rewards: int
@@ -73,7 +72,7 @@ class Bandit:
         self.catalogue = StoredCatalogue((), np.empty((0, model.dimension)), ())
         self.catalogue_version = -1
         self.prior_version = 0
-        self._rows = {False: StoredTasks(model), True: StoredTasks(model)}
+        self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}
         self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
         self._by_number: dict[int, TaskEntry] = {}
         self._most = max(256, cache_bytes // self._rows[False].row_bytes)
@@ -128,10 +127,3 @@ class Bandit:
     def moves_of(self, control: bool) -> list[int]:
         """The tasks that want a newer prior since the last call."""
         return self._rows[control].taken_moves()
-
-    def note_counted(self, number: int, version: int) -> None:
-        """Note that a version of the prior counts a task."""
-        entry = self._by_number.get(number)
-        if entry is not None and entry.counted_in != version:
-            entry.counted_in = version
-            self.rows(entry).note_counted(number)

@@ -19,7 +19,7 @@ def compile_kernels() -> None:
     rows.choose_ranked(0, arms, 2)
     for reward in range(4):
         rows.learn(0, np.array([1.0, 0.0]), float(reward), 1.0)
-    rows.load(0, rows.state(0), counted=False)
+    rows.load(0, rows.state(0))
     states = [StoredTask(task=task, state=rows.state(0), contribution=None) for task in range(3)]
     memory = recount(model, StoredMemory.empty(model), states).memory
     rows.install(memory)

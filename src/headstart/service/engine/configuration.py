@@ -35,6 +35,8 @@ def dimension_of(configuration: BanditConfiguration) -> int:
     given, names = configuration.dimension, configuration.feature_names
     if given is None and names is None:
         raise invalid("dimension or feature_names must be given, got neither")
+    if names is not None and not names:
+        raise invalid("feature_names must be at least one name, got none")
     if given is not None and names is not None and len(names) != given:
         raise invalid(f"feature_names must be dimension = {given} names, got {len(names)}")
     return given if given is not None else len(cast("list[str]", names))

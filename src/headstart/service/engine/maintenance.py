@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
+from headstart.service.engine.computing import Computing
 from headstart.service.engine.registry import Registry, read_prior
 from headstart.service.engine.requests import expiry
 from headstart.service.engine.requests.sums import compact
@@ -29,6 +30,9 @@ _PAUSE_SECONDS = 0.5
 _SWEEP_SECONDS = 30.0
 # Refreshing takes at most this share of the time, so that requests have the rest.
 _SHARE = 0.25
+_LONGEST_REST = 5.0
+# A version's memory is written with it: a megabyte per second at most.
+_SECONDS_PER_BYTE = 1e-6
 # A prior that many tasks have taught changes little: it is refreshed less often, up to once in so
 # many seconds, by this many seconds per root of the number of tasks.
 _SECONDS_PER_ROOT = 0.1
@@ -46,7 +50,9 @@ class Maintenance:
         registry: Registry,
         submit: Callable[[Call], "Future[Any]"],
         clock: Callable[[], float],
+        computing: Computing | None = None,
     ) -> None:
+        self._computing = computing
         self._database = database
         self._registry = registry
         self._submit = submit
@@ -65,8 +71,10 @@ class Maintenance:
         self._thread.start()
 
     def stop(self) -> None:
-        """End after what is under way."""
+        """End; a version that is being computed is left to the next start."""
         self._stopping.set()
+        if self._computing is not None:
+            self._computing.stop()
         if self._thread.is_alive():
             self._thread.join()
 
@@ -131,7 +139,9 @@ class Maintenance:
         began = time.monotonic()
         done = self.refresh(row.name, "refresh")
         took = time.monotonic() - began
-        wait = took / _SHARE
+        wait = min(took / _SHARE, _LONGEST_REST)
+        if done is not None:
+            wait = max(wait, len(done.memory) * _SECONDS_PER_BYTE)
         if done is not None and not done.seen.more:
             rested = _SECONDS_PER_ROOT * math.sqrt(done.learned.n_tasks)
             wait = max(wait, min(rested, _LONGEST_SECONDS))
@@ -160,4 +170,7 @@ class Maintenance:
         model = configuration.model_of(configuration.decode(row.configuration), self._clock)
         with self._database.reading() as connection:
             seen = refreshing.see(connection, row.id, model)
-        return refreshing.compute(seen, model, "erasure" if seen.erased else source)
+        source = "erasure" if seen.erased else source
+        if self._computing is None:
+            return refreshing.compute(seen, model, source)
+        return self._computing.compute(row.configuration, seen, source)

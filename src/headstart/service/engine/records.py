@@ -123,7 +123,7 @@ def task_record(connection: Connection, bandit: Any, model: Model, name: str) ->
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
     rows = StoredTasks(model)
     side = None if row.side is None else floats(row.side)
-    rows.load(row.id, row.state, counted=True, side=side)
+    rows.load(row.id, row.state, side=side)
     view = rows.view(row.id)
     estimate = view.estimate
     spread = view.noise_scale * estimate.widths(np.eye(model.dimension))
@@ -151,12 +151,12 @@ def prior_view(connection: Connection, bandit: Any, model: Model, history: int) 
         select(*(column for column in table.c if column.name not in ("memory", "fits")))
         .where(table.c.bandit == bandit.id)
         .order_by(table.c.version.desc())
-        .limit(history)
+        .limit(max(history, 1))
     )
     versions = [_version(row) for row in connection.execute(query)]
     current = versions[0] if versions else _first(model, bandit.created)
     fields = {name: getattr(current, name) for name in PriorVersion.__struct_fields__}
-    return PriorView(feature_names=feature_names(bandit), history=versions, **fields)
+    return PriorView(feature_names=feature_names(bandit), history=versions[:history], **fields)
 
 
 def _version(row: Any) -> PriorVersion:

@@ -18,9 +18,11 @@ from headstart.service.messages import conflict
 from headstart.service.store import schema
 from headstart.service.store.schema import contributions, priors, tasks
 
-# How many tasks one refresh counts, and how many get a newer prior with it.
-TASKS_PER_REFRESH = 256
+# How many tasks one refresh counts at most, and how many get a newer prior with it. It writes their
+# statistics in one transaction, for which requests wait: so many bytes at most.
+_TASKS_PER_REFRESH = 256
 _MOVES_PER_REFRESH = 32
+_BYTES_PER_REFRESH = 1 << 19
 # Versions whose memory is kept, and versions that are kept at all; of older ones, one per hour.
 _MEMORIES_KEPT = 10
 _VERSIONS_KEPT = 500
@@ -63,15 +65,17 @@ class Refreshed:
     prior: PriorInUse
     learned: Learned
     source: str
+    memory: bytes  # that of `found`, as it is stored
 
 
 def see(connection: Connection, bandit: int, model: Model) -> Seen:
     """Read what changed since the last version."""
     found = read_memory(connection, bandit, model)
     version, memory = (0, StoredMemory.empty(model)) if found is None else found[:2]
-    rows = list(connection.execute(_changed(bandit).limit(TASKS_PER_REFRESH + 1)))
-    more = len(rows) > TASKS_PER_REFRESH
-    rows = rows[:TASKS_PER_REFRESH]
+    most = max(16, min(_TASKS_PER_REFRESH, _BYTES_PER_REFRESH // (4 * model.dimension**2)))
+    rows = list(connection.execute(_changed(bandit).limit(most + 1)))
+    more = len(rows) > most
+    rows = rows[:most]
     if not memory.scales_known:
         rows += _unchanged(connection, bandit, {row.id for row in rows})
     fits = promoted(connection, bandit)
@@ -140,7 +144,10 @@ def compute(seen: Seen, model: Model, source: str) -> Refreshed:
     state = merged.state
     learned = Learned.from_prior(start.prior, n_tasks=state.n_tasks, weight=state.weight)
     prior = PriorInUse(version=seen.version + 1, memory=merged, start=start)
-    return Refreshed(seen=seen, found=found, prior=prior, learned=learned, source=source)
+    memory = found.memory.to_bytes()
+    return Refreshed(
+        seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
+    )
 
 
 def store(transaction: Transaction, registry: Registry, name: str, done: Refreshed) -> int:
@@ -179,7 +186,7 @@ def _insert_version(transaction: Transaction, bandit: Bandit, done: Refreshed) -
             version=version,
             time=transaction.now,
             source=done.source,
-            memory=done.found.memory.to_bytes(),
+            memory=done.memory,
             fits=msgspec.json.encode(done.seen.fits).decode(),
             n_tasks=learned.n_tasks,
             effective_tasks=learned.effective_tasks,
@@ -242,8 +249,6 @@ def _write_counted(
     ]
     if rows:
         connection.execute(_COUNTED, rows)
-        for row in rows:
-            bandit.note_counted(row["task"], version)
 
 
 def _write_moved(

@@ -11,6 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from headstart.service.engine import administration, configuration, records
 from headstart.service.engine.committing import Committer, Runner, Work
 from headstart.service.engine.compiling import compile_kernels
+from headstart.service.engine.computing import Computing
 from headstart.service.engine.maintenance import Call, Maintenance
 from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.decisions import decide
@@ -48,7 +49,14 @@ class Service:
     and `observe` return futures, which end after the commit; all other methods wait.
     """
 
-    def __init__(self, database: Database, *, clock: Callable[[], float], cache_bytes: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Callable[[], float],
+        cache_bytes: int,
+        computing: Computing | None = None,
+    ) -> None:
         self.database = database
         self.clock = clock
         self._process = ProcessNumber(database)
@@ -60,7 +68,7 @@ class Service:
             "decide": self._runner(decide),
         }
         self._committer = Committer(database, runners, clock, self._process.number)
-        self._maintenance = Maintenance(database, self._registry, self._submit, clock)
+        self._maintenance = Maintenance(database, self._registry, self._submit, clock, computing)
         self._started = self._stopped = False
 
     @classmethod
@@ -70,9 +78,15 @@ class Service:
         *,
         clock: Callable[[], float] = time.time,
         cache_bytes: int = 256 << 20,
+        compute_apart: bool = False,
     ) -> "Service":
-        """Open a store, an SQLite file or postgresql://…; `start` begins the work."""
-        return cls(Database.open(store), clock=clock, cache_bytes=cache_bytes)
+        """Open a store, an SQLite file or postgresql://…; `start` begins the work.
+
+        With `compute_apart` priors are computed by another process, which goes by the time of day.
+        """
+        computing = Computing() if compute_apart else None
+        database = Database.open(store)
+        return cls(database, clock=clock, cache_bytes=cache_bytes, computing=computing)
 
     def start(self) -> None:
         """Compile what requests need, and start the threads."""

@@ -184,7 +184,7 @@ def uploads_folder(store: str | Path) -> Path:
     """Where a service on this store keeps uploads: beside an SQLite file, else a temporary one."""
     url = parsed(store)
     if is_sqlite(url):
-        path = Path(str(url.database))
+        path = Path(str(url.database)).resolve()
         return path.with_name(path.name + ".uploads")
     return Path(tempfile.gettempdir()) / f"headstart-uploads-{os.geteuid()}"
 

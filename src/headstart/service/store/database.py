@@ -57,7 +57,8 @@ class Database:
         """
         url = parsed(store)
         if is_sqlite(url):
-            database = _sqlite(Path(str(url.database)), alone=alone)
+            # Of a link, the file itself: its lock is beside it.
+            database = _sqlite(Path(str(url.database)).resolve(), alone=alone)
         else:
             database = _postgresql(url)
         try:

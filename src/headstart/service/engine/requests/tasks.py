@@ -99,8 +99,6 @@ def _read(
         if task is None or task.version != row.version:
             stale.append(row.id)
             continue
-        if task.counted_in != row.counted_in:
-            bandit.note_counted(task.id, row.counted_in)
         tasks[task.id] = task
     return [*tasks.values(), *_load(transaction, bandit, stale)]
 
@@ -116,7 +114,7 @@ def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[
         if before is not None:
             bandit.drop([before])
         task = TaskEntry.of(row)
-        bandit.rows(task).load(task.id, row.state, counted=task.counted_in > 0, side=_side_of(task))
+        bandit.rows(task).load(task.id, row.state, side=_side_of(task))
         bandit.keep(task)
         tasks.append(task)
     transaction.touch(bandit, tasks)
@@ -146,7 +144,6 @@ def open_all(
             control=control,
             status=schema.OPEN,
             version=0,
-            counted_in=0,
             n_rewards=0,
             reward_sum=0.0,
             early_rewards=0,
@@ -232,6 +229,7 @@ def _row(transaction: Transaction, bandit: Bandit, task: TaskEntry) -> dict[str,
         "last_used": transaction.now,
         "changed": 0,
         "moves": 0,
+        "counted_in": 0,
         "state": bandit.rows(task).state(task.id),
     }
 
