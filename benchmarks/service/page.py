@@ -134,7 +134,8 @@ def _restart(figures: Figures) -> str:
     return "\n".join(
         [
             "## A million tasks\n",
-            f"{found['tasks']:,} tasks, d = 20, {size:.1f} GB in an SQLite file. Seconds from the "
+            f"{found['tasks']:,} tasks, d = 20, {size:.1f} GB in an SQLite file, without what the "
+            "prior counts of them. Seconds from the "
             f"start of a process until it is ready: {ready} (bar: 3). Backup: "
             f"{found['backup']:.0f} s; restore: {found['restore']:.0f} s.",
             "",
