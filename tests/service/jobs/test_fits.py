@@ -176,7 +176,7 @@ def test_a_fit_whose_prior_cannot_be_computed_does_not_count(
     def away(bandit: str, *, source: str) -> int:
         raise ServiceError(503, "Service unavailable", f"{bandit}, {source}")
 
-    monkeypatch.setattr(service, "rebuild_prior", away)
+    monkeypatch.setattr(service, "refresh", away)
     with pytest.raises(ServiceError, match="shop, fit"):
         jobs.promote("shop", fit.id)
     assert tables(service.database) == before

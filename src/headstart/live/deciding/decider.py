@@ -10,8 +10,9 @@ from headstart.interfaces import Policy
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
 from headstart.live.deciding import many, one
-from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks
+from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks, batch_of
 from headstart.live.deciding.choosing import Choosing
+from headstart.live.deciding.decision_sets import DecisionSet
 from headstart.live.deciding.masks import Mask
 from headstart.live.deciding.scoring import Scoring
 from headstart.live.deciding.uniforms import UniformStream
@@ -119,3 +120,13 @@ class Decider:
         """`MetaBandit.propensities`."""
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
         return one.propensities(*given, mask=mask)
+
+    def decide_batch(self, names: Sequence[Name], shown: Sequence[DecisionSet]) -> Decisions:
+        """One decision for each of n different tasks, whose arms have been checked."""
+        given = (self._tasks, self._scoring, self._stream, self._choosing)
+        return many.decide_batch(*given, tuple(names), batch_of(shown))
+
+    def decide_ranked(self, name: Name, shown: DecisionSet, n: int) -> list[Decision]:
+        """The best n arms for a task, whose arms have been checked."""
+        given = (self._tasks, self._scoring, self._stream, self._choosing)
+        return one.decide_ranked(*given, name, shown, n)

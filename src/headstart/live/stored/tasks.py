@@ -11,12 +11,8 @@ from headstart.core.statistics import TaskStatistics
 from headstart.intervals import quantile
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
-from headstart.live.deciding.batches import batch_of
-from headstart.live.deciding.choosing import Choosing
+from headstart.live.deciding.decider import Decider
 from headstart.live.deciding.decision_sets import DecisionSet
-from headstart.live.deciding.many import decide_batch
-from headstart.live.deciding.one import decide_ranked
-from headstart.live.deciding.scoring import Scoring
 from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import TaskView
 from headstart.live.memory.population import Start
@@ -67,13 +63,8 @@ class StoredTasks:
             raise ValueError(
                 f"prior must not move its bias within a task to be stored, got {model.prior!r}"
             )
-        self._stream = UniformStream(np.random.default_rng())
-        self._scoring = Scoring(model.policy, self._tasks)
-        self._choosing = Choosing(
-            exploration=float(model.settings.exploration),
-            draws=model.settings.propensity_draws,
-            names=model.feature_names,
-        )
+        stream = UniformStream(np.random.default_rng())
+        self._decider = Decider(model.policy, self._tasks, stream)
 
     def __contains__(self, task: object) -> bool:
         return task in self._tasks.slots
@@ -123,11 +114,9 @@ class StoredTasks:
 
     def choose(self, tasks: Sequence[int], shown: Sequence[DecisionSet]) -> Chosen:
         """One arm for each of n different tasks."""
-        batch = batch_of(shown)
-        given = (self._tasks, self._scoring, self._stream, self._choosing)
         slots = self._slots(tasks)
         try:
-            made = decide_batch(*given, tuple(tasks), batch)
+            made = self._decider.decide_batch(tasks, shown)
         finally:
             clear(self._tasks.pending, self._tasks.rows, slots)
         pairs = zip(shown, made.arm_indices.tolist(), strict=True)
@@ -136,9 +125,8 @@ class StoredTasks:
 
     def choose_ranked(self, task: int, shown: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
-        given = (self._tasks, self._scoring, self._stream, self._choosing)
         try:
-            made = decide_ranked(*given, task, shown, n)
+            made = self._decider.decide_ranked(task, shown, n)
         finally:
             clear(self._tasks.pending, self._tasks.rows, self._slots([task]))
         indices = np.array([each.arm_index for each in made], dtype=np.int64)

@@ -1,24 +1,19 @@
-"""Computing priors in a process of its own: `python -m headstart.service.engine.computing`.
+"""Computing priors in a child process: `python -m headstart.service.engine.computing`."""
 
-Counting tasks takes the interpreter's lock for long; in another process, with a lower priority, it
-leaves the requests alone. The process ends with the one that started it.
-"""
-
-import os
 import pickle
-import struct
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
-from typing import IO, Any
 
+from headstart.live.decision import Learned
+from headstart.live.stored import Recount
+from headstart.service import children
 from headstart.service.engine import configuration, refreshing
+from headstart.service.engine.bandits import PriorInUse
 
-_LENGTH = struct.Struct("<Q")
-_NICE = 10
-_END_SECONDS = 10.0
+# What a version is made of, beside what it was computed from.
+_Computed = tuple[Recount, PriorInUse, Learned, bytes]
 
 
 class Computing:
@@ -27,93 +22,71 @@ class Computing:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
+        self._stopped = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, for tests that end it; None before it is needed."""
+        return None if self._process is None else self._process.pid
 
     def compute(self, given: str, seen: refreshing.Seen, source: str) -> refreshing.Refreshed:
         """`refreshing.compute`, for the bandit of a configuration as it is stored."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._process = _started()
-            stdin, stdout = self._process.stdin, self._process.stdout
-            assert stdin is not None
-            assert stdout is not None
-            try:
-                _write(stdin, (given, seen, source))
-                answer = _read(stdout)
-            except BaseException:
-                self._end()
-                raise
-            if answer is None:
-                self._end()
-                raise OSError("the process that computes priors has ended")
-        if isinstance(answer, Exception):
-            raise answer
+            answer = self._answer(pickle.dumps((given, seen, source)))
+        if isinstance(answer, str):
+            raise RuntimeError(answer)
         found, prior, learned, memory = answer
         return refreshing.Refreshed(
             seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
         )
 
+    def _answer(self, asked: bytes) -> "_Computed | str":
+        """What the process answers: the parts of a version, or what went wrong."""
+        if self._stopped:
+            raise OSError("no more priors are computed: the service is stopping")
+        if self._process is None:
+            self._process = children.spawn(__name__)
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        content = None
+        try:
+            children.write(stdin, asked)
+            content = children.read(stdout)
+        finally:
+            if content is None:  # it has ended; the next version starts another
+                children.end(self._process)
+                self._process = None
+        if content is None:
+            raise OSError("the process that computes priors has ended")
+        answer: _Computed | str = pickle.loads(content)  # of a process of our own
+        return answer
+
     def stop(self) -> None:
-        """End the process at once."""
+        """End the process at once, and a call that waits for it."""
+        self._stopped = True
         process = self._process
         if process is not None:
-            process.kill()  # also ends a call that waits for it
+            process.kill()
         with self._lock:
-            self._end()
-
-    def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait(_END_SECONDS)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-
-
-def _started() -> "subprocess.Popen[bytes]":
-    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
-    return subprocess.Popen(
-        [sys.executable, "-m", "headstart.service.engine.computing"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # it might name tasks
-        env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"},
-    )
-
-
-def _write(file: IO[bytes], message: object) -> None:
-    content = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    file.write(_LENGTH.pack(len(content)) + content)
-    file.flush()
-
-
-def _read(file: IO[bytes]) -> Any:
-    """The next message of a process of our own; None at the end."""
-    head = file.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    content = file.read(length)
-    return pickle.loads(content) if len(content) == length else None
+            if self._process is not None:
+                children.end(self._process)
+                self._process = None
 
 
 def main() -> None:
     """Compute what stdin asks for, until it ends."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints is no answer
-    os.nice(_NICE)
-    while (asked := _read(sys.stdin.buffer)) is not None:
-        given, seen, source = asked
+    answers = children.begin()
+    while (asked := children.read(sys.stdin.buffer)) is not None:
+        given, seen, source = pickle.loads(asked)
         try:
             model = configuration.model_of(configuration.decode(given), time.time)
             done = refreshing.compute(seen, model, source)
-            answer: object = (done.found, done.prior, done.learned, done.memory)
+            answer: _Computed | str = (done.found, done.prior, done.learned, done.memory)
         except Exception as error:
-            answer = RuntimeError(f"{type(error).__name__}: {error}")
+            answer = f"{type(error).__name__}: {error}"
         try:
-            _write(answers, answer)
+            children.write(answers, pickle.dumps(answer))
         except OSError:
             return  # the process that asked is gone
 

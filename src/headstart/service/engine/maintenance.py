@@ -9,18 +9,17 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.computing import Computing
+from headstart.service.engine.records import bandit_row, bandit_rows
 from headstart.service.engine.registry import Registry, read_prior
 from headstart.service.engine.requests import expiry
 from headstart.service.engine.requests.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
-from headstart.service.store import schema
 from headstart.service.store.database import Database
 from headstart.service.store.processes import refresh_lock
 
@@ -89,7 +88,9 @@ class Maintenance:
 
     def _once(self) -> None:
         sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
-        for row in self._bandits():
+        with self._database.reading() as connection:
+            rows = bandit_rows(connection)
+        for row in rows:
             if self._stopping.is_set():
                 return
             given = configuration.decode(row.configuration)
@@ -104,11 +105,6 @@ class Maintenance:
             self._repeat(expiry.delete_keys)
             self._repeat(partial(compact, limit=expiry.ROWS))
             self._last_sweep = time.monotonic()
-
-    def _bandits(self) -> list[Any]:
-        table = schema.bandits
-        with self._database.reading() as connection:
-            return list(connection.execute(select(table).order_by(table.c.id)))
 
     def _repeat(self, call: Callable[[Transaction], int]) -> None:
         """Do something in small transactions until nothing is left."""
@@ -150,12 +146,9 @@ class Maintenance:
     def refresh(self, name: str, source: str) -> refreshing.Refreshed | None:
         """Compute and store a version of the prior; None where another process does it now."""
         began = time.monotonic()
-        with self._refreshing, self._database.reading() as connection:
-            table = schema.bandits
-            row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
-            if row is None:
-                return None
-            connection.rollback()
+        with self._refreshing:
+            with self._database.reading() as connection:
+                row = bandit_row(connection, name)
             with refresh_lock(self._database, row.id) as held:
                 if not held:
                     return None

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from headstart.live.feature_names import default_names
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.live.stored.contributions import floats
 from headstart.service.engine.configuration import decode, dimension_of
@@ -66,8 +67,7 @@ def bandit_view(connection: Connection, row: Any) -> BanditView:
 def feature_names(row: Any) -> list[str]:
     """The names of a bandit's features."""
     configuration = decode(row.configuration)
-    given = configuration.feature_names
-    return given or [f"x{i}" for i in range(1, dimension_of(configuration) + 1)]
+    return configuration.feature_names or list(default_names(dimension_of(configuration)))
 
 
 def decision_record(connection: Connection, bandit: Any, decision: str) -> DecisionRecord:

@@ -206,7 +206,6 @@ class Service:
         """Bring the prior up to date now; its version."""
         end = time.monotonic() + _ERASE_SECONDS
         while True:
-            self.bandit(bandit)
             try:
                 done = self._maintenance.refresh(bandit, source)
             except ServiceError as error:
@@ -219,10 +218,6 @@ class Service:
                 raise unavailable("another process refreshes the prior; try again later")
             if done is None:
                 time.sleep(0.05)
-
-    def rebuild_prior(self, bandit: str, source: str) -> int:
-        """Compute the prior anew from the tasks and the logs that count; its version."""
-        return self.refresh(bandit, source)
 
     def put_bandit(self, name: str, given: BanditConfiguration) -> BanditView:
         """Create a bandit, or change it."""

@@ -1,7 +1,6 @@
 """The process of a job: `python -m headstart.service.jobs.child`, work on stdin, answers on stdout.
 
-Reading a log takes the interpreter's lock for long; in a process of its own, and with a lower
-priority, it leaves the service's requests alone. It ends with the process that started it.
+It ends with the process that started it, in the middle of its work too.
 """
 
 import logging
@@ -11,18 +10,15 @@ import threading
 from collections.abc import Callable
 from typing import IO
 
+from headstart.service import children
 from headstart.service.jobs import frames
-
-_NICE = 10
 
 
 def main() -> None:
     """Do the work that stdin holds."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints is no answer
-    os.nice(_NICE)
+    answers = children.begin()
     logging.disable()  # log lines would name tasks
-    content = frames.read(sys.stdin.buffer)
+    content = children.read(sys.stdin.buffer)
     if content is None:
         return
     threading.Thread(target=_end_with_parent, args=(sys.stdin.buffer,), daemon=True).start()

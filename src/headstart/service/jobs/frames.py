@@ -1,14 +1,12 @@
 """Frames: messages between a job's process and the one that started it."""
 
-import struct
 from typing import IO
 
 import msgspec
 
+from headstart.service import children
 from headstart.service.jobs.messages import EvaluateRequest, FitRequest, Report
 from headstart.service.messages import BanditConfiguration
-
-_LENGTH = struct.Struct("<Q")
 
 
 class FitWork(msgspec.Struct, kw_only=True, tag="fit"):
@@ -59,20 +57,7 @@ Answer = Update | Done | Failed
 
 def write(file: IO[bytes], message: Work | Answer) -> None:
     """Write one message."""
-    content = msgspec.msgpack.encode(message)
-    file.write(_LENGTH.pack(len(content)))
-    file.write(content)
-    file.flush()
-
-
-def read(file: IO[bytes]) -> bytes | None:
-    """The content of the next message; None at the end."""
-    head = file.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    content = file.read(length)
-    return content if len(content) == length else None
+    children.write(file, msgspec.msgpack.encode(message))
 
 
 def work_of(content: bytes) -> Work:

@@ -30,7 +30,7 @@ class PriorOwner(Protocol):
     database: Database
     clock: Callable[[], float]
 
-    def rebuild_prior(self, bandit: str, *, source: str) -> int:
+    def refresh(self, bandit: str, *, source: str) -> int:
         """A new version of the prior from what counts now; its number."""
         ...
 
@@ -145,7 +145,7 @@ class Jobs:
     def _rebuilt(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
         """Compute the prior with the fits as they are now; where that fails, as they were."""
         try:
-            version = self._service.rebuild_prior(bandit, source=source)
+            version = self._service.refresh(bandit, source=source)
         except BaseException:
             now = self.fit(bandit, fit).status
             with self._database.writing() as connection:

@@ -1,0 +1,74 @@
+"""Priors that another process computes are those that this one would."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from tests.service.engine.setting import D, items
+from tests.service.engine.test_priors import play, taught
+
+from headstart.service.engine.computing import Computing
+from headstart.service.engine.service import Service
+from headstart.service.messages import BanditConfiguration
+
+
+def test_a_version_of_another_process_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
+    with Service.open(store, compute_apart=True) as service:
+        service.put_bandit("shop", BanditConfiguration(dimension=D))
+        service.put_items("shop", items())
+        play(service, [f"u{i}" for i in range(8)], 4, seed=1)
+        service.refresh("shop")
+        found, expected = service.prior("shop"), taught(service).learned()
+        # As of a version computed here: the fit ends by its last step.
+        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-3)
+        assert found.n_tasks == 8
+
+
+def test_another_process_is_started_for_one_that_ended() -> None:
+    computing = Computing()
+    try:
+        with pytest.raises(RuntimeError, match=r"DecodeError|ValidationError"):
+            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+        first = computing.pid
+        assert first is not None
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(OSError, match=r"has ended|Broken pipe"):
+            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+        with pytest.raises(RuntimeError):
+            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+        assert computing.pid not in (None, first)
+    finally:
+        computing.stop()
+    assert computing.pid is None
+    with pytest.raises(OSError, match="the service is stopping"):
+        computing.compute("no configuration", None, "refresh")
+
+
+def test_the_process_ends_with_the_one_that_started_it() -> None:
+    code = (
+        "import time; from headstart.service import children;"
+        "child = children.spawn('headstart.service.engine.computing');"
+        "print(child.pid, flush=True); time.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait(10)
+    parent.stdout.close()
+    end = time.monotonic() + 30.0
+    while _is_running(child) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not _is_running(child)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
