@@ -69,14 +69,22 @@ _LATE_SECONDS = 65.0
 _DEADLINE_SECONDS = 60.0
 
 
-class Facade(Protocol):
-    """The part of `Service` that simulated users call."""
+class Administration(Protocol):
+    """The part of the service's administration that the demo needs."""
 
     def put_bandit(self, name: str, given: BanditConfiguration, /) -> BanditView:
         """Create a bandit."""
 
     def put_items(self, bandit: str, items: Sequence[Item]) -> int:
         """Replace the catalogue."""
+
+
+class Facade(Protocol):
+    """The part of `Service` that simulated users call."""
+
+    @property
+    def administration(self) -> Administration:
+        """Bandits and their catalogues."""
 
     def decide(
         self, bandit: str, requests: Sequence[DecisionRequest]
@@ -167,7 +175,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
     It begins without pauses, so that the gain of the warm start shows within seconds. A run that
     ends goes on with new customers when it is started again.
     """
-    service.put_bandit(
+    service.administration.put_bandit(
         BANDIT,
         BanditConfiguration(
             feature_names=FEATURES,
@@ -177,7 +185,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
             deadline_seconds=_DEADLINE_SECONDS,
         ),
     )
-    service.put_items(
+    service.administration.put_items(
         BANDIT,
         [Item(id=name, features=list(features)) for name, features in _DRINKS.items()],
     )

@@ -297,6 +297,10 @@ class StoreService:
         self.database = database
         self.clock = clock
 
+    @property
+    def records(self) -> "StoreService":
+        return self
+
     def task(self, bandit: str, task: str) -> TaskRecord:
         with self.database.reading() as connection:
             table = schema.tasks

@@ -18,11 +18,11 @@ from headstart.service.messages import BanditConfiguration
 
 def test_a_version_of_another_process_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
     with Service.open(store, compute_apart=True) as service:
-        service.put_bandit("shop", BanditConfiguration(dimension=D))
-        service.put_items("shop", items())
+        service.administration.put_bandit("shop", BanditConfiguration(dimension=D))
+        service.administration.put_items("shop", items())
         play(service, [f"u{i}" for i in range(8)], 4, seed=1)
         service.refresh("shop")
-        found, expected = service.prior("shop"), taught(service).learned()
+        found, expected = service.records.prior("shop"), taught(service).learned()
         # As of a version computed here: the fit ends by its last step.
         np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-3)
         assert found.n_tasks == 8

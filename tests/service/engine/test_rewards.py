@@ -27,7 +27,7 @@ def test_every_reward_has_one_outcome(store: str) -> None:
         assert paid(service, [one], 2.0) == ["conflict"]
         assert paid(service, [two], 5.0, weight=2.5) == ["paid"]
         assert largest_error(service) < 1e-12
-        view = service.bandit("shop")
+        view = service.records.bandit("shop")
         assert (view.tasks, view.decisions, view.rewards) == (2, 2, 2)
 
 
@@ -42,7 +42,7 @@ def test_a_wrong_row_sinks_no_other(store: str) -> None:
         assert content(service) == before
         requests.append(RewardRequest(decision=two, value=1.0))
         assert not isinstance(service.reward("shop", requests).result(30)[-1], ServiceError)
-        assert service.bandit("shop").rewards == 1
+        assert service.records.bandit("shop").rewards == 1
 
 
 def test_decisions_expire_with_the_default_reward(store: str) -> None:
@@ -54,7 +54,7 @@ def test_decisions_expire_with_the_default_reward(store: str) -> None:
         assert paid(service, [timely], time=clock.now - 30.0) == ["paid"]
         assert paid(service, [late]) == ["expired"]
         for _ in range(100):
-            record = service.decision("shop", late)
+            record = service.records.decision("shop", late)
             if record.status == "expired":
                 break
             threading.Event().wait(0.05)
@@ -77,8 +77,8 @@ def test_observations_teach_once_per_key(store: str) -> None:
         assert all(
             isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(30)
         )
-        assert service.bandit("shop").tasks == 1
-        assert service.decision("shop", first.id).observed
+        assert service.records.bandit("shop").tasks == 1
+        assert service.records.decision("shop", first.id).observed
         assert largest_error(service) < 1e-12
 
 
@@ -94,8 +94,8 @@ def test_two_processes_pay_each_reward_once(postgresql: str) -> None:
         outcomes = [found for (found,) in pool.map(lambda call: paid(*call), calls)]
         assert sorted(outcomes) == ["duplicate"] * 60 + ["paid"] * 60
         assert largest_error(one) < 1e-12
-        assert one.bandit("shop").rewards == 60
-        assert two.task("shop", "user3").n_rewards == 3
+        assert one.records.bandit("shop").rewards == 60
+        assert two.records.task("shop", "user3").n_rewards == 3
 
 
 def test_any_process_serves_any_task(postgresql: str) -> None:
@@ -103,7 +103,7 @@ def test_any_process_serves_any_task(postgresql: str) -> None:
         for service, other in ((one, two), (two, one)) * 4:
             (answer,) = decided(service, "ann")
             assert paid(other, [answer.id]) == ["paid"]
-        assert one.task("shop", "ann") == two.task("shop", "ann")
+        assert one.records.task("shop", "ann") == two.records.task("shop", "ann")
         assert largest_error(two) < 1e-12
         (first,), (second,) = (
             decided(one, "ann", arms=["item1"]),
@@ -156,7 +156,7 @@ def test_features_of_another_size_never_enter(store: str) -> None:
             "shop", [ObservationRequest(task="a", value=1.0, features=[1e30] * D)]
         ).result(30)
         assert isinstance(answer, ServiceError)
-        assert service.bandit("shop").tasks == 0
+        assert service.records.bandit("shop").tasks == 0
 
 
 def test_minutes_past_a_week_become_hours(store: str) -> None:
@@ -166,7 +166,7 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
             (answer,) = decided(service, "ann")
             paid(service, [answer.id])
             clock.now += 60.0
-        before = service.bandit("shop")
+        before = service.records.bandit("shop")
         clock.now += 8 * 86_400.0
         with service.database.writing() as connection:
             compact(Transaction(connection, 0, clock.now), limit=1_000)
@@ -174,4 +174,4 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
             minutes = [row.minute for row in connection.execute(select(schema.minutes.c.minute))]
         assert len(minutes) <= 3
         assert all(minute % 60 == 0 for minute in minutes)
-        assert service.bandit("shop") == before
+        assert service.records.bandit("shop") == before

@@ -1,6 +1,7 @@
 """Administration: bandits and their items are created, changed and deleted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import msgspec
@@ -205,3 +206,39 @@ def erase(transaction: Transaction, registry: Registry, name: str, task: str) ->
     counted = schema.contributions
     statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0
+
+
+class Administration:
+    """Bandits and their catalogues, changed one call after the other; each waits for its commit."""
+
+    def __init__(
+        self, registry: Registry, submit: Callable[[Callable[[Transaction], Any]], "Future[Any]"]
+    ) -> None:
+        self._registry = registry
+        self._submit = submit
+
+    def _do(self, call: Callable[[Transaction], Any]) -> Any:
+        return self._submit(call).result()
+
+    def put_bandit(self, name: str, given: BanditConfiguration) -> BanditView:
+        """Create a bandit, or change it."""
+        found: BanditView = self._do(lambda t: put_bandit(t, self._registry, name, given))
+        return found
+
+    def delete_bandit(self, name: str) -> None:
+        """Delete a bandit with all it has."""
+        number = self._do(lambda t: delete_bandit(t, self._registry, name))
+        while self._do(lambda t: delete_rows(t, number)):
+            pass
+
+    def put_items(self, bandit: str, items: Sequence[Item]) -> int:
+        """Replace the catalogue; how many items it has now."""
+        return int(self._do(lambda t: put_items(t, self._registry, bandit, items)))
+
+    def patch_items(self, bandit: str, items: Sequence[Item | ItemChange]) -> int:
+        """Add items, and change those that are there; how many there are now."""
+        return int(self._do(lambda t: patch_items(t, self._registry, bandit, items)))
+
+    def delete_items(self, bandit: str, ids: Sequence[str] | None) -> int:
+        """Delete items by id, or all with None; how many are left."""
+        return int(self._do(lambda t: delete_items(t, self._registry, bandit, ids)))

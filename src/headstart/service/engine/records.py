@@ -1,5 +1,6 @@
 """Records: what the store has, as messages."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from headstart.live.feature_names import default_names
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.live.stored.contributions import floats
-from headstart.service.engine.configuration import decode, dimension_of
+from headstart.service.engine.configuration import decode, dimension_of, model_of
 from headstart.service.messages import (
     BanditView,
     Contribution,
@@ -21,6 +22,7 @@ from headstart.service.messages import (
     not_found,
 )
 from headstart.service.store import schema
+from headstart.service.store.database import Database
 
 
 def bandit_row(connection: Connection, name: str) -> Any:
@@ -199,3 +201,48 @@ def items_of(connection: Connection, bandit: Any, after: str | None, limit: int)
         )
         for row in connection.execute(query)
     ]
+
+
+class Records:
+    """What the store has, as messages; each call is a short transaction that only reads."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def bandit(self, name: str) -> BanditView:
+        """A bandit as it is."""
+        with self._database.reading() as connection:
+            return bandit_view(connection, bandit_row(connection, name))
+
+    def bandits(self) -> list[BanditView]:
+        """All bandits, in the order of their names."""
+        with self._database.reading() as connection:
+            return [bandit_view(connection, row) for row in bandit_rows(connection)]
+
+    def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
+        """Items of the catalogue by id, those behind `after`."""
+        with self._database.reading() as connection:
+            row = bandit_row(connection, bandit)
+            return items_of(connection, row, after, limit)
+
+    def decision(self, bandit: str, decision: str) -> DecisionRecord:
+        """A decision as it was made, and what became of it."""
+        with self._database.reading() as connection:
+            row = bandit_row(connection, bandit)
+            return decision_record(connection, row, decision)
+
+    def task(self, bandit: str, task: str) -> TaskRecord:
+        """What is known of a task."""
+        with self._database.reading() as connection:
+            row = bandit_row(connection, bandit)
+            return task_record(connection, row, self._model(row), task)
+
+    def prior(self, bandit: str, *, history: int = 100) -> PriorView:
+        """The current prior, and its latest versions."""
+        with self._database.reading() as connection:
+            row = bandit_row(connection, bandit)
+            return prior_view(connection, row, self._model(row), history)
+
+    def _model(self, row: Any) -> Model:
+        return model_of(decode(row.configuration), self._clock)

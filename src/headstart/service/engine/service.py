@@ -8,31 +8,26 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from headstart.service.engine import administration, configuration, records
+from headstart.service.engine import administration
+from headstart.service.engine.administration import Administration
 from headstart.service.engine.committing import Committer, Runner, Work
 from headstart.service.engine.compiling import compile_kernels
 from headstart.service.engine.computing import Computing
 from headstart.service.engine.maintenance import Call, Maintenance
+from headstart.service.engine.records import Records
 from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.decisions import decide
 from headstart.service.engine.requests.observations import observe
 from headstart.service.engine.requests.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
-    BanditConfiguration,
-    BanditView,
     DecisionAnswer,
-    DecisionRecord,
     DecisionRequest,
-    Item,
-    ItemChange,
     ObservationAnswer,
     ObservationRequest,
-    PriorView,
     RewardAnswer,
     RewardRequest,
     ServiceError,
-    TaskRecord,
     unavailable,
 )
 from headstart.service.store.database import Database
@@ -69,6 +64,8 @@ class Service:
         }
         self._committer = Committer(database, runners, clock, self._process.number)
         self._maintenance = Maintenance(database, self._registry, self._submit, clock, computing)
+        self.records = Records(database, clock)
+        self.administration = Administration(self._registry, self._submit)
         self._started = self._stopped = False
 
     @classmethod
@@ -200,7 +197,9 @@ class Service:
     def erase(self, bandit: str, task: str) -> int:
         """Erase a task, from the prior too; the version of the prior without it."""
         counted = self._do(lambda t: administration.erase(t, self._registry, bandit, task))
-        return self.refresh(bandit) if counted else self.prior(bandit, history=1).version
+        if counted:
+            return self.refresh(bandit)
+        return self.records.prior(bandit, history=1).version
 
     def refresh(self, bandit: str, source: str = "refresh") -> int:
         """Bring the prior up to date now; its version."""
@@ -218,65 +217,3 @@ class Service:
                 raise unavailable("another process refreshes the prior; try again later")
             if done is None:
                 time.sleep(0.05)
-
-    def put_bandit(self, name: str, given: BanditConfiguration) -> BanditView:
-        """Create a bandit, or change it."""
-        found: BanditView = self._do(
-            lambda t: administration.put_bandit(t, self._registry, name, given)
-        )
-        return found
-
-    def bandit(self, name: str) -> BanditView:
-        """A bandit as it is."""
-        with self.database.reading() as connection:
-            return records.bandit_view(connection, records.bandit_row(connection, name))
-
-    def bandits(self) -> list[BanditView]:
-        """All bandits, in the order of their names."""
-        with self.database.reading() as connection:
-            return [records.bandit_view(connection, row) for row in records.bandit_rows(connection)]
-
-    def delete_bandit(self, name: str) -> None:
-        """Delete a bandit with all it has."""
-        number = self._do(lambda t: administration.delete_bandit(t, self._registry, name))
-        while self._do(lambda t: administration.delete_rows(t, number)):
-            pass
-
-    def put_items(self, bandit: str, items: Sequence[Item]) -> int:
-        """Replace the catalogue; how many items it has now."""
-        return int(self._do(lambda t: administration.put_items(t, self._registry, bandit, items)))
-
-    def patch_items(self, bandit: str, items: Sequence[Item | ItemChange]) -> int:
-        """Add items, and change those that are there; how many there are now."""
-        return int(self._do(lambda t: administration.patch_items(t, self._registry, bandit, items)))
-
-    def delete_items(self, bandit: str, ids: Sequence[str] | None) -> int:
-        """Delete items by id, or all with None; how many are left."""
-        return int(self._do(lambda t: administration.delete_items(t, self._registry, bandit, ids)))
-
-    def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
-        """Items of the catalogue by id, those behind `after`."""
-        with self.database.reading() as connection:
-            row = records.bandit_row(connection, bandit)
-            return records.items_of(connection, row, after, limit)
-
-    def decision(self, bandit: str, decision: str) -> DecisionRecord:
-        """A decision as it was made, and what became of it."""
-        with self.database.reading() as connection:
-            row = records.bandit_row(connection, bandit)
-            return records.decision_record(connection, row, decision)
-
-    def task(self, bandit: str, task: str) -> TaskRecord:
-        """What is known of a task."""
-        with self.database.reading() as connection:
-            row = records.bandit_row(connection, bandit)
-            return records.task_record(connection, row, self._model(row), task)
-
-    def prior(self, bandit: str, *, history: int = 100) -> PriorView:
-        """The current prior, and its latest versions."""
-        with self.database.reading() as connection:
-            row = records.bandit_row(connection, bandit)
-            return records.prior_view(connection, row, self._model(row), history)
-
-    def _model(self, row: Any) -> Any:
-        return configuration.model_of(configuration.decode(row.configuration), self.clock)

@@ -71,7 +71,7 @@ def task(service: Facade, request: Request) -> Response:
         }
 
     def afterwards(bandit: Bandit) -> dict[str, Any]:
-        record = service.task(bandit.name, name)
+        record = service.records.task(bandit.name, name)
         return {"task": record, "estimates": _estimates(record)}
 
     return common.with_bandit(
