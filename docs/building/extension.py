@@ -27,6 +27,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _lead_inside)
     app.connect("autodoc-process-docstring", _docstring)
     app.connect("autodoc-process-signature", _signature)
+    app.connect("html-page-context", _breakable)
     app.add_html_math_renderer(
         "drawn", inline_renderers=(_inline, None), block_renderers=(_block, None)
     )
@@ -67,6 +68,16 @@ def _signature(
     if signature is None:
         return None
     return docstrings.shortened(signature), docstrings.shortened(returns or "")
+
+
+def _breakable(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Let long names in the text break after their parts, so that tables fit a narrow page."""
+    if "body" in context:
+        context["body"] = re.sub(
+            r'(?<=<span class="pre">)[^<]+',
+            lambda match: re.sub(r"(?<=[^\W\d])([._/=(]|::)(?=\w)", r"\1<wbr>", match[0]),
+            context["body"],
+        )
 
 
 def _name_role(
