@@ -12,20 +12,17 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 from benchmarks import league_learners as who
 from benchmarks.coverage import coverage_page
 from benchmarks.league_oracles import WithHalfLife, told_covariance
+from benchmarks.league_picture import PICTURE, draw
 from benchmarks.league_results import Played, Result, title
 from benchmarks.league_rows import Row, rows
 from benchmarks.league_targets import targets
-from matplotlib.colors import LogNorm
-from PIL import Image
 
 from headstart import evaluate
 from headstart.arrays import Floats
 from headstart.interfaces import Environment
-from headstart.plotting import style as plots
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.simulation import Agent, Learner, cores
@@ -119,7 +116,7 @@ def table(results: Sequence[Result]) -> Iterator[str]:
     yield "|---" * (len(COLUMNS) + 5) + "|"
     for result in results:
         cells = [
-            f"{result.mean(column):.2f}" if column in result.regret else "–" for column in COLUMNS
+            _number(result.mean(column)) if column in result.regret else "–" for column in COLUMNS
         ]
         cells[COLUMNS.index(result.best)] += "*"
         cells[COLUMNS.index(who.OURS)] = f"**{cells[COLUMNS.index(who.OURS)]}**"
@@ -131,39 +128,8 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         yield "| " + " | ".join([*start, *cells, *ratios]) + " |"
 
 
-def plot(results: Sequence[Result], path: Path) -> None:
-    """The heat map: regret relative to the best column without the true variances or mean."""
-    shown = (
-        *who.TUNED, who.PAPER, who.ADA, who.INFORMED, who.ISOTROPIC, who.OURS, who.ORACLE, who.TOLD
-    )  # fmt: skip
-    ratios = np.full((len(results), len(shown)), np.nan)
-    for i, result in enumerate(results):
-        least = min(result.mean(column) for column in (*who.TUNED, who.OURS))
-        for j, column in enumerate(shown):
-            if column in result.regret:
-                ratios[i, j] = result.mean(column) / least
-    with plots.figure(path, width=6.8, height=0.6 + 0.19 * len(results)) as (axes,):
-        axes.grid(False)
-        image = axes.imshow(
-            ratios, aspect="auto", cmap="RdYlBu_r", norm=LogNorm(0.25, 4.0), interpolation="nearest"
-        )
-        for (i, j), ratio in np.ndenumerate(ratios):
-            text = "–" if np.isnan(ratio) else f"{ratio:.2f}"
-            dark = not np.isnan(ratio) and not 0.35 < ratio < 2.9
-            axes.text(
-                j, i, text, ha="center", va="center", fontsize=6, color="white" if dark else "black"
-            )
-        axes.set_xticks(range(len(shown)), shown, rotation=30, ha="left")
-        axes.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
-        axes.set_yticks(range(len(results)), [title(r) for r in results], fontsize=6)
-        groups = [result.row.group for result in results]
-        for i in range(1, len(groups)):
-            if groups[i] != groups[i - 1]:
-                axes.axhline(i - 0.5, color="black", linewidth=0.8)
-        bar = axes.figure.colorbar(image, ax=axes, shrink=0.4, pad=0.01)
-        bar.set_label("regret / best of tuned and ours")
-        bar.set_ticks([0.25, 0.5, 1, 2, 4], labels=["¼", "½", "1", "2", "4"])
-        bar.minorticks_off()
+def _number(mean: float) -> str:
+    return f"{mean:.2f}" if mean >= 1 else f"{mean:.3f}"
 
 
 def report(results: Sequence[Result], *, replications: int, seed: int, seconds: float) -> str:
@@ -222,8 +188,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=HELD_OUT_SEED)
     parser.add_argument("--only", default="", help="rows whose title contains this")
     parser.add_argument("--out", type=Path, default=HERE)
-    picture = HERE.parent / "docs" / "figures" / "league.png"
-    parser.add_argument("--picture", type=Path, default=picture)
+    parser.add_argument("--picture", type=Path, default=PICTURE)
     given = parser.parse_args()
     start, results = time.monotonic(), []
     numbered = [
@@ -250,9 +215,7 @@ def main() -> None:
     seconds = time.monotonic() - start
     page = report(results, replications=given.replications, seed=given.seed, seconds=seconds)
     (given.out / "league.md").write_text(page)
-    plot(results, given.picture)
-    # A few colours are enough for a heat map, and take a quarter of the bytes.
-    Image.open(given.picture).convert("RGB").quantize(64).save(given.picture, optimize=True)
+    draw(given.out / "league.md", given.picture)
 
 
 if __name__ == "__main__":
