@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.plotting.style import figure, style, styles
+from headstart.plotting.style import figure, style, styles, wrapped
 
 
 def test_a_figure_that_fails_leaves_no_file(tmp_path: Path) -> None:
@@ -14,11 +14,38 @@ def test_a_figure_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_learner_has_one_style_and_others_go_by_position() -> None:
-    assert style("ITL", 0) == style("ITL", 3)
-    assert style("Hierarchical (ours)", 0) == style("Hierarchical", 5)
-    colours = {style("mine", position)["color"] for position in range(8)}
+    mine = [f"mine {i}" for i in range(8)]
+    assert style("ITL", []) == style("ITL", mine)
+    assert style("Hierarchical (ours)", []) == style("Hierarchical", mine)
+    colours = {style(name, mine)["color"] for name in mine}
     assert len(colours) == 8
-    assert style("ITL", 0)["color"] not in colours
+    assert style("ITL", [])["color"] not in colours
+
+
+def test_a_learner_has_the_same_style_wherever_it_stands_and_whoever_is_left_out() -> None:
+    study = ["OPT", "EXP3", "ITL", "mine", "Oracle"]
+    alone = style("mine", study)
+    assert alone == style("mine", [name for name in study if name not in {"OPT", "Oracle"}])
+    together = styles(["ITL", "mine"], 30, study)["mine"]
+    assert {key: together[key] for key in alone} == alone
+    assert alone["color"] == styles(["EXP3", "mine"], 30)["mine"]["color"]
+
+
+def test_long_labels_wrap_with_the_unit_on_its_own_line() -> None:
+    assert wrapped("regret per task (wins)") == "regret per task (wins)"
+    assert wrapped("cumulative regret (units of reward)") == "cumulative regret\n(units of reward)"
+    long = wrapped("difference in cumulative regret (log(1 + units of reward))")
+    assert max(map(len, long.splitlines())) <= 28
+
+
+def test_a_legend_is_no_wider_than_its_figure(tmp_path: Path) -> None:
+    for columns in (1, 2):
+        with figure(tmp_path / "it.png", columns=columns, legend=True) as axes:
+            for i in range(7):
+                axes[0].plot([0, 1], label=f"a learner of a long name {i}")
+            made = axes[0].figure
+        (legend,) = made.legends
+        assert legend.get_window_extent().width <= made.bbox.width
 
 
 def test_twenty_learners_of_ones_own_all_differ() -> None:

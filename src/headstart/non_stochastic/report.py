@@ -177,7 +177,7 @@ def _plot(
             for one in found:
                 mean = [regret.mean for regret in one.regrets]
                 if one.learner in robust:
-                    own = dict(style(one.learner, robust.index(one.learner)))
+                    own = dict(style(one.learner, robust))
                     axes.plot(horizons, mean, marker="o", markersize=3, label=one.learner, **own)
                     low, high = ([getattr(r, e) for r in one.regrets] for e in ("low", "high"))
                     axes.fill_between(horizons, low, high, color=own["color"], alpha=0.2, lw=0)

@@ -146,7 +146,7 @@ _TRIVIAL: dict[str, Any] = {"color": "black", "linestyle": (0, (1, 1.5)), "linew
 def _plot_regularizations(axes: Axes, study: BoundStudy, regularizations: Floats) -> None:
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         total = study.transfer(variance, regularizations).total
-        axes.plot(regularizations, total, label=f"{name}, Lemma 2", **plots.style(name, 0))
+        axes.plot(regularizations, total, label=f"{name}, Lemma 2", **plots.style(name, ()))
     axes.set_xlabel("regularization λ")
     axes.set_ylabel("bound on the regret of a task\n(units of reward)")
     axes.set_title("against λ")
@@ -157,9 +157,9 @@ def _plot_tasks(axes: Axes, study: BoundStudy, regularizations: Floats, n_tasks:
     numbers = np.unique(np.geomspace(1, max(2, n_tasks), 60).astype(np.int64))
     learned = study.variance * (1.0 + 1.0 / numbers)
     least = study.transfer(learned[:, None], regularizations).total.min(-1)
-    axes.plot(numbers, least, label="h = mean of N tasks, Lemma 2", **plots.style("mean", 2))
+    axes.plot(numbers, least, label="h = mean of N tasks, Lemma 2", **plots.style("mean", ["mean"]))
     for name, variance in (("ITL", study.second_moment), ("Oracle", study.variance)):
         level = float(study.transfer(variance, regularizations).total.min())
-        axes.plot(numbers, np.full(len(numbers), level), **plots.style(name, 0))
+        axes.plot(numbers, np.full(len(numbers), level), **plots.style(name, ()))
     axes.set_xlabel("completed tasks N")
     axes.set_title(f"against N, at the best λ up to {regularizations[-1]:g}")

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter
 
 from headstart.arrays import Floats
 from headstart.intervals import quantile
-from headstart.plotting.style import styles
+from headstart.plotting.style import styles, wrapped
 
 # Where the highest curve is this many times the median of the others, a vertical axis is
 # logarithmic: on a linear one they would share the lowest eighth of the panel.
@@ -34,14 +34,14 @@ def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     flat = _running(values)
     _plot_lines(axes, flat, "step")
     _round_axis(axes, values.sizes["task"], values.sizes["round"])
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
     scale_to_values(axes, flat.isel(step=-1))
 
 
 def plot_cumulative_difference(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot running sums less the reference's, within replications: bands are of the differences.
+    """Plot running sums minus the reference's, within replications: bands are of the differences.
 
     `values` are (learner, replication, task, round). Below 0 a learner has less than the reference.
 
@@ -52,11 +52,11 @@ def plot_cumulative_difference(
     ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
     ... )
     >>> with plotting.figure(Path("difference.png"), legend=True) as (axes,):
-    ...     plotting.plot_cumulative_difference(axes, results.regret, "ITL", label="less ITL's")
+    ...     plotting.plot_cumulative_difference(axes, results.regret, "ITL", label="minus ITL's")
     """
     _plot_differences(axes, _running(values), reference, "step")
     _round_axis(axes, values.sizes["task"], values.sizes["round"])
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
 
 
 def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
@@ -75,13 +75,13 @@ def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     axes.set_xlim(1, max(2, values.sizes["task"]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("task")
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
 
 
 def plot_per_task_difference(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot sums over rounds less the reference's, task by task.
+    """Plot sums over rounds minus the reference's, task by task.
 
     >>> from pathlib import Path
     >>> from headstart import plotting
@@ -90,13 +90,13 @@ def plot_per_task_difference(
     ...     hs.environments.Synthetic(), agents, n_tasks=3, horizon=10, replications=5
     ... )
     >>> with plotting.figure(Path("tasks.png"), legend=True) as (axes,):
-    ...     plotting.plot_per_task_difference(axes, results.regret, "ITL", label="less ITL's")
+    ...     plotting.plot_per_task_difference(axes, results.regret, "ITL", label="minus ITL's")
     """
     _plot_differences(axes, values.sum("round"), reference, "task")
     axes.set_xlim(1, max(2, values.sizes["task"]))
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("task")
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
 
 
 def plot_against_regularization(
@@ -121,7 +121,7 @@ def plot_against_regularization(
     _plot_lines(axes, values, "regularization")
     axes.minorticks_off()
     axes.set_xlabel("regularization λ")
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
     if log:
         axes.set_yscale("log")
     else:
@@ -131,7 +131,7 @@ def plot_against_regularization(
 def plot_difference_against_regularization(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot values (learner, regularization, replication) less the reference's at the same λ.
+    """Plot values (learner, regularization, replication) minus the reference's at the same λ.
 
     >>> from pathlib import Path
     >>> import xarray as xr
@@ -142,13 +142,13 @@ def plot_difference_against_regularization(
     ...     coords={"learner": ["ITL", "RR-OFUL"], "regularization": [0.1, 1.0, 10.0]},
     ... )
     >>> with plotting.figure(Path("sweep.png"), legend=True) as (axes,):
-    ...     plotting.plot_difference_against_regularization(axes, totals, "ITL", label="less ITL's")
+    ...     plotting.plot_difference_against_regularization(axes, totals, "ITL", label="minus")
     """
     axes.set_xscale("log")
     _plot_differences(axes, values, reference, "regularization")
     axes.minorticks_off()
     axes.set_xlabel("regularization λ")
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
 
 
 def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
@@ -167,14 +167,14 @@ def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """
     _plot_lines(axes, values, "trained")
     _trained_axis(axes, values["trained"].to_numpy().tolist())
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
     scale_to_values(axes, values)
 
 
 def plot_difference_against_tasks(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot values (learner, trained, replication) less the reference's against N.
+    """Plot values (learner, trained, replication) minus the reference's against N.
 
     >>> from pathlib import Path
     >>> import xarray as xr
@@ -185,11 +185,11 @@ def plot_difference_against_tasks(
     ...     coords={"learner": ["ITL", "RR-OFUL"], "trained": [1, 10, 100]},
     ... )
     >>> with plotting.figure(Path("trained.png"), legend=True) as (axes,):
-    ...     plotting.plot_difference_against_tasks(axes, totals, "ITL", label="less ITL's")
+    ...     plotting.plot_difference_against_tasks(axes, totals, "ITL", label="minus ITL's")
     """
     _plot_differences(axes, values, reference, "trained")
     _trained_axis(axes, values["trained"].to_numpy().tolist())
-    axes.set_ylabel(label)
+    axes.set_ylabel(wrapped(label))
 
 
 def scale_to_values(axes: Axes, values: xr.DataArray) -> None:
@@ -223,7 +223,7 @@ def _plot_lines(axes: Axes, values: xr.DataArray, along: str) -> None:
 
 
 def _plot_differences(axes: Axes, values: xr.DataArray, reference: str, along: str) -> None:
-    """Every learner less the reference, which is the line at 0."""
+    """Every learner minus the reference, which is the line at 0."""
     x = values[along].to_numpy()
     names = [str(name) for name in values["learner"].to_numpy()]
     drawn = styles(names, len(x))
@@ -232,8 +232,8 @@ def _plot_differences(axes: Axes, values: xr.DataArray, reference: str, along: s
             zero = {**drawn[reference], "marker": "", "linewidth": 1.0}
             axes.plot(x, np.zeros(len(x)), label=reference, **zero)
         else:
-            less = values.sel(learner=name) - values.sel(learner=reference)
-            _plot_line(axes, x, less, name, drawn[name])
+            difference = values.sel(learner=name) - values.sel(learner=reference)
+            _plot_line(axes, x, difference, name, drawn[name])
 
 
 def _plot_line(

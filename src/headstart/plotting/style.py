@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -39,6 +41,9 @@ COLOURS = (
 _DASHES: tuple[Any, ...] = ("-", (0, (3, 1)), (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)))
 _MARKERS = ("P", "X", "d", "<", ">", "p", "h", "*")
 
+# The letters of a label that fit into the height of a panel above a legend.
+_LABEL = 28
+
 _SETTINGS: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 9,
@@ -62,34 +67,49 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def style(name: str, position: int) -> Mapping[str, Any]:
-    """A learner's colour and dashes: its own, or those of its position among the learners."""
-    return {key: value for key, value in _style(name, position).items() if key != "marker"}
+def style(name: str, among: Sequence[str]) -> Mapping[str, Any]:
+    """A learner's colour and dashes, for a line without markers.
+
+    `among` are all learners of the study, plotted here or not. A name without a style of its own
+    has that of its position among such names, so that it is the same in all figures of a study.
+    """
+    return {key: value for key, value in _style(name, among).items() if key != "marker"}
 
 
-def styles(names: Sequence[str], points: int) -> dict[str, Mapping[str, Any]]:
+def styles(
+    names: Sequence[str], points: int, among: Sequence[str] | None = None
+) -> dict[str, Mapping[str, Any]]:
     """Colours, dashes and markers of learners that are plotted together, by name, none equal.
 
     Lines have `points` points, of which about five get a marker, each learner's at other places.
+    `among` is as in `style`; the learners that are plotted unless given.
     """
-    others = [name for name in names if _ALIASES.get(name, name) not in _LEARNERS]
+    every = names if among is None else among
     step = max(1, points // 5)
     return {
         name: {
-            **_style(name, others.index(name) if name in others else 0),
+            **_style(name, every),
             "markevery": (i * step // max(len(names), 1), step) if points > 20 else 1,
         }
         for i, name in enumerate(names)
     }
 
 
-def _style(name: str, position: int) -> Mapping[str, Any]:
+def _style(name: str, among: Sequence[str]) -> Mapping[str, Any]:
     known = _LEARNERS.get(_ALIASES.get(name, name))
     if known is not None:
         return known
-    turn, at = divmod(position, len(COLOURS))
+    others = [one for one in among if _ALIASES.get(one, one) not in _LEARNERS]
+    turn, at = divmod(others.index(name), len(COLOURS))
     dashes = _DASHES[(turn + at) % len(_DASHES)]
     return {"color": COLOURS[at], "linestyle": dashes, "marker": _MARKERS[at]}
+
+
+def wrapped(label: str) -> str:
+    """The label of a vertical axis, in lines that fit the height of a panel; units on their own."""
+    what, bracket, unit = label.partition(" (")
+    parts = [what, f"({unit}"] if bracket and len(label) > _LABEL else [label]
+    return "\n".join(line for part in parts for line in wrap(part, _LABEL, break_long_words=False))
 
 
 @contextmanager
@@ -151,10 +171,21 @@ def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
     for axes in panels:
         for line, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, line)
-    columns = min(len(handles), 6 if len(panels) > 1 else 3)
+    most = min(len(handles), 6 if len(panels) > 1 else 3)
+    columns = _legend_columns(list(handles), most, made.get_figwidth())
     return made.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=max(columns, 1)
+        list(handles.values()), list(handles), loc="outside lower center", ncols=columns
     )
+
+
+def _legend_columns(labels: Sequence[str], most: int, width: float) -> int:
+    """How many columns of labels, at most so many, fit into a width in inches; at least 1."""
+    for columns in range(most, 1, -1):
+        parts = np.array_split(np.array([len(label) for label in labels]), columns)
+        # A line, the space around it, and letters of 7 points.
+        if sum(0.5 + 0.05 * float(part.max()) for part in parts) <= width:
+            return columns
+    return 1
 
 
 def save(made: Figure, path: Path) -> None:
