@@ -8,7 +8,10 @@ import xarray as xr
 from matplotlib.axes import Axes
 from tests.studies.tiny import SEQUENCE, TESTED
 
+from headstart.plotting import curves
 from headstart.plotting.overview import plot_overview
+from headstart.plotting.reports.figures import study_figures
+from headstart.plotting.reports.played import Played
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
@@ -30,12 +33,41 @@ def test_there_is_a_panel_for_what_a_study_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = replace(SEQUENCE, regularization=(1.0,))
-    assert _panels(one, tmp_path / "a.png", monkeypatch) == ["by round"]
+    assert _panels(one, tmp_path / "a.png", monkeypatch) == ["regret"]
     assert _panels(TESTED, tmp_path / "b.png", monkeypatch, trained=0) == [
-        "each learner at its best λ, N = 0",
-        "over λ, N = 0",
-        "over completed tasks, at the best λ",
+        "each at its best λ, after N = 0 tasks",
+        "over λ, after N = 0 tasks",
+        "each at its λ best after N = 0 tasks",
     ]
+
+
+def test_the_figure_of_run_has_the_numbers_of_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[xr.DataArray] = []
+    monkeypatch.setattr(curves, "plot_against_tasks", lambda _, values, label: drawn.append(values))
+    results = _played(TESTED)
+    # A λ that is best without training and worst after it.
+    results["regret"].loc[{"learner": "RR-OFUL", "regularization": 0.5, "trained": 0}] = 0.0
+    results["regret"].loc[{"learner": "RR-OFUL", "regularization": 0.5, "trained": 2}] = 9.0
+    plot_overview(results, tmp_path / "a.png")
+    list(study_figures(Played(TESTED, results), (), tmp_path))
+    overview, report = drawn
+    xr.testing.assert_identical(overview, report)
+    assert float(report.sel(learner="RR-OFUL", trained=0).min()) > 0
+
+
+def test_every_caption_and_title_of_a_report_names_n(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    titles: list[str] = []
+    monkeypatch.setattr(Axes, "set_title", lambda _, title: titles.append(title))
+    written = list(study_figures(Played(TESTED, _played(TESTED)), (0.5,), tmp_path))
+    best = [picture for picture in written if picture.name.endswith("-best")]
+    assert len(best) == 2
+    assert all("after N = 2 tasks" in picture.caption for picture in best)
+    assert all("completed tasks N" in p.caption or "N = 2" in p.caption for p in written)
+    assert all("minus ITL" in title or "N = 2" in title or "λ = " in title for title in titles)
 
 
 def test_names_of_any_length_and_one_replication_can_be_plotted(tmp_path: Path) -> None:

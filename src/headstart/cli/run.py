@@ -98,6 +98,13 @@ def _check_shown(study: "Study", reference: str | None, trained: int | None) -> 
 
 def _table(study: "Study", summary: "Summary") -> Table:
     """Every learner at its best λ, and its difference from the reference."""
+    from headstart.plotting.reports.numbers import (
+        interval_text,
+        measured_text,
+        p_value_text,
+        regularization_text,
+    )
+
     if summary.trained is None:
         what = f"regret over {study.tasks} tasks of {study.horizon} rounds"
     else:
@@ -112,18 +119,18 @@ def _table(study: "Study", summary: "Summary") -> Table:
         table.add_column("best λ", justify="right", no_wrap=True)
     table.add_column("regret", justify="right", no_wrap=True)
     if summary.comparisons:
-        table.add_column(f"less {summary.reference}'s", justify="right", no_wrap=False)
+        table.add_column(f"minus {summary.reference}'s", justify="right", no_wrap=False)
         table.add_column("p", justify="right", no_wrap=True)
     compared = {one.learner: one for one in summary.comparisons}
     for one in summary.learners:
         cells = [one.learner]
         if len(study.regularization) > 1:
-            cells.append("any" if one.regularization is None else f"{one.regularization:.3g}")
-        cells.append(one.regret.with_error(".4g", ".2g"))
+            value = one.regularization
+            cells.append("any" if value is None else regularization_text(value))
+        cells.append(measured_text(one.regret))
         comparison = compared.get(one.learner)
         if comparison is not None:
-            p = "<0.001" if comparison.corrected < 0.001 else f"{comparison.corrected:.3f}"
-            cells += [f"{comparison.difference:.3g}", p]
+            cells += [interval_text(comparison.difference), p_value_text(comparison.corrected)]
         table.add_row(*cells)
     return table
 

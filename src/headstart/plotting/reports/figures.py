@@ -18,23 +18,25 @@ Panel = tuple[str, Callable[[Axes], None]]
 def study_figures(played: Played, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
     sample = bands_text(played)
+    right = "" if played.reference is None else f"; right, minus that of {played.reference}"
     for value in (None, *values):
         name = "best" if value is None else f"{value:g}"
-        at = "each learner at its best λ" if value is None else f"λ = {regularization_text(value)}"
+        at = chosen_text(played, value)
         panels = [cumulative(played, value), *_one(played, difference, value)]
-        caption = f"Cumulative regret, {at}; right, less that of {played.reference}. {sample}"
+        caption = f"Cumulative regret{played.after}, {at}{right}. {sample}"
         yield save(Picture(f"rounds-{name}", caption), folder, panels)
         if len(played.study.training_tasks) > 1 and played.study.protocol == "train-then-test":
             panels = [over_training(played, value), *_one(played, training_difference, value)]
-            caption = f"Regret of a test task against completed tasks, {at}. {sample}"
+            caption = f"Regret of a test task against completed tasks N, {at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
         elif played.results.sizes["task"] > 1:
             panels = [per_task(played, value), *_one(played, per_task_difference, value)]
-            caption = f"Regret task by task, {at}. {sample}"
+            caption = f"Regret task by task, {at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
     if len(played.study.regularization) > 1:
-        panels = [sweep(played, "regret"), *_one(played, sweep_difference, None)]
-        caption = f"Regret against λ; right, all learners at the same λ. {sample}"
+        panels = [sweep(played), *_one(played, sweep_difference, None)]
+        same = f"{right}, all learners at the same λ" if right else ""
+        caption = f"Regret against λ{played.after}{same}. {sample}"
         yield save(Picture("regularization", caption), folder, panels)
 
 
@@ -46,8 +48,13 @@ def save(
     share: bool = False,
     suffixes: Sequence[str] = SUFFIXES,
 ) -> Picture:
-    """Write a figure, by default as PNG, SVG and PDF, its legend below the panels."""
-    paths = [folder / f"{picture.name}{suffix}" for suffix in suffixes]
+    """Write a figure, by default as PNG, SVG and PDF."""
+    write_panels([folder / f"{picture.name}{suffix}" for suffix in suffixes], panels, share=share)
+    return picture
+
+
+def write_panels(paths: Sequence[Path], panels: Sequence[Panel], *, share: bool = False) -> None:
+    """Plot panels side by side, their legend below them, and write them to every path."""
     with figure(*paths, columns=len(panels), height=2.8, share=share, legend=True) as axes:
         for axis, (title, plot) in zip(axes, panels, strict=True):
             plot(axis)
@@ -55,7 +62,6 @@ def save(
         if share:
             for axis in axes[1:]:
                 axis.set_ylabel("")
-    return picture
 
 
 def cumulative(
@@ -63,7 +69,7 @@ def cumulative(
 ) -> Panel:
     """A cumulative variable at one λ, or at each learner's best."""
     label = f"cumulative {variable} ({played.unit})"
-    return title or at_text(value), lambda axes: curves.plot_cumulative(
+    return title or at_text(played, value) + played.after, lambda axes: curves.plot_cumulative(
         axes, played.chosen(value, variable), label=label
     )
 
@@ -71,13 +77,13 @@ def cumulative(
 def difference(
     played: Played, value: float | None, title: str | None = None, without: Sequence[str] = ()
 ) -> Panel:
-    """Cumulative regrets less the reference's, with bands of the paired differences.
+    """Cumulative regrets minus the reference's, with bands of the paired differences.
 
     `without` are learners to leave out, such as one that would take most of the height.
     """
     reference = str(played.reference)
     shown = [name for name in played.learners if name not in without]
-    return title or f"less {reference}, paired", lambda axes: curves.plot_cumulative_difference(
+    return title or minus_text(played), lambda axes: curves.plot_cumulative_difference(
         axes,
         played.chosen(value).sel(learner=shown),
         reference,
@@ -87,15 +93,19 @@ def difference(
 
 def over_training(played: Played, value: float | None, title: str | None = None) -> Panel:
     """Regret of a test task against the number of training tasks."""
-    return title or at_text(value), lambda axes: curves.plot_against_tasks(
+    at = at_text(played, value)
+    if value is None:
+        swept = len(played.study.regularization) > 1
+        at = f"each at its λ best{played.after.strip(',')}" if swept else "over completed tasks"
+    return title or at, lambda axes: curves.plot_against_tasks(
         axes, played.by_training(value), label=f"regret of a test task ({played.unit})"
     )
 
 
 def training_difference(played: Played, value: float | None) -> Panel:
-    """Regret of a test task less the reference's, against the number of training tasks."""
+    """Regret of a test task minus the reference's, against the number of training tasks."""
     reference = str(played.reference)
-    return f"less {reference}, paired", lambda axes: curves.plot_difference_against_tasks(
+    return minus_text(played), lambda axes: curves.plot_difference_against_tasks(
         axes,
         played.by_training(value),
         reference,
@@ -105,15 +115,15 @@ def training_difference(played: Played, value: float | None) -> Panel:
 
 def per_task(played: Played, value: float | None) -> Panel:
     """Regret of each task of a sequence."""
-    return at_text(value), lambda axes: curves.plot_per_task(
+    return at_text(played, value), lambda axes: curves.plot_per_task(
         axes, played.chosen(value), label=f"regret per task ({played.unit})"
     )
 
 
 def per_task_difference(played: Played, value: float | None) -> Panel:
-    """Regret of each task of a sequence less the reference's."""
+    """Regret of each task of a sequence minus the reference's."""
     reference = str(played.reference)
-    return f"less {reference}, paired", lambda axes: curves.plot_per_task_difference(
+    return minus_text(played), lambda axes: curves.plot_per_task_difference(
         axes,
         played.chosen(value),
         reference,
@@ -121,27 +131,41 @@ def per_task_difference(played: Played, value: float | None) -> Panel:
     )
 
 
-def sweep(played: Played, title: str, *, log: bool = False) -> Panel:
+def sweep(played: Played, title: str | None = None, *, log: bool = False) -> Panel:
     """Regret against λ; with `log`, on a logarithmic vertical axis."""
-    return title, lambda axes: curves.plot_against_regularization(
+    return title or f"over λ{played.after}", lambda axes: curves.plot_against_regularization(
         axes, played.regrets, label=f"regret ({played.unit})", log=log
     )
 
 
 def sweep_difference(played: Played, _: float | None = None, title: str | None = None) -> Panel:
-    """Regret less the reference's at the same λ, against λ."""
+    """Regret minus the reference's at the same λ, against λ."""
     reference = str(played.reference)
     return (
-        title or f"less {reference}, paired",
+        title or minus_text(played),
         lambda axes: curves.plot_difference_against_regularization(
             axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
         ),
     )
 
 
-def at_text(value: float | None) -> str:
-    """The λ of a panel."""
-    return "each at its best λ" if value is None else f"λ = {regularization_text(value)}"
+def at_text(played: Played, value: float | None) -> str:
+    """The λ of a panel; "regret" where the study has one λ, which needs no choice."""
+    if value is not None:
+        return f"λ = {regularization_text(value)}"
+    return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
+
+
+def chosen_text(played: Played, value: float | None) -> str:
+    """How the λ of a figure was chosen, for its caption."""
+    if value is not None:
+        return f"λ = {regularization_text(value)}"
+    return f"each learner at its λ of least regret{played.after}"
+
+
+def minus_text(played: Played) -> str:
+    """The title of a panel of differences."""
+    return f"minus {played.reference}, paired"
 
 
 def bands_text(played: Played) -> str:

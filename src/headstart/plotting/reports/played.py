@@ -17,17 +17,21 @@ class Played:
     """A study and its results, (learner, regularization, trained, replication, task, round).
 
     `against` is the learner that differences are taken from: by default the first that starts
-    every task from zero.
+    every task from zero. `trained` is the number N of training tasks: by default the last.
+
+    A learner's best λ is the one of least regret after these N tasks. It stays the same where
+    regret is shown against N: each curve is one learner that could be played.
     """
 
     study: Study
     results: xr.Dataset
     against: str | None = None
+    trained: int | None = None
 
     @property
     def learners(self) -> list[str]:
-        """All but OPT, whose regret is 0."""
-        return playing(self.study)
+        """All but OPT, whose regret is 0; OPT where there is nothing else."""
+        return playing(self.study) or [learner.name for learner in self.study.learners]
 
     @property
     def reference(self) -> str | None:
@@ -36,10 +40,18 @@ class Played:
             return None
         return self.against or default_reference(self.study)
 
+    @property
+    def after(self) -> str:
+        """For titles and captions, such as “, after N = 20 tasks”; empty for a sequence."""
+        if self.study.protocol == "sequence":
+            return ""
+        shown = self.study.training_tasks[-1] if self.trained is None else self.trained
+        return f", after N = {shown} task{'' if shown == 1 else 's'}"
+
     @cached_property
     def regrets(self) -> xr.DataArray:
         """Regret summed over tasks and rounds, of all but OPT: (learner, λ, replication)."""
-        return totals(self.results).sel(learner=self.learners)
+        return self._totals.sel(learner=self.learners)
 
     @property
     def replications(self) -> int:
@@ -51,13 +63,13 @@ class Played:
 
         Over (learner, replication, task, round); OPT is left out of regrets.
         """
-        values = at_training(self.results)[variable]
+        values = at_training(self.results, self.trained)[variable]
         if variable == "regret":
             values = values.sel(learner=self.learners)
-        return _at(values, totals(self.results), value)
+        return _at(values, self._totals, value)
 
     def by_training(self, value: float | None) -> xr.DataArray:
-        """Regrets over (learner, trained, replication); best is that after most training tasks."""
+        """Regrets over (learner, trained, replication), at one λ or at each learner's best."""
         sizes = self.results["trained"].to_numpy().tolist()
         each = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
         every = xr.concat(each, "trained", join="exact").assign_coords(trained=sizes)
@@ -68,6 +80,11 @@ class Played:
         if value is None:
             return at_best(self.regrets)
         return self.regrets.sel(regularization=value, method="nearest")
+
+    @cached_property
+    def _totals(self) -> xr.DataArray:
+        """Regret summed over tasks and rounds, of all learners: (learner, λ, replication)."""
+        return totals(self.results, trained=self.trained)
 
     @property
     def unit(self) -> str:

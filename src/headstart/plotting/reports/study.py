@@ -8,7 +8,7 @@ from pathlib import Path
 from headstart import checks
 from headstart.plotting.document import Block, Heading, Items, Paragraph, Table
 from headstart.plotting.files import write_document, write_tables
-from headstart.plotting.reports.figures import study_figures
+from headstart.plotting.reports.figures import chosen_text, study_figures
 from headstart.plotting.reports.numbers import regularization_text
 from headstart.plotting.reports.played import Played, choose_values
 from headstart.plotting.reports.tables import paired_table, totals_table
@@ -17,14 +17,15 @@ from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
 _NOTES = [
-    "Regret is pseudo-regret: the best arm's mean reward less the played arm's, summed. A "
-    "difference is the first learner's regret less the second's: below 0, the first has less.",
+    "Regret is pseudo-regret: the best arm's mean reward minus the played arm's, summed. A "
+    "difference is the first learner's regret minus the second's: below 0, the first has less.",
     "All learners play the same tasks, arms and noise, so differences are taken within a "
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
     "Corrected p-values are Holm's, for all differences of one table together. “So” is at the "
     "level of 5 % after the correction.",
     "A learner's best λ is the one of least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, the more values the more.",
+    "little optimistic for every learner with a λ, the more values the more. After training tasks "
+    "it is that of the largest number N of them, also where regret is shown against N.",
 ]
 
 
@@ -96,10 +97,10 @@ def study_blocks(played: Played, values: Sequence[float], figures: Path) -> Iter
     yield Paragraph(setting_text(study))
     if played.replications < study.replications:
         yield Paragraph(cohort_text(played))
-    yield Heading("Totals")
+    yield Heading(f"Totals{played.after}")
     yield totals_table(played, values)
     if played.reference is not None:
-        yield Heading(f"Differences from {played.reference}")
+        yield Heading(f"Differences from {played.reference}{played.after}")
         yield from _differences(played, values)
     yield Heading("Figures")
     yield from study_figures(played, values, figures)
@@ -112,8 +113,8 @@ def _differences(played: Played, values: Sequence[float]) -> Iterator[Block]:
         name = "paired-best" if value is None else f"paired-{value:g}"
         table = paired_table(played, value, name)
         if table is not None:
-            at = "Each learner at its best λ" if value is None else f"λ = {value:g}"
-            yield Paragraph(f"{at}:")
+            at = chosen_text(played, value)
+            yield Paragraph(f"{at[0].upper()}{at[1:]}:")
             yield table
 
 

@@ -44,7 +44,7 @@ def totals_table(played: Played, values: Sequence[float], name: str = "totals") 
 
 
 def paired_table(played: Played, value: float | None, name: str) -> Table | None:
-    """Every learner less the reference, at one λ or each at its best; None without a reference."""
+    """Every learner minus the reference, at one λ or each at its best; None without a reference."""
     if played.reference is None:
         return None
     found = compare(played.compared(value), played.reference)
