@@ -231,8 +231,9 @@ def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: P
     assert (done.exit_code, done.output) == (0, "")
     found = json.loads(invoke(app, [*asked, "--json"]).stdout)
     assert found["page"] == str(tmp_path / "page" / "diagnosis.md")
-    assert found["warm_start"]["baseline"] == "ITL"
-    assert found["warm_start"]["kind"] in {"reduces", "increases", "undecided"}
+    # Each of its learners has a policy of its own.
+    assert found["warm_start"]["about"] == "PoliciesDiffer"
+    assert found["warm_start"]["cold"] == "ITL"
     assert {found["best"]["best"], found["best"]["second"]} == {"AVG-OFUL", "RR-OFUL"}
     (tmp_path / "study.toml").write_text(study.to_toml())
     refused = invoke(app, ["diagnose", str(tmp_path / "study.toml")])
@@ -242,6 +243,40 @@ def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: P
     blocked = invoke(app, [*asked[:-1], str(tmp_path / "study.toml")])
     assert blocked.exit_code == 2
     assert "study.toml must be a folder for results" in words(blocked.output)
+
+
+def test_diagnoses_of_two_studies_lie_in_their_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    same = replace(SEQUENCE.learners[2], policy=SEQUENCE.learners[-1].policy)
+    study = replace(SEQUENCE, replications=2, learners=(same, SEQUENCE.learners[-1]))
+    for name in ("one", "two"):
+        runner.run(study, Path("out") / name, workers=1)
+    for asked in ("out/one", "out/two/results.nc"):
+        done = invoke(app, ["diagnose", asked])
+        assert done.exit_code == 0, done.output
+        # Such as "A warm start reduces regret: AVG-OFUL at λ = 0.5 against ITL at λ = 2."
+        assert re.search(
+            r"regret.*: AVG-OFUL at λ = [\d.]+ against ITL at λ = ", words(done.stdout)
+        )
+    assert sorted(path.parent.as_posix() for path in Path("out").rglob("diagnosis.md")) == [
+        "out/one/diagnosis",
+        "out/two/diagnosis",
+    ]
+
+
+def test_a_value_has_the_decimals_of_its_error(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(replace(SEQUENCE, replications=5).to_toml())
+    done = invoke(app, ["run", str(file), "--out", str(tmp_path / "out"), "--workers", "1"])
+    pairs = re.findall(r"([−\d.]+) ± ([\d.]+)", done.stdout)
+    spans = re.findall(r"([−\d.]+) \[([−\d.]+), ([−\d.]+)\]", done.stdout)
+    assert len(pairs) == 5
+    assert len(spans) == 3
+    for numbers in (*pairs, *spans):
+        assert len({len(number.partition(".")[2]) for number in numbers}) == 1, numbers
+    assert "minus ITL's" in done.stdout
 
 
 def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:

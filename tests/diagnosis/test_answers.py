@@ -4,23 +4,28 @@ import xarray as xr
 from tests.diagnosis.small import learners
 
 import headstart as hs
-from headstart.diagnosis import Diagnosis, record, sentences
+from headstart.diagnosis import Diagnosis, page, record, sentences
 from headstart.diagnosis.answers import (
+    Choice,
     LargestTerm,
     Nonlinearity,
+    PoliciesDiffer,
     VarianceRatio,
+    WarmStart,
+    answers,
     choice,
     reasons,
     warm_start,
 )
 from headstart.intervals import Interval
+from headstart.plotting.document import Table
 
 
 def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     better = recorded.copy(deep=True)
     better["regret"].loc[{"learner": "RR-OFUL"}] = 0.0
     reduces, best = warm_start(Diagnosis(better)), choice(Diagnosis(better))
-    assert reduces is not None
+    assert isinstance(reduces, WarmStart)
     assert best is not None
     assert (reduces.kind, reduces.learner, reduces.baseline, reduces.share) == (
         "reduces",
@@ -33,22 +38,76 @@ def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     for name in ("RR-OFUL", "AVG-OFUL"):
         worse["regret"].loc[{"learner": name}] = 10 + worse["regret"].sel(learner=name)
     increases = warm_start(Diagnosis(worse))
-    assert increases is not None
+    assert isinstance(increases, WarmStart)
     assert increases.kind == "increases"
     same = recorded.copy(deep=True)
     for name in ("RR-OFUL", "AVG-OFUL"):
         same["regret"].loc[{"learner": name}] = same["regret"].sel(learner="ITL").to_numpy()
     undecided, either = warm_start(Diagnosis(same)), choice(Diagnosis(same))
-    assert undecided is not None
+    assert isinstance(undecided, WarmStart)
     assert either is not None
     assert (undecided.kind, either.kind) == ("undecided", "undecided")
     alone = Diagnosis(recorded.sel(learner=["ITL"]))
     assert warm_start(alone) is None
     assert choice(alone) is None
-    answers = (reduces, increases, undecided, None, best, either)
-    assert len({sentences.headline(each) for each in answers}) == len(answers)
+    found = (reduces, increases, undecided, None, best, either)
+    assert len({sentences.headline(each) for each in found}) == len(found)
+    assert "RR-OFUL at λ = 2 against ITL at λ = 2" in sentences.headline(reduces)
     assert "RR-OFUL saves" in sentences.detail(reduces)
-    assert not any("**" in sentences.headline(each) + sentences.detail(each) for each in answers)
+    assert not any("**" in sentences.headline(each) + sentences.detail(each) for each in found)
+
+
+def _recorded(*others: hs.Learner) -> Diagnosis:
+    """ITL with OFUL beside learners that play BayesUCB."""
+    environment = hs.environments.Synthetic(dimension=3, n_arms=3, reward="linear")
+    itl = hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero())
+    ours = hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical())
+    every = [itl, ours, *others]
+    return Diagnosis(
+        record(environment, every, n_tasks=4, horizon=12, noise_scale=1.0, replications=20)
+    )
+
+
+def test_the_effect_of_a_policy_is_not_that_of_a_warm_start() -> None:
+    alone = _recorded()
+    found = warm_start(alone)
+    assert isinstance(found, PoliciesDiffer)
+    assert (found.learner, found.cold) == ("ours", "ITL")
+    assert found.saved == alone.regret.saved("ours", "ITL")
+    said = sentences.headline(found) + sentences.detail(found)
+    assert "reduces" not in said
+    assert "plays BayesUCB(" in said
+    assert "ITL plays OFUL(" in said
+    assert "Add a learner with the policy of ours and the prior Fixed" in said
+    assert [type(each) for each in answers(alone)] == [PoliciesDiffer]
+    table = page.blocks(alone)
+    (rows,) = (
+        block.rows
+        for block in table
+        if isinstance(block, Table) and block.header[-1] == "bound / regret"
+    )
+    assert rows[1][3:5] == ["–", "–"]
+
+
+def test_a_cold_learner_of_the_same_policy_is_the_baseline() -> None:
+    cold = hs.Learner("cold", hs.policies.BayesUCB(), hs.priors.Fixed.zero())
+    found = warm_start(_recorded(cold))
+    assert isinstance(found, WarmStart)
+    assert (found.learner, found.baseline) == ("ours", "cold")
+    assert (found.regularization, found.baseline_regularization) == (None, 1.0)
+    assert "ours against cold at λ = 1" in sentences.headline(found)
+
+
+def test_the_best_learner_without_a_baseline_is_named_beside_the_verdict() -> None:
+    rr = hs.Learner("RR-OFUL", hs.policies.OFUL(), hs.priors.Pooled())
+    diagnosis = _recorded(rr)
+    diagnosis.dataset["regret"].loc[{"learner": "ours"}] = 0.0
+    whether, unknown, best = answers(diagnosis)
+    assert isinstance(whether, WarmStart)
+    assert (whether.learner, whether.baseline) == ("RR-OFUL", "ITL")
+    assert isinstance(unknown, PoliciesDiffer)
+    assert unknown.learner == "ours"
+    assert isinstance(best, Choice)
 
 
 def test_reasons_name_the_ratio_and_the_largest_terms(recorded: xr.Dataset) -> None:

@@ -18,16 +18,25 @@ def diagnose(
             "synthetic tasks are played."
         ),
     ] = None,
-    output: Annotated[Path, typer.Option(help="The folder for the page and its figures.")] = Path(
-        "out/diagnosis"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "--output",
+            help="Folder of the page and its figures.",
+            show_default="FOLDER/diagnosis, without RESULTS out/diagnosis",
+        ),
+    ] = None,
     replications: Annotated[
         int, typer.Option(min=2, help="Without RESULTS: independent repetitions.")
     ] = 50,
     seed: Annotated[int, typer.Option(min=0, help="Without RESULTS: the seed.")] = 0,
     regularization: Annotated[
         float | None,
-        typer.Option(help="The λ of a study's grid.", show_default="that of least regret"),
+        typer.Option(
+            help="A λ of the study's grid, the same for all learners.",
+            show_default="each learner's own λ of least regret, as `headstart run` shows it",
+        ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -42,6 +51,7 @@ def diagnose(
 
     notes = Console(stderr=True, quiet=quiet, markup=False)
     try:
+        output = out or _folder(results)
         check_folder(output)
         with progress_bar(notes, "tasks") as progress:
             if results is None:
@@ -62,10 +72,15 @@ def diagnose(
         typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
     elif not quiet:
         console = Console(markup=False)
-        warm_start, choice = answers.warm_start(diagnosis), answers.choice(diagnosis)
-        console.print(sentences.headline(warm_start), sentences.detail(warm_start))
-        if choice is not None:
-            console.print(sentences.headline(choice), sentences.detail(choice))
+        for answer in answers.answers(diagnosis):
+            console.print(sentences.headline(answer), sentences.detail(answer))
         for reason in answers.reasons(diagnosis):
             console.print(f"- {sentences.reason(reason)}")
         console.print(f"Page: {written}", soft_wrap=True)
+
+
+def _folder(results: Path | None) -> Path:
+    """Beside the results, as those of other commands."""
+    if results is None:
+        return Path("out") / "diagnosis"
+    return (results if results.is_dir() else results.parent) / "diagnosis"

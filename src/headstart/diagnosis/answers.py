@@ -12,12 +12,18 @@ from headstart.theory import Term
 
 @dataclass(frozen=True, kw_only=True)
 class WarmStart:
-    """Whether a warm start reduces regret: by how much per task, for the best learner."""
+    """Whether a warm start reduces regret: by how much per task, for the best learner.
+
+    The baseline starts every task from zero and plays the same policy. λ is None where a prior
+    has no number for it.
+    """
 
     learner: str
     baseline: str
     saved: Interval
     share: float  # saved, as a share of the baseline's regret
+    regularization: float | None
+    baseline_regularization: float | None
 
     @property
     def kind(self) -> Literal["reduces", "increases", "undecided"]:
@@ -25,6 +31,21 @@ class WarmStart:
         if self.saved.low > 0:
             return "reduces"
         return "increases" if self.saved.high < 0 else "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoliciesDiffer:
+    """The best learner has no baseline: those that start from zero play other policies.
+
+    `saved` is its regret per task against the best of them. It is the effect of the start and of
+    the policy together, and says nothing about either alone.
+    """
+
+    learner: str
+    policy: str
+    cold: str
+    cold_policy: str
+    saved: Interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,16 +97,48 @@ class Nonlinearity:
 Reason = VarianceRatio | LargestTerm | Nonlinearity
 
 
-def warm_start(diagnosis: Diagnosis) -> WarmStart | None:
-    """The best learner that learns its bias against its baseline; None unless there are both."""
-    best = diagnosis.regret.best(diagnosis.learners.learned)
-    baseline = None if best is None else diagnosis.learners.baseline(best)
+def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
+    """The best learner that has a baseline against it.
+
+    Without any baseline, that policies differ; None unless one learner starts from zero and one
+    learns its bias.
+    """
+    learners, regret = diagnosis.learners, diagnosis.regret
+    best = regret.best([name for name in learners.learned if learners.baseline(name) is not None])
+    baseline = None if best is None else learners.baseline(best)
     if best is None or baseline is None:
+        return policies_differ(diagnosis)
+    saved, total = regret.saved(best, baseline), regret.of(baseline).mean
+    return WarmStart(
+        learner=best,
+        baseline=baseline,
+        saved=saved,
+        share=saved.mean / total if total > 0 else 0.0,
+        regularization=diagnosis.recording.regularization(best),
+        baseline_regularization=diagnosis.recording.regularization(baseline),
+    )
+
+
+def answers(diagnosis: Diagnosis) -> list[WarmStart | PoliciesDiffer | Choice | None]:
+    """Whether a warm start reduces regret, for which learner that is not known, which is best."""
+    whether, unknown = warm_start(diagnosis), policies_differ(diagnosis)
+    others = [None if unknown == whether else unknown, choice(diagnosis)]
+    return [whether, *(one for one in others if one is not None)]
+
+
+def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
+    """That the best of those that learn has no baseline; None where it has one."""
+    learners, regret = diagnosis.learners, diagnosis.regret
+    best, cold = regret.best(learners.learned), regret.best(learners.from_zero)
+    if best is None or cold is None or learners.baseline(best) is not None:
         return None
-    saved = diagnosis.regret.saved(best, baseline)
-    regret = diagnosis.regret.of(baseline).mean
-    share = saved.mean / regret if regret > 0 else 0.0
-    return WarmStart(learner=best, baseline=baseline, saved=saved, share=share)
+    return PoliciesDiffer(
+        learner=best,
+        policy=diagnosis.recording.policy(best),
+        cold=cold,
+        cold_policy=diagnosis.recording.policy(cold),
+        saved=regret.saved(best, cold),
+    )
 
 
 def choice(diagnosis: Diagnosis) -> Choice | None:
@@ -118,20 +171,24 @@ def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
 
 def plain(diagnosis: Diagnosis) -> dict[str, object]:
     """All answers as a JSON table; a number that is not finite is null, and so is no answer."""
-    found = [warm_start(diagnosis), choice(diagnosis)]
     table: dict[str, object] = {
         "learners": [
-            {"learner": name, "regret": asdict(diagnosis.regret.of(name))}
+            {
+                "learner": name,
+                "regularization": diagnosis.recording.regularization(name),
+                "regret": asdict(diagnosis.regret.of(name)),
+            }
             for name in diagnosis.learners.names
         ],
-        "warm_start": _table(found[0]),
-        "best": _table(found[1]),
+        "warm_start": _table(warm_start(diagnosis)),
+        "policies_differ": _table(policies_differ(diagnosis)),
+        "best": _table(choice(diagnosis)),
         "reasons": [_table(reason) for reason in reasons(diagnosis)],
     }
     return finite(table)
 
 
-def _table(answer: WarmStart | Choice | Reason | None) -> dict[str, object] | None:
+def _table(answer: WarmStart | PoliciesDiffer | Choice | Reason | None) -> dict[str, object] | None:
     if answer is None:
         return None
     table = {"about": type(answer).__name__, **asdict(answer)}

@@ -1,5 +1,6 @@
 """The four figures of a diagnosis."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
 
 _GREY = "#7F7F7F"
+
+_KNOWN: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
 _SET_STYLES: dict[str, dict[str, Any]] = {
     "Theorem 1": {"color": "black", "linestyle": "-", "linewidth": 1.0},
@@ -33,27 +36,30 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     """Cumulative regret on late tasks and Lemma 2's bound, on a logarithmic scale."""
     horizon, regret = diagnosis.recording.horizon, diagnosis.regret
     rounds = np.arange(1, horizon + 1)
-    for i, name in enumerate(diagnosis.learners.names):
-        style = plots.style(name, i)
-        axes.plot(rounds, np.maximum(regret.cumulative(name), 1e-3), label=name, **style)
-        bounds = [regret.bound(name, int(t)) for t in rounds]
-        totals = [bound.total for bound in bounds if bound is not None]
-        if totals:
-            axes.plot(rounds, totals, color=style["color"], linewidth=0.8, alpha=0.7)
+    for name in diagnosis.learners.names:
+        shown = np.maximum(regret.cumulative(name), 1e-3)
+        axes.plot(rounds, shown, label=name, **_style(diagnosis, name))
+    every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
+    totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
+    if totals:
+        # On this axis those of several learners are one line, so that they are shown as a range.
+        ends = np.min(totals, axis=0), np.max(totals, axis=0)
+        axes.fill_between(rounds, *ends, color=_GREY, alpha=0.35, linewidth=0)
+        for end, label in zip(ends, ("Lemma 2's bounds, least to largest", None), strict=True):
+            axes.plot(rounds, end, color=_GREY, linewidth=0.8, label=label)
     trivial = regret.trivial_bound * rounds / horizon
-    axes.plot(rounds, trivial, color="black", linestyle=(0, (1, 1.5)), linewidth=1.0)
-    axes.annotate(
-        "2B per round",
-        (rounds[-1], trivial[-1]),
-        (-2, -14),
-        textcoords="offset points",
-        ha="right",
-    )
+    dots: dict[str, Any] = {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.0}
+    axes.plot(rounds, trivial, label="2B per round: no theorem", **dots)
     axes.set_yscale("log")
     axes.set_xlim(1, rounds[-1])
     axes.set_xlabel("round")
-    axes.set_ylabel("cumulative regret (units of reward)")
-    axes.set_title("Regret (thick) and Lemma 2's bound (thin)")
+    axes.set_ylabel(plots.wrapped("cumulative regret (units of reward)"))
+    axes.set_title("Regret and Lemma 2's bounds")
+
+
+def _style(diagnosis: Diagnosis, name: str) -> Mapping[str, Any]:
+    """A learner's colour and dashes: those of all figures of its study."""
+    return plots.style(name, diagnosis.recording.study_learners)
 
 
 def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
@@ -63,14 +69,12 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
     # of the panel of regrets.
     shown = {*learners.from_zero, *learners.learned}
-    for i, name in enumerate(learners.names):
+    for name in learners.names:
         error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
-        axes.plot(completed, error, label=name, **plots.style(name, i))
+        axes.plot(completed, error, label=name, **_style(diagnosis, name))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
-        axes.plot(
-            completed[1:], sampling[:-1], color=_GREY, linewidth=1.0, label="tasks known exactly"
-        )
+        axes.plot(completed[1:], sampling[:-1], label="error if tasks were known exactly", **_KNOWN)
     axes.set_yscale("log")
     axes.set_xlim(0, n_tasks - 1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -82,9 +86,9 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
 def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
-    for i, name in enumerate(diagnosis.learners.names):
+    for name in diagnosis.learners.names:
         misalignment = diagnosis.alignment.misalignment(name).mean(0)
-        axes.plot(tasks, misalignment, label=name, **plots.style(name, i))
+        axes.plot(tasks, misalignment, label=name, **_style(diagnosis, name))
     axes.axhline(1.0 / len(tasks), color=_GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -108,10 +112,10 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     rounds = np.arange(diagnosis.recording.horizon + 1)
     # A share is a step function, and visible where it is 0.
     steps: dict[str, Any] = {"drawstyle": "steps-post", "clip_on": False}
-    for i, name in enumerate(names):
+    for name in names:
         share = sets.share_outside(name, "as played")
         if share is not None:
-            axes.plot(rounds, share, label=name, **plots.style(name, i), **steps)
+            axes.plot(rounds, share, label=name, **_style(diagnosis, name), **steps)
     for confidence_set, style in _SET_STYLES.items():
         of_learners = [sets.share_outside(name, confidence_set) for name in names]
         shares = [share for share in of_learners if share is not None]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from headstart.diagnosis import figures, sentences
-from headstart.diagnosis.answers import choice, reasons, warm_start
+from headstart.diagnosis.answers import answers, reasons
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting.document import (
     Block,
@@ -42,19 +42,17 @@ def blocks(diagnosis: Diagnosis) -> Iterator[Block]:
 
 
 def _answers(diagnosis: Diagnosis) -> Iterator[Block]:
-    whether, which = warm_start(diagnosis), choice(diagnosis)
-    yield Paragraph(sentences.headline(whether), strong=True)
-    yield Paragraph(sentences.detail(whether))
-    if which is not None:
-        yield Paragraph(sentences.headline(which), strong=True)
-        yield Paragraph(sentences.detail(which))
+    for answer in answers(diagnosis):
+        yield Paragraph(sentences.headline(answer), strong=True)
+        yield Paragraph(sentences.detail(answer))
     yield Items([sentences.reason(each) for each in reasons(diagnosis)])
 
 
 def _study(diagnosis: Diagnosis) -> str:
     recording, facts = diagnosis.recording, diagnosis.dataset.attrs
+    rule = f", {facts['rule']}" if "rule" in facts else ""
     return (
-        f"{facts.get('environment', 'An environment')}, {recording.n_tasks} tasks of "
+        f"{facts.get('environment', 'An environment')}{rule}, {recording.n_tasks} tasks of "
         f"{recording.horizon} rounds, {recording.n_replications} replications, seed "
         f"{facts.get('seed')}. Regret is that of a task among the last "
         f"{recording.n_tasks - recording.late.start}. Brackets are 95 % intervals."
@@ -69,7 +67,9 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
         regret, bound = measured.of(name), measured.bound(name)
         zero = None if name in learners.from_zero else learners.baseline(name)
         saved = "–" if zero is None else f"{measured.saved(name, zero):.2f}"
-        cells = [name, f"{regret:.2f}", saved, "–" if zero is None else zero]
+        value = diagnosis.recording.regularization(name)
+        ridge = "–" if value is None else f"{value:.3g}"
+        cells = [name, ridge, f"{regret:.2f}", saved, "–" if zero is None else zero]
         if bound is None:
             cells += ["–", "–"]
         else:
@@ -78,15 +78,15 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
             violated.update(dict.fromkeys(bound.violated))
         rows.append(cells)
     yield Table(
-        ["learner", "regret", "saved", "against", "Lemma 2's bound", "bound / regret"],
+        ["learner", "λ", "regret", "saved", "against", "Lemma 2's bound", "bound / regret"],
         rows,
-        frozenset({0, 3}),
+        frozenset({0, 4}),
     )
     yield Paragraph(
         f"Without any theorem the regret is at most {measured.trivial_bound:.0f}. The bound is "
         "for OFUL with Λ = λI and Theorem 1's radius, which depends on ‖h − w‖; a learner may use "
         "a smaller one. Other policies and learned Λ have no such bound (–). What is saved is "
-        "against a learner that starts from zero, with the same policy if there is one."
+        "against the learner that starts from zero with the same policy; – without one."
     )
     for sentence in violated:
         yield Paragraph(f"Not covered: {sentence}.")

@@ -1,5 +1,6 @@
 """Recording: the arrays of a recorded simulation, by name."""
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -101,6 +102,19 @@ class Recording:
     def policy(self, learner: str) -> str:
         """The policy of a learner, with its settings."""
         return str(self.dataset["policy"].sel(learner=learner).item())
+
+    def regularization(self, learner: str) -> float | None:
+        """The λ of a learner's prior; None where it has no number for it."""
+        if "prior_regularization" not in self.dataset:  # recorded before it was kept
+            return None
+        value = float(self.dataset["prior_regularization"].sel(learner=learner))
+        return None if np.isnan(value) else value
+
+    @property
+    def study_learners(self) -> list[str]:
+        """All learners of the study that was recorded, also those that are not in the recording."""
+        given = self.dataset.attrs.get("learners")
+        return self.names if given is None else [str(name) for name in json.loads(str(given))]
 
     def has_bound(self, learner: str) -> bool:
         """Whether Lemma 2 bounds the learner's regret."""

@@ -5,7 +5,7 @@ arms, statistics and parameter, which are far larger and follow from the study a
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -16,6 +16,7 @@ from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.simulation.learner import Learner, Optimal
 from headstart.studies.changes import changed_files
+from headstart.studies.comparisons import at_best, playing
 from headstart.studies.results import totals
 from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
 from headstart.studies.sources import sources
@@ -29,12 +30,13 @@ _REPLICATIONS = 100
 def replay(
     results: xr.Dataset, *, regularization: float | None = None, progress: Progress | None = None
 ) -> xr.Dataset:
-    """A recording of the study whose results these are, at one λ of its grid.
+    """A recording of the study whose results these are.
 
-    The λ is that of least regret, averaged over learners, unless given. Tests from a memory are
-    replayed as their training tasks. As many shards are replayed as make 100 replications. One's
-    own code and data must be as they were, and a sequence's regrets are checked against the
-    results.
+    Every learner plays at its own λ of least regret in the results, after the largest number of
+    training tasks, as `headstart run` and `headstart report` show it; or all at the λ of the
+    study's grid that is given. Tests from a memory are replayed as their training tasks. As many
+    shards are replayed as make 100 replications. One's own code and data must be as they were,
+    and a sequence's regrets are checked against the results.
     """
     if "study" not in results.attrs:
         raise ValueError(
@@ -42,9 +44,10 @@ def replay(
         )
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
     _check_sources(study, results)
-    chosen = _least_regret(results) if regularization is None else regularization
-    if chosen not in study.regularization:
-        raise ValueError(f"regularization must be one of {study.regularization}, got {chosen}")
+    if regularization is not None and regularization not in study.regularization:
+        grid = study.regularization
+        raise ValueError(f"regularization must be one of {grid}, got {regularization}")
+    chosen = _chosen(study, results, regularization)
     n = min(study.n_shards, -(-_REPLICATIONS // study.shard))
     with own_code.importable(study.folder):
         environment = study.environment_built()
@@ -63,9 +66,15 @@ def replay(
     for name in ("feature_bound", "mean_bound"):
         recorded.attrs[name] = max(float(shard.attrs[name]) for shard in replayed)
     recorded.attrs["seed"] = study.seed
-    recorded.attrs["environment"] = f"{study.name} at λ = {chosen:g}"
+    recorded.attrs["environment"] = study.name
+    recorded.attrs["learners"] = json.dumps(playing(study))
+    recorded.attrs["rule"] = (
+        "each learner at its λ of least regret" if regularization is None else "all at the same λ"
+    )
     if study.protocol == "sequence":
-        _check_regrets(recorded, results.sel(regularization=chosen))
+        names = recorded["learner"].to_numpy()
+        values = xr.DataArray([chosen[str(name)] for name in names], {"learner": names}, "learner")
+        _check_regrets(recorded, results.sel(learner=values["learner"], regularization=values))
     return recorded
 
 
@@ -82,7 +91,7 @@ def _part(progress: Progress | None, number: int, n: int) -> Progress:
 def _replay_shard(
     study: Study,
     environment: Environment,
-    regularization: float,
+    regularization: Mapping[str, float],
     number: int,
     progress: Progress,
 ) -> xr.Dataset:
@@ -114,10 +123,13 @@ def _replay_shard(
     )
 
 
-def _least_regret(results: xr.Dataset) -> float:
-    """The λ of least regret, averaged over learners."""
-    mean = totals(results).mean(["learner", "replication"])
-    return float(mean["regularization"].to_numpy()[int(np.argmin(mean.to_numpy()))])
+def _chosen(study: Study, results: xr.Dataset, given: float | None) -> dict[str, float]:
+    """The λ of every learner, by name: that of its least regret unless given."""
+    best = at_best(totals(results))["regularization"].fillna(study.regularization[0])
+    return {
+        str(name): float(best.sel(learner=name)) if given is None else given
+        for name in best["learner"].to_numpy()
+    }
 
 
 def _noise_scale(study: Study, environment: Environment) -> float:

@@ -4,6 +4,7 @@ from headstart.diagnosis.answers import (
     Choice,
     LargestTerm,
     Nonlinearity,
+    PoliciesDiffer,
     Reason,
     VarianceRatio,
     WarmStart,
@@ -25,28 +26,41 @@ RULES: dict[RegularizationRule, str] = {
 }
 
 
-def headline(answer: WarmStart | Choice | None) -> str:
+_HEADLINES = {
+    "reduces": "A warm start reduces regret",
+    "increases": "A warm start increases regret",
+    "undecided": "Whether a warm start reduces regret is undecided",
+}
+
+Answer = WarmStart | PoliciesDiffer | Choice
+
+
+def headline(answer: Answer | None) -> str:
     """The answer itself; None is that there is none."""
     match answer:
         case None:
             return "Nothing to compare."
-        case WarmStart(kind="reduces"):
-            return "A warm start reduces regret."
-        case WarmStart(kind="increases"):
-            return "A warm start increases regret."
         case WarmStart():
-            return "Whether a warm start reduces regret is undecided."
+            return f"{_HEADLINES[answer.kind]}: {_compared(answer)}."
+        case PoliciesDiffer():
+            return (
+                f"Whether a warm start helps {answer.learner} cannot be said: no learner plays "
+                "its policy from zero."
+            )
         case Choice(kind="best"):
             return f"{answer.best} is best."
         case Choice():
             return f"Whether {answer.best} or {answer.second} is best is undecided."
 
 
-def detail(answer: WarmStart | Choice | None) -> str:
+def detail(answer: Answer | None) -> str:
     """The numbers that the answer follows from."""
     match answer:
         case None:
-            return "It takes one learner that starts from zero and one that learns its bias."
+            return (
+                "It takes one learner that starts from zero and one that learns its bias, with the "
+                "same policy."
+            )
         case WarmStart(kind="increases"):
             return (
                 f"{answer.learner} has {-answer.saved:.2f} more regret per task than "
@@ -58,10 +72,28 @@ def detail(answer: WarmStart | Choice | None) -> str:
                 f"{answer.learner} saves {answer.saved:.2f} of regret per task against "
                 f"{answer.baseline}{share}."
             )
+        case PoliciesDiffer():
+            return (
+                f"{answer.learner} plays {answer.policy}, {answer.cold} plays "
+                f"{answer.cold_policy}. Their difference, {answer.saved:.2f} of regret per task, "
+                "is that of the start and of the policy together. Add a learner with the policy "
+                f"of {answer.learner} and the prior Fixed without a bias."
+            )
         case Choice(kind="best"):
             return f"It has {answer.difference:.2f} less regret per task than {answer.second}."
         case Choice():
             return f"They differ by {answer.difference:.2f} of regret per task."
+
+
+def at(name: str, regularization: float | None) -> str:
+    """A learner with its λ, if it has one."""
+    return name if regularization is None else f"{name} at λ = {regularization:.3g}"
+
+
+def _compared(answer: WarmStart) -> str:
+    """The two learners, each with its λ."""
+    first = at(answer.learner, answer.regularization)
+    return f"{first} against {at(answer.baseline, answer.baseline_regularization)}"
 
 
 def reason(answer: Reason) -> str:

@@ -46,6 +46,7 @@ def record_learner(
     by_task = xr.concat(recorded, dim=results["task"])
     by_task["estimator"] = ((), type(learner.prior).__name__)
     by_task["ridge"] = ((), _ridge(learner.prior))
+    by_task["prior_regularization"] = ((), _number(learner.prior, "regularization"))
     by_task["policy"] = ((), repr(learner.policy))
     # Lemma 2 is for OFUL with Λ = λI and a known scale of the noise.
     by_task["has_bound"] = isinstance(learner.policy, OFUL) and start.isotropic
@@ -99,9 +100,14 @@ def claimed_radius(policy: Policy, estimate: RidgeEstimate) -> Floats | None:
 
 def _ridge(prior: PriorEstimator) -> float:
     """The λ of an estimator's own ridge regression; NaN where it has none, or a matrix."""
-    own = getattr(prior, "estimation_regularization", np.nan)
-    value = getattr(prior, "regularization", np.nan) if isinstance(own, str) else own
-    return float(value) if np.ndim(value) == 0 else float("nan")
+    same = isinstance(getattr(prior, "estimation_regularization", np.nan), str)
+    return _number(prior, "regularization" if same else "estimation_regularization")
+
+
+def _number(prior: PriorEstimator, name: str) -> float:
+    """A setting of a prior; NaN where it has none, or a matrix."""
+    value = np.asarray(getattr(prior, name, np.nan))
+    return float(value) if value.ndim == 0 and value.dtype.kind in "if" else float("nan")
 
 
 def _last(statistics: TaskStatistics) -> TaskStatistics:

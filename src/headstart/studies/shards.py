@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -109,8 +109,8 @@ class SweptLearners:
         self._study = study
         self._environment = environment
 
-    def names(self, regularization: float) -> dict[str, str]:
-        """The learners' names in the study, by the names that they play under at this value.
+    def names(self, regularization: Mapping[str, float]) -> dict[str, str]:
+        """The learners' names in the study, by the names that they play under, each at its value.
 
         A learner that ignores the grid plays once, under the first value's name. Its random
         numbers follow from that name.
@@ -118,7 +118,7 @@ class SweptLearners:
         return {
             agent: learner.name
             for agent, (learner, value) in agents(self._study).items()
-            if value == regularization or not learner.swept
+            if value == regularization[learner.name] or not learner.swept
         }
 
     def build(

@@ -41,11 +41,12 @@ class Learners:
     def baseline(self, name: str) -> str | None:
         """What a learner is compared with: one that starts from zero and plays the same policy.
 
-        Without one, the learner of least regret that starts from zero; None if none does.
+        Of several, that of least regret; None without one. Against another policy the difference
+        would be that of the policies as well.
         """
         policy = self.recording.policy(name)
         same = [one for one in self.from_zero if self.recording.policy(one) == policy]
-        return LateRegret(self.recording).best(same or self.from_zero)
+        return LateRegret(self.recording).best(same)
 
     @cached_property
     def _playing(self) -> list[str]:
