@@ -35,5 +35,5 @@ with plotting.settings():
     _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), layout="constrained")
     plotting.plot_against_regularization(left, totals.sel(trained=30), label="regret of 50 rounds")
     left.legend(title="after 30 tasks")
-    less = totals.sel(regularization=1.0)
-    plotting.plot_difference_against_tasks(right, less, "ITL", label="regret less ITL's, λ = 1")
+    at_one = totals.sel(regularization=1.0)
+    plotting.plot_difference_against_tasks(right, at_one, "ITL", label="regret minus ITL's, λ = 1")

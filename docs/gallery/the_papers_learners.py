@@ -26,5 +26,5 @@ regret = results.regret.sel(trained=10)
 with plotting.settings():
     _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3), layout="constrained")
     plotting.plot_cumulative(left, regret, label="cumulative regret")
-    plotting.plot_cumulative_difference(right, regret, "ITL", label="regret less ITL's")
+    plotting.plot_cumulative_difference(right, regret, "ITL", label="regret minus ITL's")
     left.legend()

@@ -82,9 +82,9 @@ def test_learners_that_are_all_about_equal_say_nothing() -> None:
     ("rule", "words"),
     [
         (Lower(Side("A", 1.0), Side("B", 1.0)), "A − B"),
-        (Lower(Side("A", 1.0), Side("A", 100.0)), "A at λ = 1 less at λ = 100"),
+        (Lower(Side("A", 1.0), Side("A", 100.0)), "A at λ = 1 minus at λ = 100"),
         (AboutEqual(Side("A", None), Side("B", None)), "A − B"),
-        (Nearer("A", "B", 1.0, 100.0), "|A − B| at λ = 100 less at λ = 1"),
+        (Nearer("A", "B", 1.0, 100.0), "|A − B| at λ = 100 minus at λ = 1"),
     ],
 )
 def test_a_difference_says_what_is_subtracted_from_what(rule: Rule, words: str) -> None:

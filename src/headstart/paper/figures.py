@@ -50,7 +50,8 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
     yield save(
         Picture(
             f"{section.name}-difference",
-            "The claims' differences: cumulative regret less ITL's, within replications, main "
+            "The claims' differences: cumulative regret of one test task after "
+            "N = 10 tasks minus ITL's, within replications, main "
             f"interpretation. Below 0 a learner has less regret than ITL. {bands_text(main)}",
         ),
         folder,
@@ -61,7 +62,8 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
         Picture(
             f"{section.name}-theory",
             "Under the theory's linear reward, with estimators that have a λ of their own (0.01): "
-            f"cumulative regret, on a logarithmic axis. {bands_text(theory)}",
+            "cumulative regret of one test task after N = 10 tasks, on a logarithmic axis. "
+            f"{bands_text(theory)}",
         ),
         folder,
         [panels.cumulative(theory, value) for value in FIGURES],
@@ -70,8 +72,8 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
     yield save(
         Picture(
             f"{section.name}-sweep",
-            "Regret of one test task against λ. Left: the main interpretation. Right: the linear "
-            f"reward with the estimators' λ at 0.01. {bands_text(main)}",
+            "Regret of one test task after N = 10 tasks against λ. Left: the main interpretation. "
+            f"Right: the linear reward with the estimators' λ at 0.01. {bands_text(main)}",
         ),
         folder,
         [
@@ -101,7 +103,7 @@ def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> It
         Picture(
             f"{section.name}-regret",
             "Left: cumulative regret over 20 tasks of 5 rounds, main interpretation, λ = 1. "
-            f"{_LESS} {bands_text(main)} {_OURS}",
+            f"{_MINUS} {bands_text(main)} {_OURS}",
         ),
         folder,
         _beside(main),
@@ -152,7 +154,7 @@ def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> It
         Picture(
             f"{section.name}-linear",
             "The linear reward, all 20 clusters of one clustering: regret of all 20 tasks against "
-            f"λ, and less ITL's at the same λ. {bands_text(linear)}",
+            f"λ, and minus ITL's at the same λ. {bands_text(linear)}",
         ),
         folder,
         [panels.sweep(linear, "linear reward"), panels.sweep_difference(linear)],
@@ -164,8 +166,8 @@ def _beside(played: Played) -> list[Panel]:
     return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
 
 
-_LESS = (
-    "Right: the same less ITL's, within replications, without the Oracle; below 0 a learner has "
+_MINUS = (
+    "Right: the same minus ITL's, within replications, without the Oracle; below 0 a learner has "
     "less regret than ITL."
 )
 _OURS = "“Hierarchical (ours)” is not in the paper and has no λ."

@@ -21,9 +21,9 @@ _RULES = [
     "The images of the paper's figures are not in its source. A sentence of the text counts once, "
     "however many claims it makes; an order that only a figure would show is implied, and counted "
     "apart.",
-    "All verdicts compare pseudo-regret: the best arm's mean reward less the played arm's, summed. "
-    "Its expectation is OPT's reward less the learner's, so it orders learners as the paper's "
-    "cumulative reward does, with less noise.",
+    "All verdicts compare pseudo-regret: the best arm's mean reward minus the played arm's, "
+    "summed. Its expectation is OPT's reward minus the learner's, so it orders learners as the "
+    "paper's cumulative reward does, with less noise.",
     "A difference is written as what is subtracted from what. “A is better than B” holds if the "
     "95 % interval of A − B is below 0, fails if it is above 0, and is undecided otherwise. “About "
     "equal” holds if the interval is within ±5 % of the second learner's mean regret. “Nearer” "

@@ -1,7 +1,7 @@
 """Rules: paired differences of regrets with intervals, and the outcomes that follow from them.
 
 All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is OPT's
-reward less the learner's, so it orders learners as the expected reward does, with less noise.
+reward minus the learner's, so it orders learners as the expected reward does, with less noise.
 Intervals are Student's t over replications, of differences within a replication.
 """
 
@@ -70,8 +70,8 @@ class Lower:
 
     @property
     def difference(self) -> str:
-        """First less second."""
-        return _less(self.first, self.second)
+        """First minus second."""
+        return _minus(self.first, self.second)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -98,9 +98,9 @@ class Nearer:
 
     @property
     def difference(self) -> str:
-        """The gap at the larger λ less that at the smaller."""
+        """The gap at the larger λ minus that at the smaller."""
         gap = f"|{self.learner} − {self.target}|"
-        return f"{gap} at λ = {self.large:g} less at λ = {self.small:g}"
+        return f"{gap} at λ = {self.large:g} minus at λ = {self.small:g}"
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -132,8 +132,8 @@ class AboutEqual:
 
     @property
     def difference(self) -> str:
-        """First less second."""
-        return _less(self.first, self.second)
+        """First minus second."""
+        return _minus(self.first, self.second)
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -170,11 +170,11 @@ def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Si
     )
 
 
-def _less(first: Side, second: Side) -> str:
+def _minus(first: Side, second: Side) -> str:
     """The difference in words; λ is named where the sides have two."""
     if first.regularization == second.regularization:
         return f"{first.learner} − {second.learner}"
-    return f"{first.learner} at λ = {first.regularization:g} less at λ = {second.regularization:g}"
+    return f"{first.learner} at λ = {first.regularization:g} minus at λ = {second.regularization:g}"
 
 
 def _below_zero(difference: Interval) -> OutcomeKind:
