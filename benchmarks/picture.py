@@ -21,7 +21,6 @@ from headstart.priors import Average, Hierarchical, Pooled
 SEED = 4
 MEAN, TASK_SCALE, NOISE = 1.0, 0.4, 0.3
 SHORT, LONG = 3, 60
-COLORS = {"AVG": "#0072B2", "RR": "#D55E00", "Hierarchical": "#E69F00"}
 ESTIMATORS: dict[str, PriorEstimator] = {
     "AVG": Average(within_task=False),
     "RR": Pooled(within_task=False),
@@ -66,11 +65,10 @@ def _plane(axes: Axes) -> None:
     axes.scatter(MEAN, MEAN, s=90, marker="*", color="black", label="mean task", zorder=3)
     for name in ("AVG", "Hierarchical"):
         one, two = _biases(ESTIMATORS[name], tasks)[-1]
-        axes.scatter(one, two, s=45, marker="D", color=COLORS[name], label=name, zorder=4)
+        axes.scatter(one, two, s=45, marker="D", color=_color(name), label=name, zorder=4)
     axes.set_title("sum of ridges, divided")
     axes.set_xlabel("first feature's weight")
     axes.set_ylabel("second feature's weight")
-    axes.legend(fontsize=6, loc="upper left")
     axes.set_xlim(-0.6, 1.8)
     axes.set_ylim(-0.6, 1.8)
 
@@ -80,17 +78,23 @@ def _errors(axes: Axes) -> None:
     number = np.arange(1, len(tasks) + 1)
     for name, estimator in ESTIMATORS.items():
         errors = [((bias - MEAN) ** 2).sum(-1).mean() for bias in _biases(estimator, tasks)]
-        axes.loglog(number, errors, color=COLORS[name], label=name)
+        axes.loglog(number, errors, label=name, **plots.style(name, list(ESTIMATORS)))
     axes.set_title("error, every fifth task twenty times as long")
     axes.set_xlabel("completed tasks")
     axes.set_ylabel("‖h − w̄‖², 300 runs")
-    axes.legend(fontsize=6)
+
+
+def _color(name: str) -> str:
+    return str(plots.style(name, list(ESTIMATORS))["color"])
 
 
 def main() -> None:
     """Write the figures."""
     figures = Path(__file__).parent.parent / "docs" / "figures"
-    with plots.figure(figures / "hierarchical.png", columns=2) as (left, right):
+    with plots.figure(figures / "hierarchical.png", columns=2, height=3.0, legend=True) as (
+        left,
+        right,
+    ):
         _plane(left)
         _errors(right)
     _shared(figures / "directions.png")

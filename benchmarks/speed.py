@@ -8,7 +8,7 @@ import argparse
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -18,11 +18,11 @@ from time import process_time
 
 import numpy as np
 from benchmarks import peers
-from matplotlib.figure import Figure
 from threadpoolctl import threadpool_limits
 
 import headstart as hs
 from headstart.interfaces import Memory, PriorEstimator
+from headstart.plotting.style import figure, styles
 
 HERE = Path(__file__).parent
 SIZES = ((20, 5), (50, 100), (200, 20))
@@ -141,17 +141,16 @@ def growth_table(path: Path) -> Iterator[str]:
         along_d = _exponent({d: by_dimension[d][name].rounds for d in dimensions if d >= 50})
         along_k = _exponent({k: by_arms[k][name].rounds for k in arm_counts if k >= 20})
         yield f"| {name} | d^{along_d:.2f} | K^{along_k:.2f} |"
-    figure = Figure(figsize=(4.2, 3.0), layout="constrained", dpi=200)
-    axes = figure.subplots()
-    for name, style in zip(LEARNERS, ("-", "--", "-."), strict=True):
-        rates = [by_dimension[d][name].rounds for d in dimensions]
-        axes.plot(dimensions, rates, style, marker="o", markersize=3, label=f"headstart {name}")
-    limits = [by_dimension[d]["ITL"].rounds / by_dimension[d]["ITL"].share for d in dimensions]
-    axes.plot(dimensions, limits, ":", color="black", label="compiled limit")
-    for name, colour in (("NumPy loop", "#7F7F7F"), ("contextualbandits.linreg", "#CC79A7")):
-        if name in peers.missing():
-            continue
-        rates = [
+    itl = [by_dimension[d]["ITL"] for d in dimensions]
+    ours = {name: [by_dimension[d][name].rounds for d in dimensions] for name in LEARNERS}
+    limits = [rate.rounds / rate.share for rate in itl]
+    plot_growth(dimensions, ours, limits, _peer_rates(dimensions), path)
+
+
+def _peer_rates(dimensions: Sequence[int]) -> dict[str, list[float]]:
+    """Rates of the peers of the figure that are installed, against d."""
+    return {
+        name: [
             peers.rounds_per_cpu_second(
                 peers.PEERS[name].play,
                 partial(peers.make_problem, dimension=d, n_arms=5),
@@ -159,13 +158,28 @@ def growth_table(path: Path) -> Iterator[str]:
             )
             for d in dimensions
         ]
-        axes.plot(dimensions, rates, "-", color=colour, linewidth=1, label=name)
-    axes.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="rounds per CPU-second")
-    axes.set_title("K = 5 arms, one core", fontsize=9)
-    axes.grid(color="#E6E6E6", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=7)
-    figure.savefig(path)
+        for name in ("NumPy loop", "contextualbandits.linreg")
+        if name not in peers.missing()
+    }
+
+
+def plot_growth(
+    dimensions: Sequence[int],
+    ours: Mapping[str, Sequence[float]],
+    limits: Sequence[float],
+    others: Mapping[str, Sequence[float]],
+    path: Path,
+) -> None:
+    """Rates against d: learners in their colours, the limit and peers in black and grey."""
+    with figure(path, width=4.2, height=3.4, legend=True) as (axes,):
+        for name, own in styles(list(ours), len(dimensions)).items():
+            axes.plot(dimensions, ours[name], label=f"headstart {name}", **own)
+        axes.plot(dimensions, limits, ":", color="black", label="compiled limit")
+        dashes = ((0, (5, 1)), (0, (3, 1, 1, 1)))
+        for (name, rates), dash in zip(others.items(), dashes, strict=False):
+            axes.plot(dimensions, rates, color="#7F7F7F", linewidth=1, linestyle=dash, label=name)
+        axes.set(xscale="log", yscale="log", xlabel="dimension d", ylabel="rounds per CPU-second")
+        axes.set_title("K = 5 arms, one core")
 
 
 def _exponent(rates: dict[int, float]) -> float:
