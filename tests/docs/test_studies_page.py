@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from headstart.cli import app
 
 STUDY, POLICY = text_of("how-to/run-a-study.md"), text_of("how-to/own-policy.md")
+REPORT, AGENT = text_of("how-to/report-and-diagnose.md"), text_of("how-to/own-agent.md")
 invoke = CliRunner().invoke
 
 
@@ -38,6 +39,36 @@ def test_the_first_study_prints_the_table_of_the_page(folder: Path) -> None:
     # Another machine's BLAS may break a near-tie otherwise, and so move a mean a little.
     assert agree(shown, table, relative=0.05, absolute=0.06), table
     assert (folder / "out" / "warm-or-cold" / "regret.png").exists()
+
+
+def test_the_commands_of_the_next_page_run_on_the_first_study(folder: Path) -> None:
+    assert invoke(app, ["run", "study.toml", "--workers", "1"]).exit_code == 0
+    commands = re.findall(r"^    headstart ((?:report|diagnose) .*)$", REPORT, flags=re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["report", "diagnose"]
+    outputs = []
+    for command in commands:
+        done = invoke(app, command.split())
+        assert done.exit_code == 0, done.output
+        outputs.append("\n".join(line.rstrip() for line in done.stdout.splitlines()) + "\n")
+    (shown,) = fences(REPORT, "text")
+    assert agree(shown, outputs[1], relative=0.05, absolute=0.06), outputs[1]
+    for name in re.findall(r"`(out/warm-or-cold/\w+)`", REPORT):
+        assert (folder / name).is_dir()
+
+
+def test_the_study_of_an_agent_of_ones_own_runs(folder: Path) -> None:
+    (study,), (own, *_) = fences(AGENT, "toml"), fences(AGENT, "python")
+    (folder / "agents.toml").write_text(study.replace("replications = 40", "replications = 2"))
+    (folder / "exp3.py").write_text(own)
+    done = invoke(app, ["run", "agents.toml", "--workers", "1"])
+    sys.modules.pop("exp3", None)
+    assert done.exit_code == 0, done.output
+    assert "EXP3" in done.stdout
+
+
+def test_the_page_on_ratings_says_how_columns_are_named() -> None:
+    text = text_of("how-to/own-ratings.md")
+    assert all(f"`{name}=`" in text for name in ("user", "item", "rating"))
 
 
 def test_the_second_study_has_a_policy_of_its_own_and_says_when_that_changed(folder: Path) -> None:
