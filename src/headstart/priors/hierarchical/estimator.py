@@ -36,10 +36,11 @@ class Hierarchical:
     rewards (`Mixture`).
 
     `covariance` is "factor", Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks
-    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. With `n_side` = p above 0
-    tasks carry side information z (p,), and their mean is h + Hz where that predicts them better
-    (the latest 256 tasks decide). With `intercept` the last feature is the constant 1 and its
-    coefficient an offset of the rewards, brought to the scale of the other features.
+    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. The mean is that of all tasks,
+    with "full" that of the latest 64. With `n_side` = p above 0 tasks carry side information z
+    (p,), and their mean is h + Hz where that predicts them better (the latest 256 tasks decide).
+    With `intercept` the last feature is the constant 1 and its coefficient an offset of the
+    rewards, brought to the scale of the other features.
 
     >>> prior = hs.priors.Hierarchical()
     >>> memory, rng = prior.empty(3), np.random.default_rng(0)
