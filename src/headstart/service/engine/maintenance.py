@@ -103,6 +103,7 @@ class Maintenance:
                 self._refresh_when_needed(row)
         if sweep:
             self._repeat(expiry.delete_keys)
+            self._repeat(expiry.delete_jobs)
             self._repeat(partial(compact, limit=expiry.ROWS))
             self._last_sweep = time.monotonic()
 
