@@ -19,6 +19,8 @@ TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
 GivenArms = Annotated[dict[Name, Features], Meta(max_length=MOST_ARMS)]
+# How many rewards one counts as.
+Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
 
@@ -131,7 +133,7 @@ class RewardRequest(Message):
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
-    weight: float = 1.0
+    weight: Weight = 1.0
     time: Time | None = None
 
 
@@ -149,7 +151,7 @@ class ObservationRequest(Message):
     value: float
     features: Features | None = None
     arm: Name | None = None
-    weight: float = 1.0
+    weight: Weight = 1.0
     side: list[float] | None = None
     time: Time | None = None
     idempotency_key: Name | None = None

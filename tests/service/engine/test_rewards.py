@@ -5,6 +5,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
 
@@ -12,6 +13,7 @@ from headstart.service.engine.requests.sums import compact
 from headstart.service.engine.service import Service
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
+    BanditConfiguration,
     ObservationAnswer,
     ObservationRequest,
     RewardRequest,
@@ -182,3 +184,31 @@ def counts(service: Service) -> tuple[int, int, int]:
     """What the sums per minute hold; the prior's version goes on by itself."""
     view = service.records.bandit("shop")
     return view.tasks, view.decisions, view.rewards
+
+
+def test_without_a_range_a_reward_beyond_1e9_spoils_no_sum(store: str) -> None:
+    with shop(store) as service:
+        one, two = (each.id for each in decided(service, "ann", "bob"))
+        assert paid(service, [one], 1e49) == ["out_of_range"]
+        assert paid(service, [one], -1.1e9) == ["out_of_range"]
+        assert paid(service, [one, two], 1.0) == ["paid", "paid"]
+        answer = service.observe(
+            "shop", [ObservationRequest(task="eve", arm="item1", value=1e49)]
+        ).result(30)[0]
+        assert isinstance(answer, ObservationAnswer)
+        assert answer.outcome == "out_of_range"
+        with service.database.reading() as connection:
+            minutes, rounds, gains = schema.minutes.c, schema.rounds.c, schema.gains.c
+            for column in (minutes.reward_sum, rounds.sum, rounds.squares, gains.squares):
+                assert connection.execute(select(func.sum(column))).scalar_one() == 2.0
+            assert connection.execute(select(func.sum(minutes.out_of_range))).scalar_one() == 3
+    with shop(f"{store}-wide" if "://" not in store else store) as service:
+        with pytest.raises(ServiceError, match="default_reward must be within reward_range"):
+            service.administration.put_bandit(
+                "other",
+                BanditConfiguration(dimension=D, deadline_seconds=1.0, default_reward=1e49),
+            )
+        wide = BanditConfiguration(dimension=D, reward_range=(0.0, 1e12))
+        service.administration.put_bandit("shop", wide)
+        (three,) = (each.id for each in decided(service, "zoe"))
+        assert paid(service, [three], 1e12) == ["paid"]

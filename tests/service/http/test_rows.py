@@ -87,3 +87,12 @@ def test_rewards_and_observations_are_paid(
     assert client.post(f"/v1/bandits/news/{route}", json=body).json()["outcome"] == "paid"
     many = client.post(f"/v1/bandits/news/{route}", json=[body, body]).json()
     assert [each["outcome"] for each in many] == ["paid", "paid"]
+
+
+def test_a_weight_must_be_one_that_leaves_the_others_to_count(client: Caller) -> None:
+    path = "/v1/bandits/news/rewards"
+    for weight in (0.0, -1.0, 1e49):
+        answer = client.post(path, json={"decision": "d", "value": 1.0, "weight": weight})
+        assert answer.status_code == 422
+        assert answer.json()["detail"].startswith("weight must be a number of ")
+        assert str(weight) in answer.json()["detail"].replace("1e49", "1e+49")
