@@ -190,7 +190,7 @@ def read_fields(
         task=task.read(batch.column(columns.task), piece),
         features=features,
         reward=numbers(columns.reward),
-        rows=np.arange(first, first + batch.num_rows),
+        rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
         weight=None if columns.weight is None else numbers(columns.weight),
         side=[numbers(name) for name in columns.side],
         time=None if columns.time is None else numbers(columns.time, convert.seconds),

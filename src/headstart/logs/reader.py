@@ -13,6 +13,7 @@ from headstart.logs import convert, names, sources
 from headstart.logs.columns import Columns
 from headstart.logs.duplicates import SeenRows
 from headstart.logs.fields import Fields, read_fields
+from headstart.logs.report import Example
 from headstart.logs.rows import RowBuffer
 from headstart.logs.sources import Piece
 from headstart.logs.tally import Tally, examples_of
@@ -92,6 +93,7 @@ class Reader:
         """The rows of a piece that count, as they come; at most as many at once as in a batch."""
         first = 0
         for whole in piece.batches():
+            self._check_uneven(piece)
             for start in range(0, whole.num_rows, sources.BATCH_ROWS):
                 batch = whole.slice(start, sources.BATCH_ROWS)
                 fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
@@ -100,6 +102,21 @@ class Reader:
                 fields = self._without_repeated(self._without_bad(fields, piece), piece)
                 if len(fields):
                     yield fields
+        self._check_uneven(piece)
+        self._note_uneven(piece)
+
+    def _check_uneven(self, piece: Piece) -> None:
+        if piece.uneven.found and self.on_bad == "raise":
+            error = piece.uneven.error(str(piece.label))
+            raise ValueError(f'{error}; on_bad="drop" leaves such rows out')
+
+    def _note_uneven(self, piece: Piece) -> None:
+        found = sorted(piece.uneven.found.items())
+        if found:
+            self.tally.rows += len(found)
+            what = f"has not {piece.uneven.expected} columns, as the first line has"
+            examples = [Example(piece.label, row, n) for row, n in found]
+            self.tally.note_bad(what, len(found), examples)
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
