@@ -93,3 +93,18 @@ def test_a_broken_backup_is_one_sentence_and_changes_nothing(
     assert content(str(source)) == before
     assert said in refused("restore", str(file), "--store", str(new))
     assert sorted(tmp_path.iterdir()) == names  # no store was left behind
+
+
+def test_a_long_name_of_a_key_is_not_repeated(tmp_path: Path) -> None:
+    store = str(tmp_path / "store.sqlite")
+    said = refused("keys", "create", "--role", "read", "--name", "n" * 5_000, "--store", store)
+    assert "name must have 1 to 200 characters, got 'nnn" in said
+    assert len(said) < 200
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    store, file = str(tmp_path / "store.sqlite"), tmp_path / "file"
+    fill(store)
+    file.touch()
+    said = refused("backup", str(file / "more"), "--store", store)
+    assert said.startswith(f"headstart backup: {file / 'more'} cannot be opened: Not a directory")

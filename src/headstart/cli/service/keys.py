@@ -48,7 +48,7 @@ def one_sentence(command: str) -> Iterator[None]:
     except ValueError as error:
         said = str(error)
     except OSError as error:
-        said = f"the store cannot be opened: {error.strerror}: {error.filename}"
+        said = f"{error.filename} cannot be opened: {error.strerror}"
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", error)).strip() or type(error).__name__
         said = f"the store does not answer: {reason.splitlines()[0]}"

@@ -18,6 +18,8 @@ from headstart.service.messages import BanditConfiguration, conflict, invalid
 # every sum that the dashboard shows, for good.
 REWARD_RANGE = (-1e9, 1e9)
 
+_LEAST_SCALE = 1e-9
+
 # What says how the tasks that are stored are to be read: it stays as it is.
 _FIXED = ("prior", "side_names", "scales", "discount", "half_life_tasks", "half_life_seconds")
 
@@ -84,6 +86,16 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     )
     StoredTasks(model)  # raises where its tasks cannot be stored
     return model
+
+
+def check_scales(configuration: BanditConfiguration) -> None:
+    """Raise where scales are so far from 1 that the prior could not be computed."""
+    given = configuration.scales
+    for value in given if isinstance(given, list) else ():
+        if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
+            raise invalid(
+                f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"
+            )
 
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:

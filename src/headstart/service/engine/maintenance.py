@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart.service.engine import configuration, refreshing
+from headstart.service.engine.administration import delete_rows, left_behind
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.computing import Computing
 from headstart.service.engine.records import bandit_row, bandit_rows
@@ -120,10 +121,21 @@ class Maintenance:
                 self._repeat(partial(expiry.delete_old, registry=self._registry, name=row.name))
             self._install(row)
         if sweep:
+            if self._last_sweep == -math.inf:
+                self._delete_left_behind()
             self._repeat(expiry.delete_keys)
             self._repeat(expiry.delete_jobs)
             self._repeat(partial(compact, limit=expiry.ROWS))
             self._last_sweep = time.monotonic()
+
+    def _delete_left_behind(self) -> None:
+        """Delete the rest of bandits whose deletion a process began and did not end."""
+        with self._database.reading() as connection:
+            numbers = left_behind(connection)
+        for number in numbers:
+            more = True
+            while more and not self._stopping.is_set():
+                more = self._submit(partial(delete_rows, bandit=number)).result()
 
     def _repeat(self, call: Callable[[Transaction], int]) -> None:
         """Do something in small transactions until nothing is left."""
