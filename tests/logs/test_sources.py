@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
 
-from headstart.logs import Columns, LogReading, files, n_features, sources
+from headstart.logs import Columns, LogReading, check_log, files, n_features, sources
 
 
 def _csv(frame: pd.DataFrame, path: Path) -> Path:
@@ -212,3 +212,28 @@ def test_a_row_with_too_few_or_too_many_columns_is_a_bad_row(
     said = r'every row must have 4 columns, as the first line has, got 1 in row 3 of .*"drop"'
     with pytest.raises(ValueError, match=said):
         read(str(path))
+
+
+@pytest.mark.parametrize("kind", ["table", "dask"])
+def test_a_reward_outside_of_the_range_makes_a_bad_row(kind: str) -> None:
+    frame = small_log()
+    frame["reward"] = frame["reward"].clip(-3.0, 3.0)
+    frame.loc[[7, 20], "reward"] = [1e49, -3.5]
+    log: Any = frame
+    if kind == "dask":
+        log = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    reading = LogReading(log, COLUMNS, 2, on_bad="drop", reward_range=(-3.0, 3.0))
+    assert_sums({task.name: task for task in reading}, frame.drop([7, 20]))
+    (bad,) = reading.report.bad
+    assert (bad.what, bad.count) == ("column 'reward' is not within [-3, 3]", 2)
+    with pytest.raises(ValueError, match=r"'reward' must be within \[-3, 3\], got 1e\+49 in row 7"):
+        read(log, reward_range=(-3.0, 3.0))
+
+
+def test_side_information_out_of_range_makes_a_bad_row() -> None:
+    frame = small_log().assign(age=0.5)
+    frame.loc[frame["user"] == "u0", "age"] = 1e300
+    columns = Columns(task="user", features=NAMES, side=["age"])
+    report = check_log(frame, columns, 2)
+    assert report.bad[0].what == "column 'age' is beyond 1e+50"
+    assert report.n_bad == (frame["user"] == "u0").sum()

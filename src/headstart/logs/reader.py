@@ -47,7 +47,8 @@ class Batch:
 class Reader:
     """One pass over a log.
 
-    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted.
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A
+    reward outside of reward_range makes a row bad.
     """
 
     def __init__(
@@ -58,9 +59,11 @@ class Reader:
         *,
         on_bad: OnBad = "raise",
         find_identical: bool = False,
+        reward_range: tuple[float, float] | None = None,
         label: str | None = None,
     ) -> None:
         self.columns = columns
+        self._reward_range = reward_range
         self.dimension = checks.count("dimension", dimension)
         self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
         self.tally = Tally(dimension)
@@ -120,13 +123,13 @@ class Reader:
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
-        if fields.seems_right(least, largest):
+        if fields.seems_right(least, largest, self._reward_range):
             if self.columns.id is None:
                 self.tally.note_range(least, largest)
             return fields
         bad = np.zeros(len(fields), dtype=bool)
         found: list[tuple[int, str]] = []
-        for name, what, mask, values in fields.faults(self.columns):
+        for name, what, mask, values in fields.faults(self.columns, self._reward_range):
             new = mask & ~bad
             if not new.any():
                 continue
@@ -196,7 +199,7 @@ def _error(name: str, what: str, value: object) -> str:
         "is not a number": "must be a number in every row",
         "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, what)
+    }.get(what, what.replace("is not within", "must be within"))
     return f"column {name!r} {must}, got {value!r}"
 
 
