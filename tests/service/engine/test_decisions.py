@@ -180,3 +180,15 @@ def test_scales_that_no_prior_can_have_are_refused(store: str, scale: float) -> 
         with pytest.raises(ServiceError, match=r"scales must be between 1e-09 and 1e\+09, got 1e"):
             service.administration.put_bandit("other", given)
         assert content(service)["bandits"] == before["bandits"]
+
+
+def test_an_item_that_no_decision_could_read_is_refused(store: str) -> None:
+    with shop(store) as service:
+        items = [Item(id="tea", features=[1.0, -1e300, 0.0])]
+        for change in (service.administration.put_items, service.administration.patch_items):
+            with pytest.raises(
+                ServiceError, match=r"of 'tea' must be at most 1e\+09 in size, got 1e"
+            ):
+                change("shop", items)
+        assert len(service.records.items("shop")) == K
+        decided(service, "ann")

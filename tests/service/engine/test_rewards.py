@@ -240,3 +240,15 @@ def test_a_wrong_clock_of_a_client_moves_no_reward_out_of_its_time(store: str) -
         (answer,) = service.observe("shop", [observed]).result(30)
         assert isinstance(answer, ObservationAnswer)
         assert service.records.decision("shop", answer.id).paid_time == clock.now
+
+
+def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:
+    with shop(store) as service:
+        decided(service, "ann", idempotency_key="k")
+        request = ObservationRequest(task="ann", arm="item1", value=1.0, idempotency_key="k")
+        other = ObservationRequest(task="bob", arm="item1", value=1.0)
+        refused, learned = service.observe("shop", [request, other]).result(30)
+        assert isinstance(refused, ServiceError)
+        assert refused.problem.status == 409
+        assert "idempotency_key 'k' was used for another request" in str(refused)
+        assert isinstance(learned, ObservationAnswer)

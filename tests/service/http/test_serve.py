@@ -116,7 +116,8 @@ def test_what_cannot_be_served_is_one_sentence(tmp_path: Path) -> None:
     assert "the store does not answer" in refused(
         "--store", "postgresql://x:y@127.0.0.1:1/z", "--port", "0"
     )
-    assert "store" in refused("--store", str(tmp_path), "--port", "0")
+    said = refused("--store", str(tmp_path), "--port", "0")
+    assert f"{tmp_path} cannot be opened: Is a directory" in said
 
 
 def test_a_key_opens_the_service_to_other_machines(tmp_path: Path) -> None:

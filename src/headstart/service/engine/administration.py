@@ -27,6 +27,8 @@ from headstart.service.store import schema
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
+# Of an item: with a larger one, no decision could be made from the catalogue.
+_LARGEST_FEATURE = 1e9
 
 
 def put_bandit(
@@ -91,9 +93,15 @@ def left_behind(connection: Connection) -> list[int]:
 
 def _features(given: Sequence[float], dimension: int, item: str) -> bytes:
     try:
-        return packed(inputs.vector_of(f"features of {item!r}", given, dimension))
+        found = inputs.vector_of(f"features of {item!r}", given, dimension)
     except ValueError as error:
         raise invalid(str(error)) from None
+    largest = max(found.max(), -found.min())
+    if largest > _LARGEST_FEATURE:
+        raise invalid(
+            f"features of {item!r} must be at most {_LARGEST_FEATURE:g} in size, got {largest:g}"
+        )
+    return packed(found)
 
 
 def put_items(

@@ -46,7 +46,9 @@ class Metrics:
     def __init__(self, status: Status, folder: Path | None = None) -> None:
         self._status, self._folder = status, folder
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._write_on, name="headstart-metrics")
+        self._thread = threading.Thread(
+            target=self._write_on, name="headstart-metrics", daemon=True
+        )
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "headstart_requests",
