@@ -110,11 +110,15 @@ def read_decisions(
     for piece in pieces:
         first = 0
         for batch in piece.batches():
+            if piece.uneven.found:
+                break
             if batch.num_rows:
                 reader.add(batch, piece, first)
             first += batch.num_rows
             if progress is not None:
                 progress(reader.n_rows, total)
+        if piece.uneven.found:
+            raise piece.uneven.error(str(piece.label))
     return reader.rows()
 
 

@@ -98,8 +98,11 @@ class Fields:
             values = [*self.features, self.reward]
             return np.array([v.min() for v in values]), np.array([v.max() for v in values])
 
-    def seems_right(self, least: Floats, largest: Floats) -> bool:
+    def seems_right(
+        self, least: Floats, largest: Floats, reward_range: tuple[float, float] | None = None
+    ) -> bool:
         """Whether no row can be bad: a quick look at the ranges, which NaN does not pass."""
+        low, high = (-LARGEST, LARGEST) if reward_range is None else reward_range
         others = [*self.side, *(() if self.time is None else (self.time,))]
         return bool(
             not self.refused
@@ -107,11 +110,15 @@ class Fields:
             and (self.id is None or not self.id.null_count)
             and (least >= -LARGEST).all()
             and (largest <= LARGEST).all()
-            and all(np.isfinite(each).all() for each in others)
+            and low <= least[-1]
+            and largest[-1] <= high
+            and all((np.abs(each) <= LARGEST).all() for each in others)
             and (self.weight is None or ((self.weight > 0).all() and self.weight.max() <= LARGEST))
         )
 
-    def faults(self, columns: Columns) -> Iterator[tuple[str, str, Booleans, Any]]:
+    def faults(
+        self, columns: Columns, reward_range: tuple[float, float] | None = None
+    ) -> Iterator[tuple[str, str, Booleans, Any]]:
         """What is wrong: column, reason, mask (n,) and the values, in the order of the columns."""
         keys = [(columns.task, self.task)]
         if columns.id is not None and self.id is not None:
@@ -127,6 +134,10 @@ class Fields:
             yield name, "is missing", np.isnan(flat) & ~other, values
             yield name, "is not finite", np.isinf(flat), values
             yield name, f"is beyond {LARGEST:.0e}", np.abs(flat) > LARGEST, values
+        if reward_range is not None:
+            low, high = reward_range
+            outside = (self.reward < low) | (self.reward > high)
+            yield columns.reward, f"is not within [{low:g}, {high:g}]", outside, self.reward
         if self.weight is not None:
             yield columns.weight or "", "is not above 0", self.weight <= 0, self.weight
 
@@ -190,7 +201,7 @@ def read_fields(
         task=task.read(batch.column(columns.task), piece),
         features=features,
         reward=numbers(columns.reward),
-        rows=np.arange(first, first + batch.num_rows),
+        rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
         weight=None if columns.weight is None else numbers(columns.weight),
         side=[numbers(name) for name in columns.side],
         time=None if columns.time is None else numbers(columns.time, convert.seconds),

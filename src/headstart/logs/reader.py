@@ -13,6 +13,7 @@ from headstart.logs import convert, names, sources
 from headstart.logs.columns import Columns
 from headstart.logs.duplicates import SeenRows
 from headstart.logs.fields import Fields, read_fields
+from headstart.logs.report import Example
 from headstart.logs.rows import RowBuffer
 from headstart.logs.sources import Piece
 from headstart.logs.tally import Tally, examples_of
@@ -46,7 +47,8 @@ class Batch:
 class Reader:
     """One pass over a log.
 
-    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted.
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A
+    reward outside of reward_range makes a row bad.
     """
 
     def __init__(
@@ -57,9 +59,11 @@ class Reader:
         *,
         on_bad: OnBad = "raise",
         find_identical: bool = False,
+        reward_range: tuple[float, float] | None = None,
         label: str | None = None,
     ) -> None:
         self.columns = columns
+        self._reward_range = reward_range
         self.dimension = checks.count("dimension", dimension)
         self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
         self.tally = Tally(dimension)
@@ -92,6 +96,7 @@ class Reader:
         """The rows of a piece that count, as they come; at most as many at once as in a batch."""
         first = 0
         for whole in piece.batches():
+            self._check_uneven(piece)
             for start in range(0, whole.num_rows, sources.BATCH_ROWS):
                 batch = whole.slice(start, sources.BATCH_ROWS)
                 fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
@@ -100,16 +105,31 @@ class Reader:
                 fields = self._without_repeated(self._without_bad(fields, piece), piece)
                 if len(fields):
                     yield fields
+        self._check_uneven(piece)
+        self._note_uneven(piece)
+
+    def _check_uneven(self, piece: Piece) -> None:
+        if piece.uneven.found and self.on_bad == "raise":
+            error = piece.uneven.error(str(piece.label))
+            raise ValueError(f'{error}; on_bad="drop" leaves such rows out')
+
+    def _note_uneven(self, piece: Piece) -> None:
+        found = sorted(piece.uneven.found.items())
+        if found:
+            self.tally.rows += len(found)
+            what = f"has not {piece.uneven.expected} columns, as the first line has"
+            examples = [Example(piece.label, row, n) for row, n in found]
+            self.tally.note_bad(what, len(found), examples)
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
-        if fields.seems_right(least, largest):
+        if fields.seems_right(least, largest, self._reward_range):
             if self.columns.id is None:
                 self.tally.note_range(least, largest)
             return fields
         bad = np.zeros(len(fields), dtype=bool)
         found: list[tuple[int, str]] = []
-        for name, what, mask, values in fields.faults(self.columns):
+        for name, what, mask, values in fields.faults(self.columns, self._reward_range):
             new = mask & ~bad
             if not new.any():
                 continue
@@ -179,7 +199,7 @@ def _error(name: str, what: str, value: object) -> str:
         "is not a number": "must be a number in every row",
         "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, what)
+    }.get(what, what.replace("is not within", "must be within"))
     return f"column {name!r} {must}, got {value!r}"
 
 

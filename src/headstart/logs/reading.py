@@ -24,7 +24,7 @@ class LogReading:
     Tasks come in the order in which they first appear. With `grouped_by_task` each comes as soon as
     its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
     whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
-    each, and tasks come at the end.
+    each, and tasks come at the end. A row whose reward is outside of `reward_range` is bad.
 
     >>> import pandas as pd
     >>> from headstart.logs import Columns, LogReading
@@ -45,8 +45,10 @@ class LogReading:
         on_bad: OnBad = "raise",
         grouped_by_task: bool = False,
         find_identical: bool = False,
+        reward_range: tuple[float, float] | None = None,
         progress: Progress | None = None,
     ) -> None:
+        self._reward_range = reward_range
         self.columns, self.dimension = columns, dimension
         self._logs, self._on_bad, self._progress = logs, on_bad, progress
         self._identical = find_identical
@@ -65,6 +67,7 @@ class LogReading:
             self.dimension,
             on_bad=self._on_bad,
             find_identical=self._identical,
+            reward_range=self._reward_range,
         )
 
     def __iter__(self) -> Iterator[LoggedTask]:
@@ -79,7 +82,9 @@ class LogReading:
     def statistics(self) -> LogStatistics:
         """The statistics of all tasks at once."""
         if self._reader is None:
-            found = _by_partition(self._logs, self.columns, self.dimension, self._on_bad)
+            found = _by_partition(
+                self._logs, self.columns, self.dimension, self._on_bad, self._reward_range
+            )
             self._tally = found.tally
         else:
             found = LogStatistics(self.columns, self.dimension)
@@ -184,23 +189,36 @@ def _part(batch: Batch, first: int, last: int) -> Batch:
 
 
 def _partition(
-    table: Any, columns: Columns, dimension: int, on_bad: OnBad, label: str
+    table: Any,
+    columns: Columns,
+    dimension: int,
+    on_bad: OnBad,
+    reward_range: tuple[float, float] | None,
+    label: str,
 ) -> LogStatistics:
     found = LogStatistics(columns, dimension)
-    reader = Reader(table, columns, dimension, on_bad=on_bad, label=label)
+    reader = Reader(
+        table, columns, dimension, on_bad=on_bad, reward_range=reward_range, label=label
+    )
     for batch in reader.batches():
         found.add(batch)
     found.tally = reader.tally
     return found
 
 
-def _by_partition(logs: Any, columns: Columns, dimension: int, on_bad: OnBad) -> LogStatistics:
+def _by_partition(
+    logs: Any,
+    columns: Columns,
+    dimension: int,
+    on_bad: OnBad,
+    reward_range: tuple[float, float] | None,
+) -> LogStatistics:
     """A Dask frame is read by partitions, on the workers that hold them, and the sums are added."""
     import dask  # noqa: PLC0415 (an optional extra)
 
     partition = dask.delayed(_partition)
     partial = [
-        partition(each, columns, dimension, on_bad, f"partition {i}")
+        partition(each, columns, dimension, on_bad, reward_range, f"partition {i}")
         for i, each in enumerate(logs.to_delayed())
     ]
     join = dask.delayed(LogStatistics.__add__)
@@ -218,6 +236,7 @@ def check_log(
     dimension: int | None = None,
     *,
     grouped_by_task: bool = False,
+    reward_range: tuple[float, float] | None = None,
     progress: Progress | None = None,
 ) -> LogReport:
     """Read a log and learn nothing: the report, also of rows that are equal.
@@ -237,6 +256,7 @@ def check_log(
         on_bad="drop",
         grouped_by_task=grouped_by_task,
         find_identical=True,
+        reward_range=reward_range,
         progress=progress,
     )
     for _ in reading:

@@ -1,7 +1,7 @@
 """The pieces of a log: its files, tables or partitions, each with batches of rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ class Piece:
     label: str | None = None  # none for the only table
     n_rows: int = 0  # 0 where it is not known
     is_text: bool = False  # whether numbers are still to be parsed
+    uneven: files.UnevenRows = field(default_factory=files.UnevenRows)  # that batches left out
 
     def place(self, row: int | None = None) -> str:
         """Where a row is, in words."""
@@ -74,9 +75,9 @@ def check_columns(expected: Sequence[str], present: Sequence[object], place: str
 
 def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
     files.check_format(name)
-    text = files.is_text(name)
+    text, uneven = files.is_text(name), files.UnevenRows()
     try:
-        dataset = files.open_file(name, names)
+        dataset = files.open_file(name, names, uneven)
         fragments = list(dataset.get_fragments())
     except (OSError, ValueError) as error:
         raise ValueError(f"logs must be readable, got {name!r}: {error}") from error
@@ -87,6 +88,7 @@ def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
             label=name if len(fragments) == 1 else str(fragment.path),
             n_rows=0 if text else fragment.count_rows(),
             is_text=text,
+            uneven=uneven,
         )
 
 

@@ -33,7 +33,7 @@ class Running:
     port: int
     data: Path | None = None  # the folder whose logs jobs may read
     demo: bool = False
-    reuse_port: bool = False
+    beside: Path | None = None  # the folder of the processes at this port, if there are several
     log_format: LogFormat = "text"
     log_requests: bool = True
     limits: Limits = field(default_factory=Limits)
@@ -72,7 +72,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     announce is told where the service listens, and whether calls need a key. A store that is in
     use, a port that is, or an address beyond this machine without a key is a ValueError.
     """
-    listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
+    listener = listen(settings.host, settings.port, reuse_port=settings.beside is not None)
     with listener:
         service = Service.open(settings.store, cache_bytes=settings.cache_bytes, compute_apart=True)
         try:
@@ -94,6 +94,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
+                metrics_folder=settings.beside,
             )
             server = server_of(app)
             app.lifespan.on_start = keep_out_of_collection

@@ -58,3 +58,38 @@ def test_a_log_with_a_bad_row_is_not_learned(jobs: Jobs, service: Service, data:
     assert isinstance(job.report, FitReport)
     assert job.report.log.n_bad == 1
     assert job.report.fit == jobs.fits("shop")[0].id
+
+
+@ON_SQLITE
+def test_a_short_row_is_a_bad_row_of_the_report(jobs: Jobs, data: Path) -> None:
+    path = data / in_folder(data, "bad.csv", log())
+    lines = path.read_text().splitlines()
+    lines[6] = lines[6].rpartition(",")[0]
+    lines[9] += ",more"
+    path.write_text("\n".join(lines))
+    columns = LogColumns(task="user", features=NAMES)
+    for request in (
+        FitRequest(files=["bad.csv"], columns=columns),
+        FitRequest(files=["bad.csv"], columns=columns, dry_run=False, on_bad="drop"),
+    ):
+        job = ended(jobs, jobs.start_fit("shop", request))
+        assert job.error is None
+        assert isinstance(job.report, FitReport)
+        found = job.report.log
+        assert (found.rows, found.n_bad, found.n_used) == (240, 2, 238)
+        assert [(each.row, each.value) for each in found.bad[0].examples] == [(5, 4), (8, 6)]
+
+
+@ON_SQLITE
+def test_a_reward_that_decisions_could_not_have_is_a_bad_row(jobs: Jobs, data: Path) -> None:
+    frame = log()
+    frame.loc[5, "reward"] = 1e49
+    in_folder(data, "bad.parquet", frame)
+    columns = LogColumns(task="user", features=NAMES)
+    job = ended(jobs, jobs.start_fit("shop", FitRequest(files=["bad.parquet"], columns=columns)))
+    assert isinstance(job.report, FitReport)
+    assert job.report.log.bad[0].what == "column 'reward' is not within [-1e+09, 1e+09]"
+    request = FitRequest(files=["bad.parquet"], columns=columns, dry_run=False)
+    job = ended(jobs, jobs.start_fit("shop", request))
+    assert job.status == "failed"
+    assert jobs.fits("shop") == []

@@ -45,6 +45,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
             columns,
             model.dimension,
             grouped_by_task=request.grouped_by_task,
+            reward_range=model.settings.reward_range,
             progress=steps.within(0.0, 1.0, what, rows),
         )
         return Done(report=FitReport(dry_run=True, log=summary(report), feature_names=names))
@@ -56,6 +57,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
         model.dimension,
         on_bad=request.on_bad,
         grouped_by_task=request.grouped_by_task,
+        reward_range=model.settings.reward_range,
         progress=steps.within(0.0, read, what, rows),
     )
     counting = steps.within(_READ, _COUNTED, "counting tasks: {done:,} of {total:,}")

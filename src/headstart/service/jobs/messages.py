@@ -61,8 +61,9 @@ class DecisionLogColumns(Message):
 class EvaluateRequest(Message):
     """Estimate a bandit's mean reward on a log of decisions: `POST /bandits/{b}/evaluate`.
 
-    The bandit starts without any task and learns from the log. Its policy and prior are those of
-    the configuration where none are given here.
+    The bandit starts cold, without any task: the store's prior is not used, which may know the
+    log's tasks. It learns from the log. Its policy and prior are those of the configuration where
+    none are given here.
     """
 
     files: FileNames = msgspec.field(default_factory=list)
@@ -149,7 +150,10 @@ class Estimate(Message):
 
 
 class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
-    """Estimates of the mean reward per round; `headstart.OffPolicy` explains them."""
+    """Estimates of the mean reward per round; `headstart.OffPolicy` explains them.
+
+    start: "cold", since the bandit knew no task before the log.
+    """
 
     rounds: int
     tasks: int
@@ -164,6 +168,7 @@ class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
     overlap: float | None
     policy: dict[str, object]
     prior: dict[str, object]
+    start: Literal["cold"] = "cold"
 
 
 Report = FitReport | EvaluateReport

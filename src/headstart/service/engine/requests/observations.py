@@ -114,6 +114,8 @@ def _row(
         "status": schema.PAID,
         "value": float(request.value),
         "weight": float(request.weight),
-        "paid_time": transaction.now if request.time is None else request.time,
+        "paid_time": min(
+            transaction.now if request.time is None else request.time, transaction.now
+        ),
         "round": task.n_rewards,
     }

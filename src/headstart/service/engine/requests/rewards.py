@@ -74,7 +74,9 @@ class Payments:
         if found.status == schema.PAID:
             return Outcome.DUPLICATE if found.value == value else Outcome.CONFLICT
         deadline = self._bandit.configuration.deadline_seconds
-        happened = self._transaction.now if request.time is None else request.time
+        happened = self._transaction.now
+        if request.time is not None:  # by a clock that may be wrong: not before, and not to come
+            happened = min(max(request.time, found.time), happened)
         if deadline is not None and happened - found.time > deadline:
             return Outcome.EXPIRED
         if not self.learn(found, value, weight, happened, schema.PAID):
