@@ -38,6 +38,10 @@ class Keys(Generic[Answer]):
                 before = msgspec.json.decode(row.answer, type=answer)
                 self._known[row.key] = (bytes(row.digest), before)
 
+    def __len__(self) -> int:
+        """How many keys are known."""
+        return len(self._known)
+
     def answer(self, request: Any) -> Answer | ServiceError | None:
         """The answer that the key of a request got before; None if it is a new one."""
         key = request.idempotency_key
