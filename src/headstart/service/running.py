@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headstart.live.processes.threads import one_blas_thread
 from headstart.service.dashboard import application
 from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
@@ -100,7 +101,8 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
             app.lifespan.on_start = keep_out_of_collection
             app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
-            server.run([listener])
+            with one_blas_thread:  # so that no decision has to set the number
+                server.run([listener])
         finally:
             service.stop()
     return not server.failed

@@ -21,6 +21,7 @@ from headstart.service.messages import (
     ServiceError,
 )
 from headstart.service.store import schema
+from headstart.service.store.blocks import Blocks
 
 
 def test_every_reward_has_one_outcome(store: str) -> None:
@@ -184,7 +185,7 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
         before = counts(service)
         clock.now += 8 * 86_400.0
         with service.database.writing() as connection:
-            compact(Transaction(connection, 0, clock.now), limit=1_000)
+            compact(Transaction(connection, 0, clock.now, Blocks()), limit=1_000)
         with service.database.reading() as connection:
             minutes = [row.minute for row in connection.execute(select(schema.minutes.c.minute))]
         assert len(minutes) <= 3

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.interfaces import Policy
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
@@ -121,10 +121,13 @@ class Decider:
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
         return one.propensities(*given, mask=mask)
 
-    def decide_batch(self, names: Sequence[Name], shown: Sequence[DecisionSet]) -> Decisions:
-        """One decision for each of n different tasks, whose arms have been checked."""
+    def choose_batch(
+        self, names: Sequence[Name], shown: Sequence[DecisionSet]
+    ) -> tuple[Integers, Floats]:
+        """One arm for each of n different tasks, whose arms have been checked; propensities."""
         given = (self._tasks, self._scoring, self._stream, self._choosing)
-        return many.decide_batch(*given, tuple(names), batch_of(shown))
+        _, choices, _, propensities = many.choose_batch(*given, tuple(names), batch_of(shown))
+        return choices, propensities
 
     def decide_ranked(self, name: Name, shown: DecisionSet, n: int) -> list[Decision]:
         """The best n arms for a task, whose arms have been checked."""

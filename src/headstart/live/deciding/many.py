@@ -9,7 +9,7 @@ from headstart import kernels
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.live import inputs
-from headstart.live.deciding.batches import ArmsOfTasks, Batch, MaskOfTasks, read_batch
+from headstart.live.deciding.batches import ArmsOfTasks, Batch, Made, MaskOfTasks, read_batch
 from headstart.live.deciding.choosing import Choosing, choose, choose_ranked
 from headstart.live.deciding.one import chosen_draw, keep, n_numbers, reading_in, scores_of
 from headstart.live.deciding.scoring import Scoring, UnreadableArmError, read_task
@@ -96,6 +96,23 @@ def decide_batch(
     batch: Batch,
 ) -> Decisions:
     """The decisions of n different tasks among the arms of a batch."""
+    scores, choices, codes, propensities = choose_batch(
+        tasks, scoring, stream, choosing, wanted, batch
+    )
+    ids = np.array(list(map(tasks.pending.id_of, codes.tolist())), dtype=np.str_)
+    found = batch.ids(choices)
+    return Decisions(ids, wanted, found, choices, scores, propensities)
+
+
+def choose_batch(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    choosing: Choosing,
+    wanted: tuple[Name, ...],
+    batch: Batch,
+) -> Made:
+    """What `decide_batch` chooses: each choice is held with the code of its id."""
     slots, opened = _start_all(tasks, wanted)
     try:
         if scoring.index is not None and not _has_cached(tasks, batch):
@@ -109,16 +126,9 @@ def decide_batch(
     except BaseException:
         _close_all(tasks, opened)
         raise
-    scores, choices, codes, propensities = made
-    ids = np.array(list(map(tasks.pending.id_of, codes.tolist())), dtype=np.str_)
     if batch.sets:
         choosing.names.note(batch.sets[0].columns)
-    found = batch.ids(choices)
-    return Decisions(ids, wanted, found, choices, scores, propensities)
-
-
-# Scores (n, K), choices, codes of ids, and propensities, (n,) each.
-_Made = tuple[Floats, Integers, Integers, Floats]
+    return made
 
 
 def _by_index(
@@ -128,13 +138,13 @@ def _by_index(
     choosing: Choosing,
     slots: Integers,
     batch: Batch,
-) -> _Made:
+) -> Made:
     """The decisions by an index, in one compiled call for tasks with equally many arms."""
     n, pending = batch.n, tasks.pending
     pending.reserve(n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     radii, uniforms = scoring.radii(slots), stream.peek(n)
-    made: list[_Made] = []
+    made: list[Made] = []
     for group in batch.groups:
         part = slice(None) if len(batch.groups) == 1 else group.members
         size, n_arms = len(group.members), group.arms.shape[1]
@@ -163,16 +173,7 @@ def _by_index(
     stream.advance(n)
     del pending.free[len(pending.free) - n :]
     pending.note_time(places)
-    return made[0] if len(made) == 1 else _together(batch, made)
-
-
-def _together(batch: Batch, made: list[_Made]) -> _Made:
-    """The decisions of all groups in the order of the batch."""
-    choices, ids = np.empty((2, batch.n), dtype=np.int64)
-    found = np.empty(batch.n)
-    for group, (_, *own) in zip(batch.groups, made, strict=True):
-        choices[group.members], ids[group.members], found[group.members] = own
-    return batch.padded([scores for scores, *_ in made]), choices, ids, found
+    return made[0] if len(made) == 1 else batch.together(made)
 
 
 def _by_scores(
@@ -182,7 +183,7 @@ def _by_scores(
     choosing: Choosing,
     slots: Integers,
     batch: Batch,
-) -> _Made:
+) -> Made:
     """The same by the scores of any policy, or by those that are cached for a catalogue."""
     before = stream.mark()
     each, choices, found = [], np.empty_like(slots), np.empty(batch.n)

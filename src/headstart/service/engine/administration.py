@@ -24,6 +24,7 @@ from headstart.service.messages import (
     not_found,
 )
 from headstart.service.store import schema
+from headstart.service.store.blocks import of_task
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
@@ -224,8 +225,10 @@ def erase(transaction: Transaction, registry: Registry, name: str, task: str) ->
     connection = transaction.connection
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
-    for table in (schema.decisions, schema.idempotency):
-        connection.execute(delete(table).where(table.c.task == entry.id))
+    for condition, _ in of_task(connection, entry.id):
+        connection.execute(delete(schema.decisions).where(condition))
+    keys = schema.idempotency
+    connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(schema.tasks).where(schema.tasks.c.id == entry.id))
     counted = schema.contributions
     statement = update(counted).where(counted.c.task == entry.id).values(erased=1)

@@ -7,6 +7,7 @@ from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store import schema
+from headstart.service.store.blocks import first_id
 from headstart.service.store.schema import decisions, fits, idempotency, jobs
 
 # How many rows one transaction takes.
@@ -55,15 +56,15 @@ def delete_old(transaction: Transaction, registry: Registry, name: str) -> int:
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0
-    # Ids begin with the time in milliseconds.
-    oldest = f"{max(int((transaction.now - kept) * 1000), 0):012x}"
+    oldest = first_id(transaction.now - kept)
     some = (
         select(decisions.c.id)
         .where(decisions.c.bandit == bandit.number, decisions.c.id < oldest)
         .order_by(decisions.c.id)
         .limit(ROWS)
     )
-    statement = delete(decisions).where(decisions.c.id.in_(some.scalar_subquery()))
+    own = decisions.c.bandit == bandit.number
+    statement = delete(decisions).where(own, decisions.c.id.in_(some.scalar_subquery()))
     return transaction.connection.execute(statement).rowcount
 
 

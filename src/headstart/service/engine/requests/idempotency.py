@@ -38,6 +38,10 @@ class Keys(Generic[Answer]):
             for row in transaction.connection.execute(query):
                 self._known[row.key] = (bytes(row.digest), bytes(row.answer))
 
+    def __len__(self) -> int:
+        """How many keys are known."""
+        return len(self._known)
+
     def answer(self, request: Any) -> Answer | ServiceError | None:
         """The answer that the key of a request got before; None if it is a new one."""
         key = request.idempotency_key
