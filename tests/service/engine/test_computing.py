@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.service.engine.setting import Clock, D, decided, items, paid
-from tests.service.engine.test_priors import play, taught
+from tests.service.engine.test_priors import EXACT, play, taught
 
 from headstart.service.engine import refreshing
 from headstart.service.engine.computing import Computing
@@ -22,13 +22,12 @@ from headstart.service.store.database import Database
 
 def test_a_version_of_another_process_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
     with Service.open(store, compute_apart=True) as service:
-        service.administration.put_bandit("shop", BanditConfiguration(dimension=D))
+        service.administration.put_bandit("shop", BanditConfiguration(dimension=D, prior=EXACT))
         service.administration.put_items("shop", items())
         play(service, [f"u{i}" for i in range(8)], 4, seed=1)
         service.refresh("shop")
         found, expected = service.records.prior("shop"), taught(service).learned()
-        # As of a version computed here: the fit ends by its last step.
-        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-3)
+        np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8)
         assert found.n_tasks == 8
 
 
