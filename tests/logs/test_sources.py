@@ -150,11 +150,12 @@ def test_the_number_of_features_is_found(tmp_path: Path) -> None:
     lists = pd.DataFrame({"x": [None, [1.0, 2.0, 3.0]], "y": [1.0, 2.0]})
     assert n_features(lists, "x") == 3
     assert n_features(lists, "y") == 1
+    assert n_features(lists.assign(y=["1", "2"]), "y") == 1
     assert n_features(lists, ["a", "b"]) == 2
     assert n_features(_csv(lists, tmp_path / "log.csv"), "y") == 1
     for name, message in (("z", "a column 'z'"), ("w", "'w' must hold a list")):
         with pytest.raises(ValueError, match=message):
-            n_features(lists.assign(w="a"), name)
+            n_features(lists.assign(w=b"a"), name)
 
 
 def test_one_column_of_numbers_is_one_feature() -> None:

@@ -12,7 +12,7 @@ from headstart.arrays import Booleans, Floats, Integers
 from headstart.logs import convert, names, sources
 from headstart.logs.columns import Columns
 from headstart.logs.duplicates import SeenRows
-from headstart.logs.fields import Fields, read_fields
+from headstart.logs.fields import Fields, Range, read_fields
 from headstart.logs.report import Example
 from headstart.logs.rows import RowBuffer
 from headstart.logs.sources import Piece
@@ -47,8 +47,8 @@ class Batch:
 class Reader:
     """One pass over a log.
 
-    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A
-    reward outside of reward_range makes a row bad.
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A row
+    whose reward is outside of `reward_range` is bad.
     """
 
     def __init__(
@@ -58,16 +58,18 @@ class Reader:
         dimension: int,
         *,
         on_bad: OnBad = "raise",
+        reward_range: Range | None = None,
         find_identical: bool = False,
-        reward_range: tuple[float, float] | None = None,
         label: str | None = None,
     ) -> None:
         self.columns = columns
-        self._reward_range = reward_range
         self.dimension = checks.count("dimension", dimension)
         self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
+        self.reward_range = reward_range
         self.tally = Tally(dimension)
-        self.pieces = sources.pieces(logs, columns.names(), label)
+        self.pieces = sources.pieces(
+            logs, columns.names(), label, numeric=columns.read_as_numbers()
+        )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0
         self._seen_ids = SeenRows()
@@ -123,13 +125,13 @@ class Reader:
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
-        if fields.seems_right(least, largest, self._reward_range):
+        if fields.seems_right(least, largest, self.reward_range):
             if self.columns.id is None:
                 self.tally.note_range(least, largest)
             return fields
         bad = np.zeros(len(fields), dtype=bool)
         found: list[tuple[int, str]] = []
-        for name, what, mask, values in fields.faults(self.columns, self._reward_range):
+        for name, what, mask, values in fields.faults(self.columns, self.reward_range):
             new = mask & ~bad
             if not new.any():
                 continue
@@ -197,9 +199,10 @@ def _error(name: str, what: str, value: object) -> str:
     must = {
         "is missing": "must have a value in every row",
         "is not a number": "must be a number in every row",
+        "is not a time": "must be seconds or a time in ISO 8601 in every row",
         "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, what.replace("is not within", "must be within"))
+    }.get(what, what.replace("is outside of", "must be within"))
     return f"column {name!r} {must}, got {value!r}"
 
 

@@ -27,7 +27,7 @@ def play(service: Service, names: list[str], rounds: int, seed: int) -> None:
 
 # A prior that is a function of sums over tasks, so that it is the same however often it was
 # refreshed on the way. A search for directions begins where the last one ended.
-EXACT = {"class": "Hierarchical", "covariance": "isotropic"}
+EXACT: dict[str, object] = {"class": "Hierarchical", "covariance": "isotropic"}
 
 
 def taught(service: Service, without: str = "") -> hs.MetaBandit:

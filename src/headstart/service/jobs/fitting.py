@@ -44,8 +44,8 @@ def fit(work: FitWork, steps: Steps) -> Done:
             work.files,
             columns,
             model.dimension,
-            grouped_by_task=request.grouped_by_task,
             reward_range=model.settings.reward_range,
+            grouped_by_task=request.grouped_by_task,
             progress=steps.within(0.0, 1.0, what, rows),
         )
         return Done(report=FitReport(dry_run=True, log=summary(report), feature_names=names))
@@ -56,8 +56,8 @@ def fit(work: FitWork, steps: Steps) -> Done:
         columns,
         model.dimension,
         on_bad=request.on_bad,
-        grouped_by_task=request.grouped_by_task,
         reward_range=model.settings.reward_range,
+        grouped_by_task=request.grouped_by_task,
         progress=steps.within(0.0, read, what, rows),
     )
     counting = steps.within(_READ, _COUNTED, "counting tasks: {done:,} of {total:,}")

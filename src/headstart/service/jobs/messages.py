@@ -90,6 +90,14 @@ class Rows(Message):
     examples: list[RowExample]
 
 
+class SetAside(Message):
+    """How many tasks of a log do not count, why, and the names of the first few."""
+
+    what: str
+    count: int
+    examples: list[str | int]
+
+
 class ColumnScale(Message):
     """The numbers of a column over the rows that count; None where there are none."""
 
@@ -115,6 +123,7 @@ class LogSummary(Message):
     features: list[ColumnScale]
     reward: ColumnScale
     far_apart: list[str]  # features of a very different size than the others
+    set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
 
 
 class PriorNumbers(Message):
@@ -198,7 +207,7 @@ class FitView(Message):
     """A log that was learned: it counts for the prior while its status is promoted.
 
     mean, spread and noise_scale are those of the prior that promoting it would have given when it
-    was made; n_tasks those of the log.
+    was made; n_tasks those of the log that count.
     """
 
     id: int
