@@ -67,15 +67,17 @@ def decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    Returns the choice, NONE if an arm cannot be read; its propensity; and the decision's id.
+    Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its propensity; and the
+    decision's id.
     """
     n_arms, dimension = arms.shape
     shown = arms.reshape(1, n_arms, dimension)
     reading = reading_in(scratch, n_arms, dimension)
     if not read_task(rows, slot, shown, 0, reading, 0):
         return NONE, 0.0, NONE
-    kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, 0)
-    choice, propensity = choose(scores, 0, uniform, exploration)
+    shown_scores = scores.reshape(1, n_arms)
+    kernels.index_one(reading.predictions, reading.widths, 0, radius, shown_scores, 0)
+    choice, propensity = choose(shown_scores, 0, uniform, exploration)
     decision = keep(rows, slot, shown, 0, reading.projections, choice, pending, place)
     return choice, propensity, decision
 
