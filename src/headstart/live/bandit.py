@@ -27,7 +27,7 @@ from headstart.live.memory.merging import merge
 from headstart.live.outcomes import Outcome
 from headstart.live.processes.guard import Guard
 from headstart.live.settings import CHANGEABLE, Options, Settings
-from headstart.live.tasks import rewarding
+from headstart.live.tasks import rewarding, rewarding_many
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.expiry import cancel, run_out
 from headstart.live.tasks.removal import erase
@@ -204,7 +204,7 @@ class MetaBandit:
         """Pay n decisions, in their order; says of each what became of it."""
         with self._lock:
             run_out(self._tasks)
-            return rewarding.reward_many(self._tasks, decision_ids, values, weights)
+            return rewarding_many.reward_many(self._tasks, decision_ids, values, weights)
 
     def propensities(
         self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None

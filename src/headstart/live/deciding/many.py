@@ -15,8 +15,9 @@ from headstart.live.deciding.one import chosen_draw, keep, n_numbers, reading_in
 from headstart.live.deciding.scoring import Scoring, UnreadableArmError, read_task
 from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decisions, Name
-from headstart.live.processes.threads import is_shared, one_blas_thread
+from headstart.live.processes.threads import one_blas_thread
 from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.ids import Ids
 from headstart.live.tasks.layout import NONE
 from headstart.live.tasks.pending import undo_hold
 
@@ -99,7 +100,7 @@ def decide_batch(
     scores, choices, codes, propensities = choose_batch(
         tasks, scoring, stream, choosing, wanted, batch
     )
-    ids = np.array(list(map(tasks.pending.id_of, codes.tolist())), dtype=np.str_)
+    ids = Ids(tasks.pending.prefix, codes).texts()
     found = batch.ids(choices)
     return Decisions(ids, wanted, found, choices, scores, propensities)
 
@@ -150,6 +151,7 @@ def _by_index(
         size, n_arms = len(group.members), group.arms.shape[1]
         integers = np.empty((2, size), dtype=np.int64)
         results = (np.empty((size, n_arms)), integers[0], integers[1], np.empty(size))
+        scratch, shared = scoring.scratch(n_arms)
         call = (
             tasks.rows,
             slots[part],
@@ -157,12 +159,12 @@ def _by_index(
             (group.arms, group.which, group.allowed),
             uniforms[part],
             choosing.exploration,
-            scoring.scratch(n_arms),
-            (pending.kept, pending.links),
+            scratch,
+            pending.arrays,
             places[part],
             results,
         )
-        with one_blas_thread if is_shared(n_arms, tasks.dimension) else nullcontext():
+        with one_blas_thread if shared else nullcontext():
             position = _decide_tasks(*call)
         if position != NONE:
             for done in batch.groups[: len(made)]:
@@ -271,7 +273,7 @@ def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Na
     known = tasks.slots
     if tasks.one_call:
         try:
-            return np.array(list(map(known.__getitem__, names)), dtype=np.int64), []
+            return np.fromiter(map(known.__getitem__, names), np.int64, len(names)), []
         except KeyError:
             pass  # some are new
     opened: list[Name] = []
