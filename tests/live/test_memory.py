@@ -127,7 +127,7 @@ def test_what_is_kept_of_a_task_follows_from_its_rewards_and_its_prior(
         np.testing.assert_allclose(kept.parameter[0], view.estimate.parameter, rtol=1e-7, atol=1e-8)
 
 
-def quiet(bandit: hs.MetaBandit, seconds: float = 30.0) -> None:
+def quiet(bandit: hs.MetaBandit, seconds: float = 300.0) -> None:
     """Wait until the thread has nothing left to do."""
     changes, end = bandit._tasks.changes, time.monotonic() + seconds
     while time.monotonic() < end:

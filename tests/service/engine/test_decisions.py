@@ -58,7 +58,7 @@ def test_arms_come_from_the_request_the_catalogue_or_a_tag(store: str) -> None:
 
 def test_integers_name_tasks_by_their_digits(store: str) -> None:
     with shop(store) as service:
-        service.decide("shop", [DecisionRequest(task=7)]).result(30)
+        service.decide("shop", [DecisionRequest(task=7)]).result(120)
         assert service.records.task("shop", "7").task == "7"
 
 
@@ -82,18 +82,18 @@ def test_a_refused_request_changes_nothing_and_sinks_no_other(store: str) -> Non
         decided(service, "ann")
         before = content(service)
         for request, sentence in REFUSED:
-            (answer,) = service.decide("shop", [request]).result(30)
+            (answer,) = service.decide("shop", [request]).result(120)
             assert isinstance(answer, ServiceError)
             assert answer.problem.status == 422
             assert sentence in answer.problem.detail
         assert content(service) == before
         mixed = [request for request, _ in REFUSED] + [DecisionRequest(task="bob")]
-        answers = service.decide("shop", mixed).result(30)
+        answers = service.decide("shop", mixed).result(120)
         assert [isinstance(each, DecisionAnswer) for each in answers] == [False] * len(REFUSED) + [
             True
         ]
         with pytest.raises(ServiceError, match="there is no bandit 'shed'"):
-            service.decide("shed", [DecisionRequest(task="ann")]).result(30)
+            service.decide("shed", [DecisionRequest(task="ann")]).result(120)
 
 
 def test_the_same_key_gets_the_same_answer(store: str) -> None:
@@ -104,7 +104,7 @@ def test_the_same_key_gets_the_same_answer(store: str) -> None:
         same = decided(service, "eve", "eve", idempotency_key="k2")
         assert same[0] == same[1]
         request = DecisionRequest(task="bob", idempotency_key="k1")
-        (other,) = service.decide("shop", [request]).result(30)
+        (other,) = service.decide("shop", [request]).result(120)
         assert isinstance(other, ServiceError)
         assert other.problem.status == 409
         assert service.records.bandit("shop").decisions == 2

@@ -42,11 +42,11 @@ def test_a_wrong_row_sinks_no_other(store: str) -> None:
         before = content(service)
         wrong = [(math.inf, 1.0), (1e60, 1.0), (1.0, 0.0), (1.0, -1.0), (1.0, math.nan)]
         requests = [RewardRequest(decision=one, value=v, weight=w) for v, w in wrong]
-        answers = service.reward("shop", requests).result(30)
+        answers = service.reward("shop", requests).result(120)
         assert all(isinstance(each, ServiceError) for each in answers)
         assert content(service) == before
         requests.append(RewardRequest(decision=two, value=1.0))
-        assert not isinstance(service.reward("shop", requests).result(30)[-1], ServiceError)
+        assert not isinstance(service.reward("shop", requests).result(120)[-1], ServiceError)
         assert service.records.bandit("shop").rewards == 1
 
 
@@ -82,7 +82,7 @@ def test_a_reward_that_happened_in_time_counts_until_its_decision_has_expired(
 def test_observations_teach_once_per_key(store: str) -> None:
     with shop(store) as service:
         request = ObservationRequest(task="ann", arm="item1", value=1.0, idempotency_key="k")
-        first, second = service.observe("shop", [request, request]).result(30)
+        first, second = service.observe("shop", [request, request]).result(120)
         assert isinstance(first, ObservationAnswer)
         assert first == second
         wrong = [
@@ -91,7 +91,7 @@ def test_observations_teach_once_per_key(store: str) -> None:
             ObservationRequest(task="new", value=1.0, features=[1.0]),
         ]
         assert all(
-            isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(30)
+            isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(120)
         )
         assert service.records.bandit("shop").tasks == 1
         assert service.records.decision("shop", first.id).observed
@@ -170,7 +170,7 @@ def test_features_of_another_size_never_enter(store: str) -> None:
     with shop(store) as service:
         (answer,) = service.observe(
             "shop", [ObservationRequest(task="a", value=1.0, features=[1e30] * D)]
-        ).result(30)
+        ).result(120)
         assert isinstance(answer, ServiceError)
         assert service.records.bandit("shop").tasks == 0
 
@@ -207,7 +207,7 @@ def test_without_a_range_a_reward_beyond_1e9_spoils_no_sum(store: str) -> None:
         assert paid(service, [one, two], 1.0) == ["paid", "paid"]
         answer = service.observe(
             "shop", [ObservationRequest(task="eve", arm="item1", value=1e49)]
-        ).result(30)[0]
+        ).result(120)[0]
         assert isinstance(answer, ObservationAnswer)
         assert answer.outcome == "out_of_range"
         with service.database.reading() as connection:
@@ -238,7 +238,7 @@ def test_a_wrong_clock_of_a_client_moves_no_reward_out_of_its_time(store: str) -
         assert service.records.decision("shop", slow).paid_time == made
         assert service.records.decision("shop", fast).paid_time == clock.now
         observed = ObservationRequest(task="eve", arm="item1", value=1.0, time=1e11)
-        (answer,) = service.observe("shop", [observed]).result(30)
+        (answer,) = service.observe("shop", [observed]).result(120)
         assert isinstance(answer, ObservationAnswer)
         assert service.records.decision("shop", answer.id).paid_time == clock.now
 
@@ -248,7 +248,7 @@ def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:
         decided(service, "ann", idempotency_key="k")
         request = ObservationRequest(task="ann", arm="item1", value=1.0, idempotency_key="k")
         other = ObservationRequest(task="bob", arm="item1", value=1.0)
-        refused, learned = service.observe("shop", [request, other]).result(30)
+        refused, learned = service.observe("shop", [request, other]).result(120)
         assert isinstance(refused, ServiceError)
         assert refused.problem.status == 409
         assert "idempotency_key 'k' was used for another request" in str(refused)
