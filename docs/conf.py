@@ -37,6 +37,8 @@ exclude_patterns = [
 # A name in backquotes in a docstring: a link where it is a public name.
 default_role = "name"
 autodoc_typehints = "signature"
+# In signatures of overloads, by name: written out they are ten lines long.
+autodoc_type_aliases = {name: name for name in ("ArrayLike", "Arms", "Mask", "Name", "Floats")}
 autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 76
 toc_object_entries = False

@@ -31,6 +31,8 @@ def test_every_public_name_exists() -> None:
     for name in hs.__all__:
         assert getattr(hs, name) is not None
         assert name in dir(hs)
+    for module in ("live", "plotting", "studies"):  # not taken by `import *`
+        assert getattr(hs, module).__name__ == f"headstart.{module}"
     for package in (hs.policies, hs.priors, hs.environments):
         for name in package.__all__:
             assert isinstance(getattr(package, name), type)

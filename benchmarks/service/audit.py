@@ -84,9 +84,12 @@ def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
     """Tasks whose counts differ from their paid decisions, and how far their statistics do."""
     layout, table = Layout(dimension), schema.decisions
     miscounted, deviation = 0, 0.0
+    paid: dict[int, list[Any]] = {}
+    query = select(table).where(table.c.status == schema.PAID)
+    for row in connection.execute(query.order_by(table.c.round)):
+        paid.setdefault(row.task, []).append(row)
     for task in connection.execute(select(schema.tasks)).all():
-        paid = select(table).where(table.c.task == task.id, table.c.status == schema.PAID)
-        rows = connection.execute(paid.order_by(table.c.round)).all()
+        rows = paid.get(task.id, [])
         rounds = [row.round for row in rows]
         miscounted += rounds != list(range(1, len(rows) + 1)) or task.n_rewards != len(rows)
         found = layout.finished_statistics(np.frombuffer(task.state))

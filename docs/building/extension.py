@@ -7,6 +7,7 @@ from typing import Any
 from docs.building import docstrings, mathematics
 from docs.building.api_pages import write_api_pages
 from docs.building.command_line import command_line_page
+from docs.building.fields import as_list, field_comments
 from docs.building.files import write_changed
 from docs.building.notebooks import with_notebook_link, write_notebooks
 from docs.building.openapi import openapi_page, service_document
@@ -27,6 +28,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _lead_inside)
     app.connect("autodoc-process-docstring", _docstring)
     app.connect("autodoc-process-signature", _signature)
+    app.connect("autodoc-skip-member", _skip)
     app.connect("html-page-context", _breakable)
     app.add_html_math_renderer(
         "drawn", inline_renderers=(_inline, None), block_renderers=(_block, None)
@@ -60,6 +62,14 @@ def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
 
 def _docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     lines[:] = docstrings.as_markup(lines)
+    if what == "class":
+        comments = as_list(field_comments(thing))
+        lines += [docstrings.escaped(line) for line in comments]
+
+
+def _skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of a named tuple, which its signature and list of fields have."""
+    return True if str(thing.__doc__).startswith("Alias for field number") else None
 
 
 def _signature(

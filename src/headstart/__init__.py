@@ -89,13 +89,19 @@ _HOME = {
 }
 
 
+# Found as attributes like those of __all__, but not taken by `from headstart import *`.
+_MODULES = (
+    "datasets", "diagnosis", "interfaces", "live", "logs", "plotting", "simulation", "studies"
+)  # fmt: skip
+
+
 def __getattr__(name: str) -> object:
     if name in _HOME:
         return getattr(import_module(f"headstart.{_HOME[name]}"), name)
-    if name in __all__:
+    if name in __all__ or name in _MODULES:
         return import_module(f"headstart.{name}")
     raise AttributeError(f"module 'headstart' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_MODULES})

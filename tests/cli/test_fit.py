@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import headstart as hs
 from headstart.cli import app
+from headstart.cli.progress import progress_bar
 
 
 @pytest.fixture(name="log")
@@ -45,7 +47,7 @@ def test_files_folders_and_patterns_are_read_together(log: Path, tmp_path: Path)
         assert done.exit_code == 0, done.output
         assert "402 rows of 20 tasks in 2 files, tables or partitions; 397 count" in done.output
         assert "3 rows left out: column 'clicked' is missing (row 7 of " in done.output
-        assert "2 rows left out: column 'event' came before (row 150 of " in done.output
+        assert "2 repeated rows ('event' seen before) left out (row 150 of " in done.output
         assert "20 tasks with 2 features" in done.output
         assert hs.MetaBandit.load(out).n_finished == 20
 
@@ -91,7 +93,25 @@ def test_a_dry_run_reports_and_saves_nothing(log: Path, tmp_path: Path) -> None:
     assert "402 rows of 20 tasks" in done.output
     assert "rms" in done.output
     assert "Nothing was learned or saved." in done.output
+    assert "A run would refuse this log for its 3 bad rows; --on-bad drop leaves" in done.output
     assert not out.exists()
+    assert "would refuse" not in _fit(log, *GOOD, "--dry-run").output
+    done = _fit(log, *COLUMNS, "--dry-run", "--set", "reward_range=-1,1")
+    assert "rows left out: column 'clicked' is outside of reward_range (-1, 1)" in done.output
+
+
+def test_a_range_may_be_written_without_brackets(log: Path, tmp_path: Path) -> None:
+    out = tmp_path / "bandit.npz"
+    done = _fit(log, *GOOD, "--set", "reward_range=-1, 1.5", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert hs.MetaBandit.load(out).settings.reward_range == (-1.0, 1.5)
+
+
+def test_progress_without_a_total_names_none() -> None:
+    console = Console(record=True, width=100, force_terminal=True)
+    with progress_bar(console, "rows", "reading") as tell:
+        tell(20_100, 0)
+    assert "20.1 thousand rows" in console.export_text()
 
 
 def test_json_is_all_that_is_printed(log: Path, tmp_path: Path) -> None:
@@ -113,6 +133,7 @@ def test_quiet_prints_nothing(log: Path, tmp_path: Path) -> None:
 
 BAD: dict[str, tuple[list[str], str]] = {
     "bad rows": (COLUMNS, "in row 7 of"),
+    "bad rows, with the option": (COLUMNS, "; --on-bad drop leaves such rows out"),
     "a missing column": ([*GOOD, "--reward", "liked"], "column 'liked'"),
     "an empty name": ([*GOOD, "--features", "x1,,x2"], "'x1,,x2'"),
     "a timestamp as feature": ([*GOOD, "--features", "x1, when"], "must hold numbers or booleans"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.building import public
+from docs.building import docstrings, fields, public
 
 import headstart
 
@@ -75,3 +75,25 @@ def test_a_name_of_two_modules_has_one_page() -> None:
     assert len(full) == len(set(full))
     assert "headstart.MetaBandit" in full
     assert "headstart.live.MetaBandit" not in full
+
+
+class Example:
+    one: int  # beside it
+    # Above it,
+    # on two lines.
+    two: float = 0.0
+    three: str
+    _hidden: int  # not shown
+
+
+def test_comments_on_fields_are_shown() -> None:
+    comments = fields.field_comments(Example)
+    assert comments == {"one": "beside it", "two": "Above it, on two lines."}
+    assert "    Beside it." in fields.as_list(comments)
+    assert fields.as_list({}) == []
+
+
+def test_signatures_have_no_module_names() -> None:
+    long = "(x: ~numpy.dtype[Any], y: collections.abc.Mapping[str, float] = 'a.b', z: float = 1.5)"
+    short = "(x: dtype[Any], y: Mapping[str, float] = 'a.b', z: float = 1.5)"
+    assert docstrings.shortened(long) == short

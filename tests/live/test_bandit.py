@@ -302,7 +302,7 @@ BAD_CALLS: list[tuple[Any, str]] = [
     (lambda b, i: b.reward_many([i], [np.nan]), "finite"),
     (lambda b, i: b.reward_many([i], [1.0, 2.0]), "shape"),
     (lambda b, i: b.finish("never opened"), "open task"),
-    (lambda b, i: b.task("never opened"), "open task"),
+    (lambda b, i: b.task("never opened"), "open or a finished task"),
 ]
 
 

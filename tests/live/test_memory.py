@@ -127,7 +127,7 @@ def test_what_is_kept_of_a_task_follows_from_its_rewards_and_its_prior(
         np.testing.assert_allclose(kept.parameter[0], view.estimate.parameter, rtol=1e-7, atol=1e-8)
 
 
-def quiet(bandit: hs.MetaBandit, seconds: float = 30.0) -> None:
+def quiet(bandit: hs.MetaBandit, seconds: float = 300.0) -> None:
     """Wait until the thread has nothing left to do."""
     changes, end = bandit._tasks.changes, time.monotonic() + seconds
     while time.monotonic() < end:
@@ -472,12 +472,102 @@ def test_a_logs_user_who_comes_back_counts_once() -> None:
     assert other.learned().n_tasks == 41
 
 
-def test_a_log_with_a_known_user_is_refused_and_changes_nothing() -> None:
-    frame, _ = log_of(5, 4, 1)
-    bandit = hs.MetaBandit(dimension=D, seed=0)
-    bandit.observe("user-4", [1.0, 0.0, 0.0], 1.0)
-    bandit.next_prior()
+@pytest.mark.parametrize("open_task", [True, False])
+@pytest.mark.parametrize("covariance", ["isotropic", "factor"])
+def test_a_second_log_of_the_same_users_goes_on(open_task: bool, covariance: Any) -> None:
+    """Two logs that are kept are one: every user counts once, with the rows of both."""
+    frame, _ = log_of(24, 8, 1)
+    columns: dict[str, Any] = {"features": ["a", "b", "c"], "keep_open": True}
+    first = frame.groupby("task").cumcount() < 3
+    prior = hs.priors.Hierarchical(covariance=covariance)
+    bandit = hs.MetaBandit(dimension=D, prior=prior, seed=0).fit(frame[first], **columns)
+    waiting = bandit.decide("user-4", np.eye(D))
+    bandit.reward(waiting.id, 1.0)
+    waiting = bandit.decide("user-4", np.eye(D))
+    if not open_task:
+        bandit.finish("user-4")
+    bandit.fit(frame[~first], **columns)
+    assert bandit.tasks() == (["user-4"] if open_task else [])
+    assert bandit.learned().n_tasks == 24
+    assert bandit.task("user-4").n_rewards == 9
+    assert bandit.task("user-4").n_pending == 1
+    assert bandit.task("user-5").n_rewards == 8
+    rows = frame[frame.task == "user-5"]
+    expected = TaskStatistics.from_data(rows[["a", "b", "c"]].to_numpy(), rows.reward.to_numpy())
+    np.testing.assert_allclose(bandit.task("user-5").estimate.statistics.gram, expected.gram)
+    assert_same(memory_of(bandit), absorbed(bandit))
+    # The pending decision is paid, and the task is what its statistics and its prior say.
+    assert bandit.reward(waiting.id, 0.5) == "paid"
+    bandit.decide("user-4", np.eye(D))
+    kept, view = kept_state(bandit, "user-4"), bandit.task("user-4")
+    np.testing.assert_allclose(kept.parameter[0], view.estimate.parameter, rtol=1e-9)
+    assert_same(memory_of(bandit), absorbed(bandit))
+
+
+def test_a_finished_task_can_be_looked_at() -> None:
+    for prior in (None, hs.priors.Pooled()):
+        bandit = hs.MetaBandit(dimension=D, prior=prior, seed=0)
+        rng = np.random.default_rng(0)
+        for user in ("ann", "bob"):
+            for x in rng.standard_normal((5, D)):
+                bandit.observe(user, x, float(x.sum()))
+        bandit.next_prior()
+        before = bandit.task("ann")
+        bandit.finish("ann")
+        after = bandit.task("ann")
+        assert (after.n_rewards, repr(after)) == (5, repr(before))
+        np.testing.assert_allclose(after.estimate.parameter, before.estimate.parameter, rtol=1e-9)
+        assert (bandit.tasks(), bandit.n_finished) == (["bob"], 1)
+    with pytest.raises(ValueError, match="open or a finished task, got 'eve'"):
+        bandit.task("eve")
+
+
+def clicks() -> pd.DataFrame:
+    """0/1 rewards of 100 users, five of which have one reward of 100,000."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame(rng.standard_normal((2_000, D)), columns=["a", "b", "c"])
+    frame["task"] = np.arange(2_000) // 20
+    frame["reward"] = (frame["a"] + rng.standard_normal(2_000) > 0).astype(float)
+    frame.loc[[500, 700, 900, 1100, 1300], "reward"] = 1e5
+    return frame
+
+
+@pytest.mark.parametrize("keep_open", [False, True])
+def test_rewards_of_a_log_outside_of_the_range_do_not_count(keep_open: bool) -> None:
+    given: dict[str, Any] = {"features": ["a", "b", "c"], "keep_open": keep_open}
+    bandit = hs.MetaBandit(dimension=D, reward_range=(0, 1), seed=0)
     before = fingerprint(bandit)
-    with pytest.raises(ValueError, match="got 'user-4', which is known"):
-        bandit.fit(frame, features=["a", "b", "c"], keep_open=True)
+    with pytest.raises(ValueError, match=r"within reward_range \(0, 1\), got 100000.0 in row 500"):
+        bandit.fit(clicks(), **given)
     assert fingerprint(bandit) == before
+    bandit.fit(clicks(), on_bad="drop", **given)
+    assert bandit.learned().noise_scale < 1.0
+    assert bandit.learned().n_tasks == 100
+    report = bandit.log_report
+    assert report is not None
+    assert report.n_bad == 5
+    assert report.set_aside is not None
+    assert report.set_aside.count == 0
+
+
+@pytest.mark.parametrize("keep_open", [False, True])
+def test_users_of_a_log_in_another_unit_are_set_aside_and_named(keep_open: bool) -> None:
+    bandit = hs.MetaBandit(dimension=D, seed=0)
+    bandit.fit(clicks(), features=["a", "b", "c"], keep_open=keep_open)
+    assert bandit.learned().noise_scale < 1.0
+    assert bandit.learned().n_tasks == bandit.n_finished == 95
+    report = bandit.log_report
+    assert report is not None
+    assert report.set_aside is not None
+    assert (report.set_aside.count, report.set_aside.examples) == (5, (25, 35, 45))
+    assert (
+        "5 of the 100 tasks set aside: their rewards are a thousand times the others' "
+        "(25, 35, 45, …)" in report.summary()
+    )
+
+
+def test_scales_are_named_as_the_features_are(caplog: pytest.LogCaptureFixture) -> None:
+    frame, _ = log_of(20, 5, 0)
+    frame["b"] *= 1e4
+    hs.MetaBandit(dimension=D, seed=0).fit(frame, features=["a", "b", "c"])
+    assert "relative to the others: b: " in caplog.text

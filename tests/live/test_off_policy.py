@@ -214,3 +214,19 @@ def test_logs_are_checked() -> None:
     ):
         with pytest.raises(ValueError, match="must"):
             LoggedDecisions(**{**settings, **change})
+
+
+def test_rounds_with_another_number_of_arms_are_named() -> None:
+    arms = [np.ones((3, 2))] * 7 + [np.ones((5, 2))]
+    for given in (arms, tuple(each.tolist() for each in arms), np.array(arms, dtype=object)):
+        with pytest.raises(
+            ValueError,
+            match="same number of arms in every round, got 3 and 5 in rounds 0 and 7",
+        ):
+            LoggedDecisions(
+                tasks=["a"] * 8,
+                arms=given,
+                choices=[0] * 8,
+                rewards=[1.0] * 8,
+                propensities=[0.5] * 8,
+            )

@@ -1,5 +1,6 @@
 """Files: exact, atomic, versioned, free of code; and threads that share a bandit."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -99,6 +100,28 @@ def test_settings_come_back(tmp_path: Path) -> None:
     loaded = hs.MetaBandit.load(tmp_path / "bandit.npz")
     assert loaded.settings == bandit.settings
     assert loaded.settings.propensity_draws == 7
+
+
+def test_load_refreshes_by_its_own_seed_unless_refresh_was_set(tmp_path: Path) -> None:
+    path = tmp_path / "bandit.npz"
+    for seed in (None, 0):
+        hs.MetaBandit(dimension=2, seed=seed).save(path)
+        assert hs.MetaBandit.load(path).settings.refresh == "background"
+        assert hs.MetaBandit.load(path, seed=1).settings.refresh == "inline"
+        assert hs.MetaBandit.load(path, seed=1, refresh="background").settings.refresh == (
+            "background"
+        )
+        goes_on = hs.MetaBandit.load(path, resume=True).settings
+        assert goes_on.refresh == ("background" if seed is None else "inline")
+        assert goes_on.refresh_by_seed
+        hs.MetaBandit.load(path, seed=1).save(path)  # and so on
+        assert hs.MetaBandit.load(path).settings.refresh == "background"
+    for refresh in ("background", "inline"):
+        hs.MetaBandit(dimension=2, seed=0, refresh=refresh).save(path)
+        for given in (None, 1):
+            assert hs.MetaBandit.load(path, seed=given).settings.refresh == refresh
+        assert hs.MetaBandit.load(path, seed=1, refresh=None).settings.refresh == "inline"
+    assert copy.deepcopy(hs.MetaBandit(dimension=2, seed=0)).settings.refresh == "inline"
 
 
 def test_load_changes_what_may_be_changed(tmp_path: Path) -> None:

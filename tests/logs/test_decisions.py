@@ -105,3 +105,11 @@ def test_progress_counts_rows_and_rounds() -> None:
     logged = hs.LoggedDecisions(**vars(found))
     hs.evaluate_logged(bandit, logged, progress=lambda *at: seen.append(at))
     assert seen == [(12, 12)]
+
+
+def test_a_row_with_too_few_columns_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("task,arm,reward,propensity\nann,tea,1,0.5\nbob,tea,1\n")
+    said = r"every row must have 4 columns, as the first line has, got 3 in row 1 of .*log\.csv"
+    with pytest.raises(ValueError, match=said):
+        read_decisions(path, DecisionColumns(arm="arm"), 1, catalogue={"tea": np.ones(1)})

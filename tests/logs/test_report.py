@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
@@ -86,6 +87,43 @@ def test_text_that_is_no_number_is_bad(tmp_path: Path) -> None:
     assert_sums(read(tmp_path, on_bad="drop"), frame.drop(index=[7, 9]))
 
 
+@pytest.mark.parametrize("kind", ["csv", "strings", "objects", "categories", "polars"])
+def test_text_is_read_row_by_row_whatever_holds_it(kind: str, tmp_path: Path) -> None:
+    """A frame was refused as a whole for what was one bad row in a file."""
+    frame = small_log().astype({"x0": object, "reward": object})
+    frame.loc[7, "reward"] = "yes"
+    frame.loc[8, "x0"] = " 1.5 "
+    frame.loc[9, "x0"] = None
+    made: dict[str, Any] = {
+        "csv": lambda: frame.to_csv(tmp_path / "log.csv", index=False) or tmp_path,
+        "strings": lambda: frame.astype({"reward": str}),
+        "objects": lambda: frame,
+        "categories": lambda: frame.astype({"reward": str}).astype({"reward": "category"}),
+        "polars": lambda: pl.from_pandas(frame.astype({"reward": str, "x0": str})),
+    }
+    logged = made[kind]()
+    with pytest.raises(ValueError, match=r"'reward' must be a number .* got 'yes' in row 7"):
+        read(logged)
+    frame.loc[8, "x0"] = 1.5
+    assert_sums(read(logged, on_bad="drop"), frame.drop(index=[7, 9]))
+
+
+def test_rewards_outside_of_the_range_are_bad() -> None:
+    frame = small_log()
+    frame["reward"] = (frame["reward"] > 0).astype(float)
+    frame.loc[[7, 31], "reward"] = [100000.0, -0.5]
+    with pytest.raises(
+        ValueError,
+        match=r"'reward' must be within reward_range \(0, 1\), got 100000.0 in row 7 \(rows",
+    ):
+        read(frame, reward_range=(0.0, 1.0))
+    dropped = read(frame, on_bad="drop", reward_range=(0.0, 1.0))
+    assert_sums(dropped, frame.drop(index=[7, 31]))
+    (bad,) = check_log(frame, COLUMNS, reward_range=(0.0, 1.0)).bad
+    assert bad.what == "column 'reward' is outside of reward_range (0, 1)"
+    assert (bad.count, [each.row for each in bad.examples]) == (2, [7, 31])
+
+
 def test_booleans_are_numbers(tmp_path: Path) -> None:
     frame = small_log()
     frame["reward"] = frame["reward"] > 0
@@ -98,7 +136,6 @@ TYPES: dict[str, Any] = {
     "timestamp": pd.date_range("2024-01-01", periods=60),
     "date": [pd.Timestamp("2024-01-01").date()] * 60,
     "duration": pd.to_timedelta(np.arange(60), unit="s"),
-    "string": ["1.5"] * 60,
     "binary": [b"1"] * 60,
     "list": [[1.0]] * 60,
 }
@@ -163,6 +200,10 @@ def test_of_rows_with_one_id_the_first_counts(ids: str, tmp_path: Path) -> None:
     duplicates = _reading(tmp_path, columns).report.duplicates
     assert duplicates is not None
     assert duplicates.count == 20
+    summary = _reading(tmp_path, columns).report.summary()
+    assert "20 repeated rows ('event' seen before) left out (row 20 of " in summary
+    summary = _reading(frame, columns).report.summary()
+    assert summary.splitlines()[-1] == "0 repeated rows ('event' seen before)"
     assert duplicates.examples[0].row == 20  # of the second file
     assert duplicates.examples[0].value == frame["event"][10]
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
 
-from headstart.logs import Columns, LogReading, n_features, sources
+from headstart.logs import Columns, LogReading, check_log, files, n_features, sources
 
 
 def _csv(frame: pd.DataFrame, path: Path) -> Path:
@@ -150,11 +150,12 @@ def test_the_number_of_features_is_found(tmp_path: Path) -> None:
     lists = pd.DataFrame({"x": [None, [1.0, 2.0, 3.0]], "y": [1.0, 2.0]})
     assert n_features(lists, "x") == 3
     assert n_features(lists, "y") == 1
+    assert n_features(lists.assign(y=["1", "2"]), "y") == 1
     assert n_features(lists, ["a", "b"]) == 2
     assert n_features(_csv(lists, tmp_path / "log.csv"), "y") == 1
     for name, message in (("z", "a column 'z'"), ("w", "'w' must hold a list")):
         with pytest.raises(ValueError, match=message):
-            n_features(lists.assign(w="a"), name)
+            n_features(lists.assign(w=b"a"), name)
 
 
 def test_one_column_of_numbers_is_one_feature() -> None:
@@ -181,3 +182,59 @@ def test_columns_are_checked() -> None:
         with pytest.raises(ValueError, match="must"):
             Columns(**settings)
     assert Columns(features=NAMES, side="age").side == ("age",)
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.csv.gz", "log.tsv"])
+def test_a_row_with_too_few_or_too_many_columns_is_a_bad_row(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the file is parsed in blocks, of which each begins after some bad rows."""
+    monkeypatch.setattr(files, "_BLOCK", 1 << 12)
+    frame, path = small_log(rows=600), tmp_path / name
+    frame.loc[400, "reward"] = np.nan
+    separator = "\t" if name == "log.tsv" else ","
+    lines = frame.to_csv(index=False, sep=separator).splitlines()
+    uneven = {3: 1, 4: 5, 350: 2, 599: 3}
+    for row, n in uneven.items():
+        lines[row + 1] = separator.join((lines[row + 1].split(separator) * 2)[:n])
+    opener = gzip.open if name.endswith(".gz") else open
+    with opener(path, "wt") as file:
+        file.write("\n".join(lines) + "\n")
+    reading = LogReading(str(path), COLUMNS, 2, on_bad="drop")
+    tasks = {task.name: task for task in reading}
+    assert_sums(tasks, frame.drop([*uneven, 400]))
+    report = reading.report
+    assert (report.rows, report.n_bad, report.n_used) == (600, 5, 595)
+    missing, found = report.bad
+    assert missing.examples[0].row == 400  # by its number in the file
+    assert found.what == "has not 4 columns, as the first line has"
+    assert found.count == 4
+    assert [(each.row, each.value) for each in found.examples] == [(3, 1), (4, 5), (350, 2)]
+    said = r'every row must have 4 columns, as the first line has, got 1 in row 3 of .*"drop"'
+    with pytest.raises(ValueError, match=said):
+        read(str(path))
+
+
+@pytest.mark.parametrize("kind", ["table", "dask"])
+def test_a_reward_outside_of_the_range_makes_a_bad_row(kind: str) -> None:
+    frame = small_log()
+    frame["reward"] = frame["reward"].clip(-3.0, 3.0)
+    frame.loc[[7, 20], "reward"] = [1e49, -3.5]
+    log: Any = frame
+    if kind == "dask":
+        log = pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
+    reading = LogReading(log, COLUMNS, 2, on_bad="drop", reward_range=(-3.0, 3.0))
+    assert_sums({task.name: task for task in reading}, frame.drop([7, 20]))
+    (bad,) = reading.report.bad
+    assert (bad.what, bad.count) == ("column 'reward' is not within [-3, 3]", 2)
+    with pytest.raises(ValueError, match=r"'reward' must be within \[-3, 3\], got 1e\+49 in row 7"):
+        read(log, reward_range=(-3.0, 3.0))
+
+
+def test_side_information_out_of_range_makes_a_bad_row() -> None:
+    frame = small_log().assign(age=0.5)
+    frame.loc[frame["user"] == "u0", "age"] = 1e300
+    columns = Columns(task="user", features=NAMES, side=["age"])
+    report = check_log(frame, columns, 2)
+    assert report.bad[0].what == "column 'age' is beyond 1e+50"
+    assert report.n_bad == (frame["user"] == "u0").sum()

@@ -1,5 +1,7 @@
 """`headstart fit`: learn a prior from a log, and save the bandit that starts from it."""
 
+import re
+import time as clock
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,7 +24,10 @@ Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
 RowId = Annotated[
     str | None, typer.Option("--id", help="Ids of rows; of equal ones the first counts.")
 ]
-Time = Annotated[str | None, typer.Option(help="The column of times: seconds or timestamps.")]
+Time = Annotated[
+    str | None,
+    typer.Option(help="The column of times: seconds, timestamps, or text in ISO 8601."),
+]
 Side = Annotated[str | None, typer.Option(help='Columns constant within a task: "age, member".')]
 TaskType = Annotated[
     Literal["str", "int"] | None, typer.Option(help="Read the names of tasks as this type.")
@@ -45,7 +50,9 @@ PriorWords = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A setting of MetaBandit: horizon=20. Repeatable."),
+    typer.Option(
+        "--set", help="A setting of MetaBandit: horizon=20, reward_range=0,1. Repeatable."
+    ),
 ]
 SettingsFile = Annotated[
     Path | None,
@@ -94,28 +101,53 @@ def fit(
             "side": () if side is None else names_of(side),
             "task_type": task_type,
         }
+        given = (settings_file, settings or [], policy or [], prior or [])
         if dry_run:
-            report = _check(logs, columns, grouped_by_task, quiet)
-            lines = [str(report), "Nothing was learned or saved."]
+            report = _check(logs, columns, given, grouped_by_task, quiet)
+            lines = [str(report), *_refusal(report, on_bad), "Nothing was learned or saved."]
         else:
             reading = {"on_bad": on_bad, "grouped_by_task": grouped_by_task, "keep_open": keep_open}
-            given = (settings_file, settings or [], policy or [], prior or [])
             bandit, report = _learn(logs, columns | reading, given, out, quiet)
             lines = [report.summary(), *_learned(bandit, out)]
     except (ValueError, TypeError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise typer.BadParameter(_in_options(str(error))) from error
     if json:
         print_json({**report.plain(), "saved": None if dry_run else str(out)})
     elif not quiet:
         typer.echo("\n".join(lines))
 
 
-def _check(logs: list[str], columns: dict[str, Any], grouped: bool, quiet: bool) -> "LogReport":
+def _in_options(error: str) -> str:
+    """An error in terms of the command's options."""
+    for name in ("on_bad", "task_type"):
+        error = re.sub(rf'{name}="(\w+)"', rf"--{name.replace('_', '-')} \1", error)
+    return error
+
+
+def _refusal(report: "LogReport", on_bad: str) -> list[str]:
+    """What a run would say of a log with bad rows."""
+    if on_bad == "drop" or not report.n_bad:
+        return []
+    return [
+        f"A run would refuse this log for its {report.n_bad:,} bad rows; --on-bad drop leaves them "
+        "out."
+    ]
+
+
+def _check(
+    logs: list[str], columns: dict[str, Any], given: Any, grouped: bool, quiet: bool
+) -> "LogReport":
     from headstart.cli.progress import progress_bar
+    from headstart.cli.settings import bandit_settings
+    from headstart.live.settings import Settings
     from headstart.logs import Columns, check_log
 
+    found = bandit_settings(*given).get("reward_range")
+    settings = Settings.from_options(1, clock.time, reward_range=found)
+    rules: dict[str, Any] = {"reward_range": settings.reward_range}
     with progress_bar(Console(stderr=True, quiet=quiet), "rows", "reading") as progress:
-        return check_log(logs, Columns(**columns), grouped_by_task=grouped, progress=progress)
+        rules |= {"grouped_by_task": grouped, "progress": progress}
+        return check_log(logs, Columns(**columns), **rules)
 
 
 def _learn(

@@ -23,7 +23,8 @@ def progress_bar(
         line = bar.add_task(doing, total=None, visible=False, amount="")
 
         def tell(done: int, total: int) -> None:
-            amount = f"{_short(done)} of {_short(total)} {unit}"
+            of = f" of {_short(total)}" if total else ""
+            amount = f"{_short(done)}{of} {unit}"
             bar.update(line, completed=done, total=total or None, visible=True, amount=amount)
 
         yield tell

@@ -75,11 +75,13 @@ def _spec(part: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _assignment(text: str, option: str) -> tuple[str, Any]:
-    """A name and its value in TOML; a word that is no TOML is a string."""
+    """A name and its value in TOML; 0,1 is [0, 1], and a word that is no TOML a string."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         raise ValueError(f"{option} must be name=value, got {text!r}")
-    try:
-        return name, tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        return name, value
+    for form in (value, f"[{value}]") if "," in value else (value,):
+        try:
+            return name, tomllib.loads(f"value = {form}")["value"]
+        except tomllib.TOMLDecodeError:
+            pass
+    return name, value

@@ -35,10 +35,12 @@ class EstimateSummary:
         self._bias = bias  # or called where it is needed
         self._regularization = regularization  # called only where Λ is needed
 
-    def update(self, scalars: Floats, bias: Floats) -> None:
-        """Make it the summary of another single task: cheaper than a new one per decision."""
+    def update(self, scalars: Floats) -> None:
+        """Make it the summary of another single task: cheaper than a new one per decision.
+
+        What was given to be called for the bias and Λ has to follow.
+        """
         self._scalars = scalars
-        self._bias = bias
 
     @property
     def log_determinant(self) -> Floats:

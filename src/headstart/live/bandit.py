@@ -27,7 +27,7 @@ from headstart.live.memory.merging import merge
 from headstart.live.outcomes import Outcome
 from headstart.live.processes.guard import Guard
 from headstart.live.settings import CHANGEABLE, Options, Settings
-from headstart.live.tasks import rewarding
+from headstart.live.tasks import rewarding, rewarding_many
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.expiry import cancel, run_out
 from headstart.live.tasks.removal import erase
@@ -73,9 +73,7 @@ class MetaBandit:
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
-        if settings.get("refresh") is None:
-            settings["refresh"] = "background" if seed is None else "inline"
-        self.settings = Settings.from_options(self.dimension, clock, **settings)
+        self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         names = FeatureNames(self.dimension, feature_names)
         self._tasks = Tasks(self.dimension, self.prior, self.settings, names)
         self._stream = UniformStream(np.random.default_rng(seed))
@@ -113,7 +111,7 @@ class MetaBandit:
             return list(self._tasks.slots)
 
     def task(self, name: Name) -> TaskView:
-        """What is known of an open task."""
+        """What is known of a task, open or finished."""
         with self._lock:
             return view_of(self._tasks, name)
 
@@ -206,7 +204,7 @@ class MetaBandit:
         """Pay n decisions, in their order; says of each what became of it."""
         with self._lock:
             run_out(self._tasks)
-            return rewarding.reward_many(self._tasks, decision_ids, values, weights)
+            return rewarding_many.reward_many(self._tasks, decision_ids, values, weights)
 
     def propensities(
         self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
@@ -235,12 +233,14 @@ class MetaBandit:
         Polars or Arrow table, a lazy frame, or Dask. Columns are those of `Columns`: task, features
         (several columns, or one of lists), reward, and if wanted weight, id, time, side, task_type.
         Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
-        numbers per task. With `keep_open` the log's tasks go on when they come back; else a task of
-        that name is a new one. If anything is wrong with the logs, nothing is learned; with
-        on_bad="drop" bad rows are left out, and `log_report` says which.
+        numbers per task. With `keep_open` the log's tasks are kept as finished ones, which go on
+        when they come back, and known ones learn their rows; else a task of that name is a new one.
+        If anything is wrong with the logs, nothing is learned; with on_bad="drop" bad rows, those
+        with rewards outside of `reward_range` too, are left out, and `log_report` says which.
         """
         named = Columns(**columns)
         given: dict[str, Any] = {"on_bad": on_bad, "grouped_by_task": grouped_by_task}
+        given["reward_range"] = self.settings.reward_range
         reading = LogReading(logs, named, self.dimension, progress=progress, **given)
         from_logs.fit(self._tasks, self._lock, reading, keep=keep_open)
         self.log_report = reading.report
@@ -278,7 +278,8 @@ class MetaBandit:
 
         Its random numbers are fresh, so that copies do not explore alike; with `resume` they go on
         where they were. New decisions get ids that no other copy gives. Changes may be made to all
-        settings but discount and scales. A policy or prior of your own has to be given again.
+        settings but discount and scales; `refresh`, if it was never set, follows from the seed. A
+        policy or prior of your own has to be given again.
         """
         for name in changes:
             checks.one_of("the setting to change", name, CHANGEABLE)
@@ -286,8 +287,7 @@ class MetaBandit:
         return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
 
     def __reduce__(self) -> tuple[object, ...]:
-        given = {"policy": self.policy, "prior": self.prior, "clock": self.settings.clock}
-        return copies.unpickled, (type(self), copies.saved(self), given)
+        return copies.pickled(self)
 
     def explain(self, decision: Decision | str) -> Explanation:
         """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.

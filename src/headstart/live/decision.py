@@ -80,7 +80,7 @@ class Decisions(NamedTuple):
 
 
 class TaskView(NamedTuple):
-    """What is known of an open task.
+    """What is known of a task, open or finished.
 
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)

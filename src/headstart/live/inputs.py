@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
 from headstart.arrays import Floats
@@ -71,12 +71,9 @@ def id_of(value: str) -> str:
 
 def rewards_of(
     decisions: Iterable[str], values: ArrayLike, weights: ArrayLike
-) -> tuple[list[str], Floats, Floats]:
+) -> tuple[list[str] | NDArray[np.str_], Floats, Floats]:
     """The ids of n decisions, and their rewards and weights, (n,) each."""
-    ids = decisions.tolist() if isinstance(decisions, np.ndarray) else list(decisions)
-    for each in ids:
-        if type(each) is not str:
-            id_of(each)
+    ids = _ids_of(decisions)
     rewards = checks.floats("values", values)
     checks.shape("values", rewards, (len(ids),), "(n,)")
     given = checks.floats("weights", weights)
@@ -84,13 +81,25 @@ def rewards_of(
         raise ValueError(
             f"weights must be a number or have shape (n,) = {rewards.shape}, got {given.shape}"
         )
-    counts = np.array(np.broadcast_to(given, rewards.shape))
+    counts = np.full(rewards.shape, given)
     for name, array in (("values", np.abs(rewards)), ("weights", counts)):
         if (array >= _LARGEST).any():
             raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
     if (counts <= 0).any():
         raise ValueError(f"weights must be above 0, got {counts.min()}")
     return ids, rewards, counts
+
+
+def _ids_of(decisions: Iterable[str]) -> list[str] | NDArray[np.str_]:
+    if isinstance(decisions, np.ndarray):
+        if decisions.dtype.kind == "U" and decisions.ndim == 1:
+            return decisions
+        decisions = decisions.tolist()
+    ids = list(decisions)
+    for each in ids:
+        if type(each) is not str:
+            id_of(each)
+    return ids
 
 
 def too_large(name: str, features: Floats) -> ValueError:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,9 +37,9 @@ _STANDARD_ERRORS = 3.3
 class LoggedDecisions:
     """Decisions in the order in which they were made: n rounds.
 
-    Shapes: tasks n names; arms (n, K, d); choices (n,), indices of the arms; rewards (n,);
-    propensities (n,), the probability with which each choice was made, above 0. If known,
-    `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
+    Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
+    arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
+    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
 
     >>> rng = np.random.default_rng(0)
     >>> log = hs.LoggedDecisions(
@@ -60,6 +61,7 @@ class LoggedDecisions:
     propensities_of_all: ArrayLike | None = None
 
     def __post_init__(self) -> None:
+        _check_numbers_of_arms(self.arms)
         arms = checks.floats("arms", self.arms)
         if arms.ndim != 3 or 0 in arms.shape:
             raise ValueError(f"arms must have shape (n, K, d), got {arms.shape}")
@@ -90,6 +92,20 @@ class LoggedDecisions:
             ("propensities", propensities),
         ):
             object.__setattr__(self, name, value)
+
+
+def _check_numbers_of_arms(arms: ArrayLike) -> None:
+    """Raise where rounds have different numbers of arms, which are no array."""
+    if isinstance(arms, np.ndarray) and arms.dtype != object:
+        return
+    rounds: Any = arms
+    counts = [len(each) for each in rounds if hasattr(each, "__len__")]
+    for i, count in enumerate(counts):
+        if count != counts[0]:
+            raise ValueError(
+                "arms must have the same number of arms in every round, got "
+                f"{counts[0]} and {count} in rounds 0 and {i}"
+            )
 
 
 @dataclass(frozen=True)

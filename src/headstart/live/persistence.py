@@ -85,6 +85,7 @@ def write(file: IO[bytes], tasks: Tasks, stream: UniformStream, policy: object) 
         "format": FORMAT,
         "dimension": tasks.dimension,
         "settings": tasks.settings.plain(),
+        "refresh_by_seed": tasks.settings.refresh_by_seed,
         "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
         "prior": specs.describe(tasks.population.estimator, "priors").plain(),

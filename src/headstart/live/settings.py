@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -68,7 +68,7 @@ class Settings:
     `scales`: "learn" for features of very different sizes, the sizes (d,), or None. `refresh`: when
     the prior is brought up to date: "background", in a thread, so that no call waits for it, or
     "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
-    "inline" with a seed and "background" without.
+    "inline" with a seed and "background" without; `load` then decides so by its own seed.
 
     >>> bandit = hs.MetaBandit(dimension=2, deadline_seconds=3600.0, default_reward=0.0)
     >>> bandit.settings.deadline_seconds
@@ -89,15 +89,25 @@ class Settings:
     scales: Literal["learn"] | tuple[float, ...] | None = "learn"
     refresh: Refresh = "background"
     clock: Callable[[], float] = time.time
+    # Whether `refresh` follows from the seed.
+    refresh_by_seed: bool = field(default=False, repr=False, compare=False)
 
     @classmethod
     def from_options(
-        cls, dimension: int, clock: Callable[[], float], **given: Unpack[Options]
+        cls,
+        dimension: int,
+        clock: Callable[[], float],
+        *,
+        seed: object = None,
+        **given: Unpack[Options],
     ) -> "Settings":
-        """The settings of a bandit with d features."""
+        """The settings of a bandit with d features; a seed decides `refresh` where that is None."""
         options: dict[str, Any] = dict(given)
         for name in options:
             checks.one_of("the setting", name, Options.__annotations__)
+        if options.get("refresh") is None:
+            refresh = "background" if seed is None else "inline"
+            options |= {"refresh": refresh, "refresh_by_seed": True}
         if "scales" in options:
             options["scales"] = scales_of(options["scales"], dimension)
         if options.get("reward_range") is not None:
@@ -141,10 +151,12 @@ class Settings:
         return self.reward_range is None or self.reward_range[0] <= value <= self.reward_range[1]
 
     def plain(self) -> dict[str, Any]:
-        """All but the clock, as plain data."""
+        """Those that a bandit takes, but for the clock, as plain data."""
         # Not asdict, which would copy the object whose method the clock is.
         return {
-            each.name: getattr(self, each.name) for each in fields(self) if each.name != "clock"
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name in Options.__annotations__
         }
 
 

@@ -1,7 +1,8 @@
 """LogStatistics: the statistics of every task of a log, with its name, side and last time."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import repeat
 
 import numpy as np
 
@@ -60,12 +61,7 @@ class LogStatistics:
     def add(self, batch: Batch) -> None:
         """Add the rows of a batch."""
         before = len(self.codes)
-        get = self.codes.get
-        found = [get(name, -1) for name in batch.names]
-        for i, name in enumerate(batch.names):
-            if found[i] < 0:
-                found[i] = self._code(name)
-        tasks = np.array(found, dtype=np.int64)
+        tasks = self._codes_of(batch.names)
         add_rows(self._sums, tasks, batch.ends, batch.rows)
         if batch.times is not None:
             np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
@@ -88,17 +84,29 @@ class LogStatistics:
                 f"for task {batch.names[code]!r}{batch.piece.place(int(batch.numbers[row]))}"
             )
 
-    def _code(self, name: object) -> int:
-        code = self.codes.get(name)
-        if code is not None:
-            return code
-        code = self.codes[name] = len(self.codes)
-        if code >= len(self._sums):
-            more = max(64, len(self._sums) // 2)
-            self._sums = np.concatenate([self._sums, np.zeros((more, *self._sums.shape[1:]))])
-            self._side = np.concatenate([self._side, np.zeros((more, self._side.shape[1]))])
+    def _codes_of(self, names: Collection[object]) -> Integers:
+        """The codes of different tasks (n,), new ones for those that are new."""
+        codes = self.codes
+        tasks = np.fromiter(map(codes.get, names, repeat(-1)), np.int64, len(names))
+        new = np.flatnonzero(tasks < 0)
+        if len(new):
+            tasks[new] = np.arange(len(codes), len(codes) + len(new))
+            listed = list(names)
+            codes.update((listed[i], int(tasks[i])) for i in new.tolist())
+            self._reserve(len(codes))
+        return tasks
+
+    def _reserve(self, n_tasks: int) -> None:
+        """Have sums for at least so many tasks, in one step: every step copies all."""
+        old = len(self._sums)
+        if n_tasks > old:
+            length = max(n_tasks, old + old // 2, 64)
+            sums, side = np.zeros((length, *self._sums.shape[1:])), self._side.shape[1]
+            sums[:old] = self._sums
+            self._sums = sums
+            more = length - old
+            self._side = np.concatenate([self._side, np.zeros((more, side))])
             self._last_times = np.concatenate([self._last_times, np.full(more, -np.inf)])
-        return code
 
     def __add__(self, other: "LogStatistics") -> "LogStatistics":
         joined = LogStatistics(self.columns, self.dimension)
@@ -111,7 +119,7 @@ class LogStatistics:
             )
         for each in (self, other):
             before, n = len(joined.codes), len(each.codes)
-            tasks = np.array([joined._code(name) for name in each.codes], dtype=np.int64)
+            tasks = joined._codes_of(each.codes)
             joined._sums[tasks] += each._sums[:n]
             joined._last_times[tasks] = np.maximum(joined._last_times[tasks], each._last_times[:n])
             new = tasks >= before
@@ -127,7 +135,7 @@ class LogStatistics:
         alone = LogStatistics(self.columns, self.dimension)
         if self.codes:
             name, code = next(reversed(self.codes.items()))
-            alone._code(name)
+            alone._codes_of([name])
             alone._sums[0], alone._side[0] = self._sums[code], self._side[code]
             alone._last_times[0] = self._last_times[code]
         return alone

@@ -81,6 +81,11 @@ class Columns:
         weight = () if self.weight is None else (self.weight,)
         return (self.reward, *weight, *self.side)
 
+    def read_as_numbers(self) -> tuple[str, ...]:
+        """All columns but those of names: text in them is read as numbers or times."""
+        time = () if self.time is None else (self.time,)
+        return (*self.feature_columns(), *self.numeric(), *time)
+
     def names(self) -> list[str]:
         """All columns, each once."""
         more = [name for name in (self.id, self.time) if name is not None]

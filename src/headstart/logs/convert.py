@@ -1,5 +1,7 @@
 """Arrow columns as NumPy arrays: numbers, vectors and times, with NaN where a value is missing."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +15,7 @@ if TYPE_CHECKING:
 _WORDS = {"true": 1.0, "false": 0.0, "": np.nan}
 
 
-def numbers(
-    array: "pa.Array", name: str, place: str, is_text: bool
-) -> tuple[Floats, Booleans | None]:
+def numbers(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans | None]:
     """A column as float64, and where a text is not a number, if anywhere."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
@@ -23,8 +23,8 @@ def numbers(
     kind = array.type
     if pa.types.is_null(kind):
         return np.full(len(array), np.nan), None
-    if is_text and is_string(kind):
-        return _parsed(array)
+    if is_string(kind):
+        return _parsed(array, float)
     if not _is_number(kind):
         raise ValueError(f"column {name!r} must hold numbers or booleans, got {kind}{place}")
     if not pa.types.is_float64(kind):
@@ -45,11 +45,11 @@ def vectors(
     lengths = pc.fill_null(pc.list_value_length(array), dimension).to_numpy(zero_copy_only=False)
     wrong = lengths != dimension
     if not array.null_count and not wrong.any():
-        values, _ = numbers(array.flatten(), name, place, False)
+        values, _ = numbers(array.flatten(), name, place)
         return values.reshape(-1, dimension), None
     whole = ~wrong & array.is_valid().to_numpy(zero_copy_only=False)
     found = np.full((len(array), dimension), np.nan)
-    values, _ = numbers(array.filter(pa.array(whole)).flatten(), name, place, False)
+    values, _ = numbers(array.filter(pa.array(whole)).flatten(), name, place)
     found[whole] = values.reshape(-1, dimension)
     return found, wrong if wrong.any() else None
 
@@ -69,11 +69,11 @@ def lengths(array: "pa.Array", name: str, place: str) -> Integers:
 
 
 def list_length(array: "pa.Array", name: str, place: str) -> int:
-    """The number of values in the first list of a column; 1 for a column of numbers; 0 for none."""
+    """The number of values in the first list of a column; 1 for numbers or text; 0 for none."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    if _is_number(array.type):
+    if _is_number(array.type) or is_string(decoded(array).type):
         return 1
     if pa.types.is_null(array.type):
         return 0
@@ -82,29 +82,43 @@ def list_length(array: "pa.Array", name: str, place: str) -> int:
     return int(lengths[0].as_py()) if len(lengths) else 0
 
 
-def seconds(
-    array: "pa.Array", name: str, place: str, is_text: bool
-) -> tuple[Floats, Booleans | None]:
-    """Times in seconds, those of timestamps and dates since 1970 (UTC where they have no zone)."""
+def seconds(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans | None]:
+    """Times in seconds, those of timestamps and dates since 1970 (UTC where they have no zone).
+
+    Text holds seconds, or a date or time in ISO 8601. Also where a text is neither, if anywhere.
+    """
     import pyarrow as pa  # noqa: PLC0415
 
+    array = decoded(array)
     kind = array.type
-    if is_text and is_string(kind):
-        try:
-            array = array.cast(pa.timestamp("us"))
-        except pa.ArrowInvalid:
-            return _parsed(array)
-        kind = array.type
+    if is_string(kind):
+        return _parsed(array, _seconds_of)
     if not (pa.types.is_timestamp(kind) or pa.types.is_date(kind)):
-        if not _is_number(decoded(array).type) and not pa.types.is_null(kind):
+        if not _is_number(kind) and not pa.types.is_null(kind):
             raise ValueError(
                 f"column {name!r} must hold seconds or timestamps, got {array.type}{place}"
             )
-        return numbers(array, name, place, is_text)
-    if pa.types.is_date(kind):
+        return numbers(array, name, place)
+    return _since_1970(array), None
+
+
+def _since_1970(array: "pa.Array") -> Floats:
+    """The seconds of timestamps or dates."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if pa.types.is_date(array.type):
         array = array.cast(pa.timestamp("s"))
     found = array.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    return found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6, None
+    return np.asarray(found.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) / 1e6)
+
+
+def _seconds_of(text: str) -> float:
+    """A text as seconds: a number, or a date or time in ISO 8601."""
+    try:
+        return float(text)
+    except ValueError:
+        found = datetime.fromisoformat(text.upper())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def decoded(array: "pa.Array") -> "pa.Array":
@@ -159,19 +173,26 @@ def _check_lists(kind: Any, name: str, place: str) -> None:
         )
 
 
-def _parsed(array: "pa.Array") -> tuple[Floats, Booleans | None]:
-    """Numbers from text, and where it is something else; the fast path is Arrow's."""
+def _parsed(array: "pa.Array", value_of: Callable[[str], float]) -> tuple[Floats, Booleans | None]:
+    """Numbers or times from text, and where it is something else; the fast paths are Arrow's."""
     import pyarrow as pa  # noqa: PLC0415
 
+    array = array.cast(pa.large_string())
     try:
         return array.cast(pa.float64()).to_numpy(zero_copy_only=False), None
     except pa.ArrowInvalid:
-        found = np.full(len(array), np.nan)
-        wrong = np.zeros(len(array), dtype=bool)
-        for i, text in enumerate(array.to_pylist()):
-            word = "" if text is None else text.strip().lower()
-            try:
-                found[i] = _WORDS[word] if word in _WORDS else float(word)
-            except ValueError:
-                wrong[i] = True
-        return found, wrong if wrong.any() else None
+        pass
+    for zone in (None, "UTC") if value_of is _seconds_of else ():
+        try:
+            return _since_1970(array.cast(pa.timestamp("us", tz=zone))), None
+        except pa.ArrowInvalid:
+            pass
+    found = np.full(len(array), np.nan)
+    wrong = np.zeros(len(array), dtype=bool)
+    for i, text in enumerate(array.to_pylist()):
+        word = "" if text is None else text.strip().lower()
+        try:
+            found[i] = _WORDS[word] if word in _WORDS else value_of(word)
+        except ValueError:
+            wrong[i] = True
+    return found, wrong if wrong.any() else None

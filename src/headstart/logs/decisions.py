@@ -110,11 +110,15 @@ def read_decisions(
     for piece in pieces:
         first = 0
         for batch in piece.batches():
+            if piece.uneven.found:
+                break
             if batch.num_rows:
                 reader.add(batch, piece, first)
             first += batch.num_rows
             if progress is not None:
                 progress(reader.n_rows, total)
+        if piece.uneven.found:
+            raise piece.uneven.error(str(piece.label))
     return reader.rows()
 
 
@@ -237,9 +241,10 @@ class _Place:
 
     def numbers(self, name: str, read: Any = convert.numbers) -> Floats:
         """A column of finite numbers."""
-        found, wrong = read(self.batch.column(name), name, self.piece.place(), self.piece.is_text)
+        found, wrong = read(self.batch.column(name), name, self.piece.place())
         if wrong is not None:
-            self.refuse(wrong, name, "must be a number")
+            what = "a number" if read is convert.numbers else "seconds or a time in ISO 8601"
+            self.refuse(wrong, name, f"must be {what}")
         found = np.asarray(found, dtype=np.float64)
         self.refuse(~np.isfinite(found), name, "must be finite")
         return found

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 # Beyond this, squares and products run out of range.
 LARGEST = 1e50
 
+# The least and the largest reward that counts.
+Range = tuple[float, float]
+
 
 @compiled
 def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
@@ -98,8 +101,9 @@ class Fields:
             values = [*self.features, self.reward]
             return np.array([v.min() for v in values]), np.array([v.max() for v in values])
 
-    def seems_right(self, least: Floats, largest: Floats) -> bool:
+    def seems_right(self, least: Floats, largest: Floats, rewards: Range | None) -> bool:
         """Whether no row can be bad: a quick look at the ranges, which NaN does not pass."""
+        low, high = rewards or (-LARGEST, LARGEST)
         others = [*self.side, *(() if self.time is None else (self.time,))]
         return bool(
             not self.refused
@@ -107,11 +111,14 @@ class Fields:
             and (self.id is None or not self.id.null_count)
             and (least >= -LARGEST).all()
             and (largest <= LARGEST).all()
-            and all(np.isfinite(each).all() for each in others)
+            and low <= least[-1] <= largest[-1] <= high
+            and all((np.abs(each) <= LARGEST).all() for each in others)
             and (self.weight is None or ((self.weight > 0).all() and self.weight.max() <= LARGEST))
         )
 
-    def faults(self, columns: Columns) -> Iterator[tuple[str, str, Booleans, Any]]:
+    def faults(
+        self, columns: Columns, rewards: Range | None = None
+    ) -> Iterator[tuple[str, str, Booleans, Any]]:
         """What is wrong: column, reason, mask (n,) and the values, in the order of the columns."""
         keys = [(columns.task, self.task)]
         if columns.id is not None and self.id is not None:
@@ -129,6 +136,10 @@ class Fields:
             yield name, f"is beyond {LARGEST:.0e}", np.abs(flat) > LARGEST, values
         if self.weight is not None:
             yield columns.weight or "", "is not above 0", self.weight <= 0, self.weight
+        if rewards is not None:
+            outside = (self.reward < rewards[0]) | (self.reward > rewards[1])
+            what = f"is outside of reward_range ({rewards[0]:g}, {rewards[1]:g})"
+            yield columns.reward, what, outside, self.reward
 
     def missing(self) -> Integers:
         """How many numbers of every feature and of the rewards are missing, (d + 1,)."""
@@ -167,9 +178,10 @@ def read_fields(
     place = piece.place()
 
     def numbers(name: str, read: Any = convert.numbers) -> Floats:
-        found, wrong = read(batch.column(name), name, place, piece.is_text)
+        found, wrong = read(batch.column(name), name, place)
         if wrong is not None:
-            refused.append((name, "is not a number", wrong, batch.column(name)))
+            what = "is not a number" if read is convert.numbers else "is not a time"
+            refused.append((name, what, wrong, batch.column(name)))
         return np.asarray(found, dtype=np.float64)
 
     names = columns.feature_columns()
@@ -190,7 +202,7 @@ def read_fields(
         task=task.read(batch.column(columns.task), piece),
         features=features,
         reward=numbers(columns.reward),
-        rows=np.arange(first, first + batch.num_rows),
+        rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
         weight=None if columns.weight is None else numbers(columns.weight),
         side=[numbers(name) for name in columns.side],
         time=None if columns.time is None else numbers(columns.time, convert.seconds),

@@ -3,7 +3,11 @@
 import glob
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from headstart.arrays import Integers
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -13,6 +17,38 @@ _TEXT = (".csv", ".tsv")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 # Bytes of a CSV file that are parsed at once.
 _BLOCK = 1 << 23
+
+
+class UnevenRows:
+    """Rows of a text file with more or fewer columns than its first line; the parser skips them.
+
+    It may come to a row twice, and long before the rows around it are returned.
+    """
+
+    def __init__(self) -> None:
+        self.expected = 0
+        self.found: dict[int, int] = {}  # from the number of a row to that of its columns
+
+    def note(self, row: Any) -> Literal["skip", "error"]:
+        """What the parser shall do with such a row."""
+        if row.number is None:
+            return "error"
+        self.expected = row.expected_columns
+        self.found[row.number - 2] = row.actual_columns  # the first line has the number 1
+        return "skip"
+
+    def numbers(self, rows: Integers) -> Integers:
+        """The numbers in the file of rows that are counted without those that were skipped."""
+        skipped = np.sort(np.array(list(self.found), dtype=np.int64))
+        return rows + np.searchsorted(skipped - np.arange(len(skipped)), rows, side="right")
+
+    def error(self, name: str) -> ValueError:
+        """The error of the first such row."""
+        row = min(self.found)
+        return ValueError(
+            f"every row must have {self.expected} columns, as the first line has, got "
+            f"{self.found[row]} in row {row} of {name} (rows count from 0)"
+        )
 
 
 def find_files(sources: Sequence[str | Path]) -> list[str]:
@@ -30,7 +66,7 @@ def is_text(name: str) -> bool:
     return _suffix(name) in _TEXT
 
 
-def open_file(name: str, columns: Sequence[str]) -> "ds.Dataset":
+def open_file(name: str, columns: Sequence[str], uneven: UnevenRows) -> "ds.Dataset":
     """A file as an Arrow dataset; the columns of a text file are strings."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
     import pyarrow.dataset as ds  # noqa: PLC0415
@@ -38,10 +74,11 @@ def open_file(name: str, columns: Sequence[str]) -> "ds.Dataset":
 
     if not is_text(name):
         return ds.dataset(name, format="parquet")
-    tab = _suffix(name) == ".tsv"
+    given: dict[str, Any] = {"invalid_row_handler": uneven.note}  # which stubs do not know
+    given["delimiter"] = "\t" if _suffix(name) == ".tsv" else ","
     form = ds.CsvFileFormat(
         # Quoted text may hold line breaks, in columns that are not even used.
-        parse_options=csv.ParseOptions(delimiter="\t" if tab else ",", newlines_in_values=True),
+        parse_options=csv.ParseOptions(newlines_in_values=True, **given),
         read_options=csv.ReadOptions(block_size=_BLOCK),
         convert_options=csv.ConvertOptions(
             column_types=dict.fromkeys(columns, pa.string()), strings_can_be_null=True

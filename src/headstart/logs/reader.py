@@ -12,7 +12,8 @@ from headstart.arrays import Booleans, Floats, Integers
 from headstart.logs import convert, names, sources
 from headstart.logs.columns import Columns
 from headstart.logs.duplicates import SeenRows
-from headstart.logs.fields import Fields, read_fields
+from headstart.logs.fields import Fields, Range, read_fields
+from headstart.logs.report import Example
 from headstart.logs.rows import RowBuffer
 from headstart.logs.sources import Piece
 from headstart.logs.tally import Tally, examples_of
@@ -46,7 +47,8 @@ class Batch:
 class Reader:
     """One pass over a log.
 
-    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted.
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A row
+    whose reward is outside of `reward_range` is bad.
     """
 
     def __init__(
@@ -56,14 +58,18 @@ class Reader:
         dimension: int,
         *,
         on_bad: OnBad = "raise",
+        reward_range: Range | None = None,
         find_identical: bool = False,
         label: str | None = None,
     ) -> None:
         self.columns = columns
         self.dimension = checks.count("dimension", dimension)
         self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
+        self.reward_range = reward_range
         self.tally = Tally(dimension)
-        self.pieces = sources.pieces(logs, columns.names(), label)
+        self.pieces = sources.pieces(
+            logs, columns.names(), label, numeric=columns.read_as_numbers()
+        )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0
         self._seen_ids = SeenRows()
@@ -92,6 +98,7 @@ class Reader:
         """The rows of a piece that count, as they come; at most as many at once as in a batch."""
         first = 0
         for whole in piece.batches():
+            self._check_uneven(piece)
             for start in range(0, whole.num_rows, sources.BATCH_ROWS):
                 batch = whole.slice(start, sources.BATCH_ROWS)
                 fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
@@ -100,16 +107,31 @@ class Reader:
                 fields = self._without_repeated(self._without_bad(fields, piece), piece)
                 if len(fields):
                     yield fields
+        self._check_uneven(piece)
+        self._note_uneven(piece)
+
+    def _check_uneven(self, piece: Piece) -> None:
+        if piece.uneven.found and self.on_bad == "raise":
+            error = piece.uneven.error(str(piece.label))
+            raise ValueError(f'{error}; on_bad="drop" leaves such rows out')
+
+    def _note_uneven(self, piece: Piece) -> None:
+        found = sorted(piece.uneven.found.items())
+        if found:
+            self.tally.rows += len(found)
+            what = f"has not {piece.uneven.expected} columns, as the first line has"
+            examples = [Example(piece.label, row, n) for row, n in found]
+            self.tally.note_bad(what, len(found), examples)
 
     def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
         least, largest = fields.ranges()
-        if fields.seems_right(least, largest):
+        if fields.seems_right(least, largest, self.reward_range):
             if self.columns.id is None:
                 self.tally.note_range(least, largest)
             return fields
         bad = np.zeros(len(fields), dtype=bool)
         found: list[tuple[int, str]] = []
-        for name, what, mask, values in fields.faults(self.columns):
+        for name, what, mask, values in fields.faults(self.columns, self.reward_range):
             new = mask & ~bad
             if not new.any():
                 continue
@@ -177,9 +199,10 @@ def _error(name: str, what: str, value: object) -> str:
     must = {
         "is missing": "must have a value in every row",
         "is not a number": "must be a number in every row",
+        "is not a time": "must be seconds or a time in ISO 8601 in every row",
         "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, what)
+    }.get(what, what.replace("is outside of", "must be within"))
     return f"column {name!r} {must}, got {value!r}"
 
 

@@ -1,6 +1,6 @@
 """Reading a log: its tasks one after another, and the report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -9,8 +9,9 @@ import numpy as np
 
 from headstart.logs.accumulate import LoggedTask, LogStatistics
 from headstart.logs.columns import Columns
+from headstart.logs.fields import Range
 from headstart.logs.reader import Batch, OnBad, Reader, n_features
-from headstart.logs.report import LogReport
+from headstart.logs.report import WRONG_UNIT, LogReport, TaskCount
 from headstart.logs.tally import Tally
 from headstart.progress import Progress
 
@@ -24,7 +25,7 @@ class LogReading:
     Tasks come in the order in which they first appear. With `grouped_by_task` each comes as soon as
     its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
     whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
-    each, and tasks come at the end.
+    each, and tasks come at the end. Rows whose reward is outside of `reward_range` are bad.
 
     >>> import pandas as pd
     >>> from headstart.logs import Columns, LogReading
@@ -43,13 +44,15 @@ class LogReading:
         dimension: int,
         *,
         on_bad: OnBad = "raise",
+        reward_range: Range | None = None,
         grouped_by_task: bool = False,
         find_identical: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.columns, self.dimension = columns, dimension
         self._logs, self._on_bad, self._progress = logs, on_bad, progress
-        self._identical = find_identical
+        self._identical, self._reward_range = find_identical, reward_range
+        self._set_aside: Sequence[str | int] | None = None
         in_partitions = hasattr(logs, "to_delayed") and columns.id is None
         self._in_partitions = in_partitions and not grouped_by_task and not find_identical
         self.grouped_by_task = grouped_by_task
@@ -64,6 +67,7 @@ class LogReading:
             self.columns,
             self.dimension,
             on_bad=self._on_bad,
+            reward_range=self._reward_range,
             find_identical=self._identical,
         )
 
@@ -79,7 +83,8 @@ class LogReading:
     def statistics(self) -> LogStatistics:
         """The statistics of all tasks at once."""
         if self._reader is None:
-            found = _by_partition(self._logs, self.columns, self.dimension, self._on_bad)
+            rules = {"on_bad": self._on_bad, "reward_range": self._reward_range}
+            found = _by_partition(self._logs, self.columns, self.dimension, rules)
             self._tally = found.tally
         else:
             found = LogStatistics(self.columns, self.dimension)
@@ -97,9 +102,16 @@ class LogReading:
         names = list(columns.feature_columns())
         if len(names) != self.dimension:
             names = [f"{names[0]}[{a}]" for a in range(self.dimension)]
-        return self._tally.report(
+        found = self._tally.report(
             [*names, columns.reward], self._total, self._n_tasks, columns.id, self._identical
         )
+        if self._set_aside is None:
+            return found
+        return replace(found, set_aside=TaskCount.of(WRONG_UNIT, self._set_aside))
+
+    def note_set_aside(self, names: Sequence[str | int]) -> None:
+        """Note for the report the tasks that do not count: their rewards are far too large."""
+        self._set_aside = names
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
         for batch in _one_ahead(reader.batches()):
@@ -184,23 +196,25 @@ def _part(batch: Batch, first: int, last: int) -> Batch:
 
 
 def _partition(
-    table: Any, columns: Columns, dimension: int, on_bad: OnBad, label: str
+    table: Any, columns: Columns, dimension: int, rules: dict[str, Any], label: str
 ) -> LogStatistics:
     found = LogStatistics(columns, dimension)
-    reader = Reader(table, columns, dimension, on_bad=on_bad, label=label)
+    reader = Reader(table, columns, dimension, label=label, **rules)
     for batch in reader.batches():
         found.add(batch)
     found.tally = reader.tally
     return found
 
 
-def _by_partition(logs: Any, columns: Columns, dimension: int, on_bad: OnBad) -> LogStatistics:
+def _by_partition(
+    logs: Any, columns: Columns, dimension: int, rules: dict[str, Any]
+) -> LogStatistics:
     """A Dask frame is read by partitions, on the workers that hold them, and the sums are added."""
     import dask  # noqa: PLC0415 (an optional extra)
 
     partition = dask.delayed(_partition)
     partial = [
-        partition(each, columns, dimension, on_bad, f"partition {i}")
+        partition(each, columns, dimension, rules, f"partition {i}")
         for i, each in enumerate(logs.to_delayed())
     ]
     join = dask.delayed(LogStatistics.__add__)
@@ -217,6 +231,7 @@ def check_log(
     columns: Columns,
     dimension: int | None = None,
     *,
+    reward_range: Range | None = None,
     grouped_by_task: bool = False,
     progress: Progress | None = None,
 ) -> LogReport:
@@ -235,6 +250,7 @@ def check_log(
         columns,
         dimension,
         on_bad="drop",
+        reward_range=reward_range,
         grouped_by_task=grouped_by_task,
         find_identical=True,
         progress=progress,

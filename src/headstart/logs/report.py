@@ -1,11 +1,17 @@
 """LogReport: what a log holds, and what is wrong with it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
 
 # A feature whose size differs from the median by more than this factor is worth a word.
 _FAR = 10.0
+
+# Why a task may be set aside.
+WRONG_UNIT = "their rewards are a thousand times the others'"
+# How many tasks are named.
+_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,20 @@ class RowCount:
     what: str
     count: int
     examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskCount:
+    """How many tasks something is true of, and the names of the first few."""
+
+    what: str
+    count: int
+    examples: tuple[str | int, ...]
+
+    @classmethod
+    def of(cls, what: str, names: Sequence[str | int]) -> "TaskCount":
+        """The count of these tasks."""
+        return cls(what=what, count=len(names), examples=tuple(names[:_NAMED]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +84,8 @@ class LogReport:
 
     `duplicates` are rows left out since their id came before; none are looked for without an id.
     `identical` are rows that equal an earlier one in every column that is read. They count, for an
-    arm may be shown twice; None where they were not looked for.
+    arm may be shown twice; None where they were not looked for. `set_aside` are tasks of which no
+    row counts, and why; None where nothing was learned from the log.
 
     >>> import pandas as pd
     >>> from headstart.logs import Columns, check_log
@@ -82,6 +103,7 @@ class LogReport:
     identical: RowCount | None
     features: tuple[Scale, ...]
     reward: Scale
+    set_aside: TaskCount | None = None
 
     @property
     def n_bad(self) -> int:
@@ -90,7 +112,7 @@ class LogReport:
 
     @property
     def n_used(self) -> int:
-        """How many rows count."""
+        """How many rows count, but for those of tasks that are set aside."""
         return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
 
     def far_apart(self) -> tuple[str, ...]:
@@ -107,14 +129,16 @@ class LogReport:
         """What was read and left out, without the scales: some lines."""
         where = "" if self.pieces == 1 else f" in {self.pieces:,} files, tables or partitions"
         lines = [f"{self.rows:,} rows of {self.tasks:,} tasks{where}; {self.n_used:,} count"]
-        lines += [_line(each, "left out") for each in self.bad]
+        lines += [f"{each.count:,} rows left out: {each.what}{_first(each)}" for each in self.bad]
         if self.duplicates is not None:
-            lines.append(_line(self.duplicates, "left out"))
+            lines.append(_repeated(self.duplicates))
         if self.identical is not None:
             lines.append(
                 f"{self.identical.count:,} rows equal an earlier one, and count"
                 f"{_first(self.identical)}"
             )
+        if self.set_aside is not None and self.set_aside.count:
+            lines.append(_aside(self.set_aside, self.tasks))
         far = self.far_apart()
         if far:
             shown = ", ".join(far[:8]) + (", …" if len(far) > 8 else "")
@@ -137,8 +161,14 @@ class LogReport:
         return {**asdict(self), "n_bad": self.n_bad, "n_used": self.n_used}
 
 
-def _line(found: RowCount, fate: str) -> str:
-    return f"{found.count:,} rows {fate}: {found.what}{_first(found)}"
+def _repeated(found: RowCount) -> str:
+    fate = " left out" if found.count else ""
+    return f"{found.count:,} repeated rows ({found.what}){fate}{_first(found)}"
+
+
+def _aside(found: TaskCount, tasks: int) -> str:
+    names = ", ".join(map(repr, found.examples)) + (", …" if found.count > _NAMED else "")
+    return f"{found.count:,} of the {tasks:,} tasks set aside: {found.what} ({names})"
 
 
 def _first(found: RowCount) -> str:

@@ -54,14 +54,17 @@ def _scatter_rows(features: Floats, rewards: Floats, places: Integers, rows: Flo
 
 @compiled
 def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> None:
-    """Add Σzzᵀ of rows to the sums (n_tasks, e, e): ends[c] ≤ i < ends[c + 1] are of tasks[c]."""
+    """Add Σzzᵀ of rows to the sums (n_tasks, e, e): ends[c] ≤ i < ends[c + 1] are of tasks[c].
+
+    The lower triangles are added; nothing reads the others.
+    """
     size = rows.shape[1]
     product = np.empty((size, size))
     for c in range(tasks.shape[0]):
         part = rows[ends[c] : ends[c + 1]]
         np.dot(part.T, part, product)
         for a in range(size):
-            for b in range(size):
+            for b in range(a + 1):
                 sums[tasks[c], a, b] += product[a, b]
 
 

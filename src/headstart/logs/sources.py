@@ -1,7 +1,8 @@
 """The pieces of a log: its files, tables or partitions, each with batches of rows."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ class Piece:
     label: str | None = None  # none for the only table
     n_rows: int = 0  # 0 where it is not known
     is_text: bool = False  # whether numbers are still to be parsed
+    uneven: files.UnevenRows = field(default_factory=files.UnevenRows)  # that batches left out
 
     def place(self, row: int | None = None) -> str:
         """Where a row is, in words."""
@@ -38,8 +40,10 @@ class Piece:
         return f"{where} of {self.label}" if where else f" in {self.label}"
 
 
-def pieces(logs: Any, names: list[str], label: str | None = None) -> list[Piece]:
-    """The pieces of a log; every one has the columns."""
+def pieces(
+    logs: Any, names: list[str], label: str | None = None, *, numeric: Collection[str] = ()
+) -> list[Piece]:
+    """The pieces of a log; every one has the columns, some of which are to be numbers."""
     try:
         import pyarrow  # noqa: F401, PLC0415 (an optional extra)
     except ImportError as error:
@@ -50,14 +54,14 @@ def pieces(logs: Any, names: list[str], label: str | None = None) -> list[Piece]
     if all(isinstance(each, str | Path) for each in many):
         return [piece for name in files.find_files(many) for piece in _of_file(name, names)]
     if len(many) == 1:
-        return _of_table(many[0], names, label)
+        return _of_table(many[0], names, label, numeric)
     return [
         piece
         for i, each in enumerate(many)
         for piece in (
             pieces(each, names)
             if isinstance(each, str | Path)
-            else _of_table(each, names, f"table {i}")
+            else _of_table(each, names, f"table {i}", numeric)
         )
     ]
 
@@ -74,9 +78,9 @@ def check_columns(expected: Sequence[str], present: Sequence[object], place: str
 
 def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
     files.check_format(name)
-    text = files.is_text(name)
+    text, uneven = files.is_text(name), files.UnevenRows()
     try:
-        dataset = files.open_file(name, names)
+        dataset = files.open_file(name, names, uneven)
         fragments = list(dataset.get_fragments())
     except (OSError, ValueError) as error:
         raise ValueError(f"logs must be readable, got {name!r}: {error}") from error
@@ -87,6 +91,7 @@ def _of_file(name: str, names: list[str]) -> Iterator[Piece]:
             label=name if len(fragments) == 1 else str(fragment.path),
             n_rows=0 if text else fragment.count_rows(),
             is_text=text,
+            uneven=uneven,
         )
 
 
@@ -95,12 +100,14 @@ def _scan(fragment: "ds.Fragment", names: list[str]) -> Callable[[], Iterator["p
     return lambda: fragment.to_batches(columns=names, batch_size=BATCH_ROWS, batch_readahead=2)
 
 
-def _of_table(table: Any, names: list[str], label: str | None) -> list[Piece]:
+def _of_table(
+    table: Any, names: list[str], label: str | None, numeric: Collection[str]
+) -> list[Piece]:
     place = "" if label is None else f" in {label}"
     if hasattr(table, "to_delayed"):  # Dask
         check_columns(names, getattr(table, "columns", names), place)
         return [
-            Piece(batches=_computed(part, names), label=f"partition {i}{place}")
+            Piece(batches=_computed(part, names, numeric), label=f"partition {i}{place}")
             for i, part in enumerate(table.to_delayed())
         ]
     if hasattr(table, "collect_schema") and not hasattr(table, "__len__"):  # a lazy frame
@@ -110,7 +117,8 @@ def _of_table(table: Any, names: list[str], label: str | None) -> list[Piece]:
         raise ValueError(f"logs must be {_KINDS}, got {type(table).__name__}")
     if hasattr(table, "iloc"):  # pandas: by slices, since the whole of it would be copied
         check_columns(names, table.columns, place)
-        return [Piece(batches=lambda: _pandas(table, names), label=label, n_rows=len(table))]
+        read = partial(_pandas, table, names, numeric)
+        return [Piece(batches=read, label=label, n_rows=len(table))]
     if hasattr(table, "column_names") or hasattr(table, "columns"):
         check_columns(names, getattr(table, "column_names", None) or table.columns, place)
         n_rows = len(table) if hasattr(table, "__len__") else 0
@@ -131,15 +139,28 @@ def _selected(stream: Any, names: list[str], place: str) -> Iterator["pa.RecordB
         yield batch.select(names)
 
 
-def _pandas(frame: Any, names: list[str]) -> Iterator["pa.RecordBatch"]:
+def _pandas(frame: Any, names: list[str], numeric: Collection[str]) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa  # noqa: PLC0415
 
     for start in range(0, len(frame), BATCH_ROWS):
-        part = frame.iloc[start : start + BATCH_ROWS][names]
+        part = _in_text(frame.iloc[start : start + BATCH_ROWS][names], numeric)
         try:
             yield from pa.Table.from_pandas(part, preserve_index=False).to_batches()
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise ValueError(f"columns must hold values of one type each: {error}") from error
+
+
+def _in_text(frame: Any, numeric: Collection[str]) -> Any:
+    """A pandas frame with text alone in columns that are to be numbers and hold some text.
+
+    A file has no types: its text is read row by row. So is that of an object column.
+    """
+    for name in numeric:
+        column = frame[name]
+        if column.dtype == object and any(isinstance(value, str) for value in column):
+            present = zip(column, column.notna(), strict=True)
+            frame = frame.assign(**{name: [str(v) if there else None for v, there in present]})
+    return frame
 
 
 def _lazy(frame: Any) -> Iterator["pa.RecordBatch"]:
@@ -150,9 +171,11 @@ def _lazy(frame: Any) -> Iterator["pa.RecordBatch"]:
         yield from _stream(frame.collect(engine="streaming"))
 
 
-def _computed(part: Any, names: list[str]) -> Callable[[], Iterator["pa.RecordBatch"]]:
+def _computed(
+    part: Any, names: list[str], numeric: Collection[str]
+) -> Callable[[], Iterator["pa.RecordBatch"]]:
     def batches() -> Iterator["pa.RecordBatch"]:
-        for piece in pieces(part.compute(), names):
+        for piece in pieces(part.compute(), names, numeric=numeric):
             yield from piece.batches()
 
     return batches

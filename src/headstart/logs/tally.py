@@ -86,7 +86,7 @@ class Tally:
             bad=tuple(found.report(what) for what, found in self.bad.items()),
             duplicates=None
             if id_column is None
-            else self.duplicates.report(f"column {id_column!r} came before"),
+            else self.duplicates.report(f"{id_column!r} seen before"),
             identical=self.identical.report("equal to an earlier row") if identical else None,
             features=tuple(scales[:-1]),
             reward=scales[-1],

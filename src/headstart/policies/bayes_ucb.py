@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from scipy.special import ndtri
 
 from headstart import checks
@@ -49,7 +48,8 @@ class BayesUCB:
     def radius(self, summary: EstimateSummary) -> Floats:
         """z·s, of shape (…)."""
         z = -ndtri(1.0 / (summary.count + 2.0)) if self.z == "growing" else self.z
-        return np.asarray(z * noise_scale(summary, self.noise_scale))
+        radius: Floats = z * noise_scale(summary, self.noise_scale)
+        return radius
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""

@@ -10,7 +10,7 @@ from headstart.live.outcomes import Outcome
 # Limits that hold whatever the configuration says.
 MOST_DIMENSIONS = 2_000
 MOST_ARMS = 10_000
-MOST_ROWS = 10_000  # of one batch
+MOST_ROWS = 10_000  # of one batch; also arms that it chooses
 LONGEST_NAME = 200
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
@@ -19,6 +19,10 @@ TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
 GivenArms = Annotated[dict[Name, Features], Meta(max_length=MOST_ARMS)]
+# What is known of a task beforehand; larger numbers would leave no digits for those of others.
+Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_DIMENSIONS)]
+# How many rewards one counts as.
+Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
 
@@ -100,7 +104,7 @@ class DecisionRequest(Message):
     arms: GivenArms | Names | None = None
     tag: Name | None = None
     exclude: Names = []
-    side: list[float] | None = None
+    side: Side | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
     idempotency_key: Name | None = None
 
@@ -131,7 +135,7 @@ class RewardRequest(Message):
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
-    weight: float = 1.0
+    weight: Weight = 1.0
     time: Time | None = None
 
 
@@ -149,8 +153,8 @@ class ObservationRequest(Message):
     value: float
     features: Features | None = None
     arm: Name | None = None
-    weight: float = 1.0
-    side: list[float] | None = None
+    weight: Weight = 1.0
+    side: Side | None = None
     time: Time | None = None
     idempotency_key: Name | None = None
 

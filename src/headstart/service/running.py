@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headstart.live.processes.threads import one_blas_thread
 from headstart.service.dashboard import application
 from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
@@ -33,7 +34,7 @@ class Running:
     port: int
     data: Path | None = None  # the folder whose logs jobs may read
     demo: bool = False
-    reuse_port: bool = False
+    beside: Path | None = None  # the folder of the processes at this port, if there are several
     log_format: LogFormat = "text"
     log_requests: bool = True
     limits: Limits = field(default_factory=Limits)
@@ -72,7 +73,7 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
     announce is told where the service listens, and whether calls need a key. A store that is in
     use, a port that is, or an address beyond this machine without a key is a ValueError.
     """
-    listener = listen(settings.host, settings.port, reuse_port=settings.reuse_port)
+    listener = listen(settings.host, settings.port, reuse_port=settings.beside is not None)
     with listener:
         service = Service.open(settings.store, cache_bytes=settings.cache_bytes, compute_apart=True)
         try:
@@ -94,12 +95,14 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
                 limits=settings.limits,
                 log=log,
                 log_requests=settings.log_requests,
+                metrics_folder=settings.beside,
             )
             server = server_of(app)
             app.lifespan.on_start = keep_out_of_collection
             app.lifespan.on_failure = server.fail
             announce(address_of(listener), needs_key)
-            server.run([listener])
+            with one_blas_thread:  # so that no decision has to set the number
+                server.run([listener])
         finally:
             service.stop()
     return not server.failed

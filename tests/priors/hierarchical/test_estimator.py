@@ -191,6 +191,20 @@ def test_an_intercept_learns_the_offset(offset: float) -> None:
     np.testing.assert_allclose(prior.bias[:-1], 100.0, atol=30.0)
 
 
+def test_an_intercept_without_a_constant_is_a_warning() -> None:
+    rng = np.random.default_rng(9)
+    estimator = Hierarchical(intercept=True)
+    x = rng.standard_normal((12, 3))
+    with pytest.warns(UserWarning, match="takes the last feature of every arm as the constant 1"):
+        estimator.absorb(estimator.empty(3), TaskStatistics.from_data(x, x[:, 0]))
+    # A constant that live use brought to the size of other features, and no data at all, are none.
+    for last in (1.0, 2.0**-7):
+        x[:, -1] = last
+        for rows in (x, x[:0]):
+            task = TaskStatistics.from_data(rows, rows[:, 0])
+            estimator.absorb(estimator.empty(3), task)
+
+
 def test_unknown_covariance_is_refused() -> None:
     with pytest.raises(
         ValueError, match="covariance must be one of factor, full, isotropic, got 'low'"

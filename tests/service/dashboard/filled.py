@@ -261,8 +261,9 @@ def _decisions(
         waits = i > 100 and number == len(rewards)
         rows.append(
             {
-                "id": decision_id(time, i, number),
                 "bandit": bandit,
+                "id": decision_id(time, i, number),
+                "block": int(time),
                 "task": task,
                 "slate": None,
                 "rank": 0,

@@ -25,6 +25,7 @@ from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
 from headstart.service.http.keys import create_key
+from headstart.service.messages import BanditConfiguration
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TABS = ("Overview", "Prior", "Tasks", "Decisions", "Data quality", "Jobs", "Health")
@@ -217,3 +218,21 @@ def test_login_logout_and_tokens(browser: Browser, tmp_path: Path) -> None:
         expect(page.get_by_role("heading", name="Log in")).to_be_visible()
         assert page.goto("/").status == 401  # type: ignore[union-attr]
         context.close()
+
+
+def test_a_long_name_is_cut_in_the_chooser_and_whole_in_its_title(
+    browser: Browser, tmp_path: Path
+) -> None:
+    name = "a-long-name-" * 16
+    service = Service.open(tmp_path / "store.sqlite")
+    with served(service) as address:
+        service.administration.put_bandit(name, BanditConfiguration(dimension=2))
+        for size in ({"width": 1280, "height": 900}, PHONE):
+            with opened(browser, address, viewport=size) as page:
+                chooser = page.locator("#bandit")
+                expect(chooser).to_have_attribute("title", name)
+                box = chooser.bounding_box()
+                assert box is not None
+                assert box["width"] <= min(0.45 * size["width"], 320)
+                expect(chooser).to_have_css("text-overflow", "ellipsis")
+                assert width(page) == size["width"]

@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import insert, select, update
 from tests.service.dashboard import filled
@@ -10,6 +11,8 @@ from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import Promotions, logged_in
 
 from headstart.service.dashboard import application
+from headstart.service.dashboard.queries import activity
+from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema
 from headstart.service.store.database import Database
 
@@ -43,6 +46,31 @@ def test_overview_says_whether_it_pays(client: PageClient, database: Database) -
     with database.writing() as connection:
         connection.execute(update(schema.gains).where(schema.gains.c.control == 1).values(tasks=0))
     assert "Too little data" in text_of(client, "/")
+
+
+def test_a_decision_is_paid_or_waits_or_has_expired(client: PageClient, database: Database) -> None:
+    """A default reward is a reward: the decision that got it has expired all the same."""
+    with database.writing() as connection:
+        number = filled.add_bandit(connection, "late")
+        given = BanditConfiguration(
+            feature_names=filled.FEATURES, deadline_seconds=3_600.0, default_reward=0.25
+        )
+        content = msgspec.json.encode(given).decode()
+        own = update(schema.bandits).where(schema.bandits.c.id == number)
+        connection.execute(own.values(configuration=content))
+        sums = dict.fromkeys(activity.COUNTS, 0) | {"decisions": 10, "rewards": 14, "expired": 4}
+        minute = int(filled.NOW // 60)
+        key = {"bandit": number, "minute": minute, "process": 0, "control": 0}
+        connection.execute(insert(schema.minutes).values(key | sums))
+    page = re.sub(r"<[^>]+>|\s+", " ", text_of(client, "/quality?bandit=late"))
+    page = re.sub(r" +", " ", page)
+    assert "Decisions 10" in page
+    assert "Rewards 14 learned" in page
+    assert "Pending 0 none waits" in page
+    assert "Expired 4" in page
+    assert "Deadline 1 h then 0.25 is learned" in page
+    assert "Without a reward" not in page
+    assert "Reward range ±10⁹ reward_range is not set" in page
 
 
 def test_a_bandit_without_control_says_so(client: PageClient, database: Database) -> None:
@@ -79,7 +107,7 @@ def test_names_are_escaped(client: PageClient, database: Database) -> None:
 
 @pytest.mark.parametrize(
     "page",
-    ["/?bandit=none", "/task?task=none", "/task", "/decision?id=none", "/decision", "/nothing"],
+    ["/?bandit=none", "/task?task=none", "/task", "/decision?id=none", "/decision"],
 )
 def test_what_is_not_there_is_a_page(reader: PageClient, page: str) -> None:
     assert "To the overview" in text_of(reader, page, 404)
@@ -157,3 +185,14 @@ def test_a_store_that_is_away_is_a_page(client: PageClient, database: Database) 
     with database.writing() as connection:
         connection.exec_driver_sql("DROP TABLE minutes")
     assert "cannot be read now" in text_of(client, "/", 503)
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/static/nothing", "/quality/more"])
+def test_a_path_that_is_not_there_is_one_sentence(reader: PageClient, path: str) -> None:
+    answer = reader.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    detail = f"there is no path '{path}': /openapi.json has all that there are"
+    assert answer.json()["detail"] == detail
+    page = reader.get(path, headers={"accept": "text/html,*/*"})
+    assert page.status_code == 404
+    assert "There is no page at this address" in page.text

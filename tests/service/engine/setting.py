@@ -56,7 +56,7 @@ def items() -> list[Item]:
 
 def decided(service: Service, *names: str, **given: Any) -> list[DecisionAnswer]:
     requests = [DecisionRequest(task=name, **given) for name in names]
-    return [answer_of(each) for each in service.decide("shop", requests).result(30)]
+    return [answer_of(each) for each in service.decide("shop", requests).result(120)]
 
 
 def answer_of(answer: DecisionAnswer | ServiceError) -> DecisionAnswer:
@@ -66,7 +66,7 @@ def answer_of(answer: DecisionAnswer | ServiceError) -> DecisionAnswer:
 
 def paid(service: Service, decisions: Sequence[str], value: float = 1.0, **given: Any) -> list[str]:
     requests = [RewardRequest(decision=each, value=value, **given) for each in decisions]
-    answers = service.reward("shop", requests).result(30)
+    answers = service.reward("shop", requests).result(120)
     return [each.outcome.value if isinstance(each, RewardAnswer) else str(each) for each in answers]
 
 

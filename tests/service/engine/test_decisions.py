@@ -58,7 +58,7 @@ def test_arms_come_from_the_request_the_catalogue_or_a_tag(store: str) -> None:
 
 def test_integers_name_tasks_by_their_digits(store: str) -> None:
     with shop(store) as service:
-        service.decide("shop", [DecisionRequest(task=7)]).result(30)
+        service.decide("shop", [DecisionRequest(task=7)]).result(120)
         assert service.records.task("shop", "7").task == "7"
 
 
@@ -82,18 +82,18 @@ def test_a_refused_request_changes_nothing_and_sinks_no_other(store: str) -> Non
         decided(service, "ann")
         before = content(service)
         for request, sentence in REFUSED:
-            (answer,) = service.decide("shop", [request]).result(30)
+            (answer,) = service.decide("shop", [request]).result(120)
             assert isinstance(answer, ServiceError)
             assert answer.problem.status == 422
             assert sentence in answer.problem.detail
         assert content(service) == before
         mixed = [request for request, _ in REFUSED] + [DecisionRequest(task="bob")]
-        answers = service.decide("shop", mixed).result(30)
+        answers = service.decide("shop", mixed).result(120)
         assert [isinstance(each, DecisionAnswer) for each in answers] == [False] * len(REFUSED) + [
             True
         ]
         with pytest.raises(ServiceError, match="there is no bandit 'shed'"):
-            service.decide("shed", [DecisionRequest(task="ann")]).result(30)
+            service.decide("shed", [DecisionRequest(task="ann")]).result(120)
 
 
 def test_the_same_key_gets_the_same_answer(store: str) -> None:
@@ -104,7 +104,7 @@ def test_the_same_key_gets_the_same_answer(store: str) -> None:
         same = decided(service, "eve", "eve", idempotency_key="k2")
         assert same[0] == same[1]
         request = DecisionRequest(task="bob", idempotency_key="k1")
-        (other,) = service.decide("shop", [request]).result(30)
+        (other,) = service.decide("shop", [request]).result(120)
         assert isinstance(other, ServiceError)
         assert other.problem.status == 409
         assert service.records.bandit("shop").decisions == 2
@@ -170,3 +170,25 @@ def test_items_are_checked(store: str) -> None:
         with pytest.raises(ServiceError, match="has no item 'none'"):
             service.administration.delete_items("shop", ["item1", "none"])
         assert content(service) == before
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_scales_that_no_prior_can_have_are_refused(store: str, scale: float) -> None:
+    with shop(store) as service:
+        before = content(service)
+        given = BanditConfiguration(dimension=2, scales=[1.0, scale])
+        with pytest.raises(ServiceError, match=r"scales must be between 1e-09 and 1e\+09, got 1e"):
+            service.administration.put_bandit("other", given)
+        assert content(service)["bandits"] == before["bandits"]
+
+
+def test_an_item_that_no_decision_could_read_is_refused(store: str) -> None:
+    with shop(store) as service:
+        items = [Item(id="tea", features=[1.0, -1e300, 0.0])]
+        for change in (service.administration.put_items, service.administration.patch_items):
+            with pytest.raises(
+                ServiceError, match=r"of 'tea' must be at most 1e\+09 in size, got 1e"
+            ):
+                change("shop", items)
+        assert len(service.records.items("shop")) == K
+        decided(service, "ann")

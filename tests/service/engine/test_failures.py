@@ -39,7 +39,7 @@ def test_a_failed_commit_changes_nothing_and_recovers(
             decision = service.decide("shop", [DecisionRequest(task="eve")])
             for future in (reward, decision):
                 with pytest.raises(ServiceError) as error:
-                    future.result(30)
+                    future.result(120)
                 assert error.value.problem.status == 503
             assert not service.ready
         assert content(service) == before
@@ -63,10 +63,10 @@ def test_an_error_in_one_request_answers_the_others(
         monkeypatch.setattr(catalogue.StoredCatalogue, "shown", broken)
         names = ("ann", "broken", "bob")
         futures = [service.decide("shop", [DecisionRequest(task=name)]) for name in names]
-        assert futures[0].result(30)
-        assert futures[2].result(30)
+        assert futures[0].result(120)
+        assert futures[2].result(120)
         with pytest.raises(RuntimeError):
-            futures[1].result(30)
+            futures[1].result(120)
         assert service.records.bandit("shop").tasks == 2
 
 

@@ -5,19 +5,23 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
 
+from headstart.service.engine import maintenance
 from headstart.service.engine.requests.sums import compact
 from headstart.service.engine.service import Service
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
+    BanditConfiguration,
     ObservationAnswer,
     ObservationRequest,
     RewardRequest,
     ServiceError,
 )
 from headstart.service.store import schema
+from headstart.service.store.blocks import Blocks
 
 
 def test_every_reward_has_one_outcome(store: str) -> None:
@@ -38,21 +42,20 @@ def test_a_wrong_row_sinks_no_other(store: str) -> None:
         before = content(service)
         wrong = [(math.inf, 1.0), (1e60, 1.0), (1.0, 0.0), (1.0, -1.0), (1.0, math.nan)]
         requests = [RewardRequest(decision=one, value=v, weight=w) for v, w in wrong]
-        answers = service.reward("shop", requests).result(30)
+        answers = service.reward("shop", requests).result(120)
         assert all(isinstance(each, ServiceError) for each in answers)
         assert content(service) == before
         requests.append(RewardRequest(decision=two, value=1.0))
-        assert not isinstance(service.reward("shop", requests).result(30)[-1], ServiceError)
+        assert not isinstance(service.reward("shop", requests).result(120)[-1], ServiceError)
         assert service.records.bandit("shop").rewards == 1
 
 
 def test_decisions_expire_with_the_default_reward(store: str) -> None:
     clock = Clock()
     with shop(store, clock, deadline_seconds=60.0, default_reward=0.5) as service:
-        early, late, timely = (each.id for each in decided(service, "ann", "bob", "eve"))
+        early, late = (each.id for each in decided(service, "ann", "bob"))
         assert paid(service, [early]) == ["paid"]
         clock.now += 61.0
-        assert paid(service, [timely], time=clock.now - 30.0) == ["paid"]
         assert paid(service, [late]) == ["expired"]
         for _ in range(100):
             record = service.records.decision("shop", late)
@@ -64,10 +67,22 @@ def test_decisions_expire_with_the_default_reward(store: str) -> None:
         assert largest_error(service) < 1e-12
 
 
+def test_a_reward_that_happened_in_time_counts_until_its_decision_has_expired(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "_PAUSE_SECONDS", 3_600.0)  # so that none expires meanwhile
+    clock = Clock()
+    with shop(store, clock, deadline_seconds=60.0) as service:
+        late, timely = (each.id for each in decided(service, "bob", "eve"))
+        clock.now += 61.0
+        assert paid(service, [timely], time=clock.now - 30.0) == ["paid"]
+        assert paid(service, [late]) == ["expired"]
+
+
 def test_observations_teach_once_per_key(store: str) -> None:
     with shop(store) as service:
         request = ObservationRequest(task="ann", arm="item1", value=1.0, idempotency_key="k")
-        first, second = service.observe("shop", [request, request]).result(30)
+        first, second = service.observe("shop", [request, request]).result(120)
         assert isinstance(first, ObservationAnswer)
         assert first == second
         wrong = [
@@ -76,7 +91,7 @@ def test_observations_teach_once_per_key(store: str) -> None:
             ObservationRequest(task="new", value=1.0, features=[1.0]),
         ]
         assert all(
-            isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(30)
+            isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(120)
         )
         assert service.records.bandit("shop").tasks == 1
         assert service.records.decision("shop", first.id).observed
@@ -155,7 +170,7 @@ def test_features_of_another_size_never_enter(store: str) -> None:
     with shop(store) as service:
         (answer,) = service.observe(
             "shop", [ObservationRequest(task="a", value=1.0, features=[1e30] * D)]
-        ).result(30)
+        ).result(120)
         assert isinstance(answer, ServiceError)
         assert service.records.bandit("shop").tasks == 0
 
@@ -170,7 +185,7 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
         before = counts(service)
         clock.now += 8 * 86_400.0
         with service.database.writing() as connection:
-            compact(Transaction(connection, 0, clock.now), limit=1_000)
+            compact(Transaction(connection, 0, clock.now, Blocks()), limit=1_000)
         with service.database.reading() as connection:
             minutes = [row.minute for row in connection.execute(select(schema.minutes.c.minute))]
         assert len(minutes) <= 3
@@ -182,3 +197,59 @@ def counts(service: Service) -> tuple[int, int, int]:
     """What the sums per minute hold; the prior's version goes on by itself."""
     view = service.records.bandit("shop")
     return view.tasks, view.decisions, view.rewards
+
+
+def test_without_a_range_a_reward_beyond_1e9_spoils_no_sum(store: str) -> None:
+    with shop(store) as service:
+        one, two = (each.id for each in decided(service, "ann", "bob"))
+        assert paid(service, [one], 1e49) == ["out_of_range"]
+        assert paid(service, [one], -1.1e9) == ["out_of_range"]
+        assert paid(service, [one, two], 1.0) == ["paid", "paid"]
+        answer = service.observe(
+            "shop", [ObservationRequest(task="eve", arm="item1", value=1e49)]
+        ).result(120)[0]
+        assert isinstance(answer, ObservationAnswer)
+        assert answer.outcome == "out_of_range"
+        with service.database.reading() as connection:
+            minutes, rounds, gains = schema.minutes.c, schema.rounds.c, schema.gains.c
+            for column in (minutes.reward_sum, rounds.sum, rounds.squares, gains.squares):
+                assert connection.execute(select(func.sum(column))).scalar_one() == 2.0
+            assert connection.execute(select(func.sum(minutes.out_of_range))).scalar_one() == 3
+    with shop(f"{store}-wide" if "://" not in store else store) as service:
+        with pytest.raises(ServiceError, match="default_reward must be within reward_range"):
+            service.administration.put_bandit(
+                "other",
+                BanditConfiguration(dimension=D, deadline_seconds=1.0, default_reward=1e49),
+            )
+        wide = BanditConfiguration(dimension=D, reward_range=(0.0, 1e12))
+        service.administration.put_bandit("shop", wide)
+        (three,) = (each.id for each in decided(service, "zoe"))
+        assert paid(service, [three], 1e12) == ["paid"]
+
+
+def test_a_wrong_clock_of_a_client_moves_no_reward_out_of_its_time(store: str) -> None:
+    clock = Clock()
+    with shop(store, clock, deadline_seconds=60.0) as service:
+        slow, fast = (each.id for each in decided(service, "ann", "bob"))
+        made = clock.now
+        clock.now += 10.0
+        assert paid(service, [slow], time=0.0) == ["paid"]
+        assert paid(service, [fast], time=1e11) == ["paid"]  # not expired: it came in time
+        assert service.records.decision("shop", slow).paid_time == made
+        assert service.records.decision("shop", fast).paid_time == clock.now
+        observed = ObservationRequest(task="eve", arm="item1", value=1.0, time=1e11)
+        (answer,) = service.observe("shop", [observed]).result(120)
+        assert isinstance(answer, ObservationAnswer)
+        assert service.records.decision("shop", answer.id).paid_time == clock.now
+
+
+def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:
+    with shop(store) as service:
+        decided(service, "ann", idempotency_key="k")
+        request = ObservationRequest(task="ann", arm="item1", value=1.0, idempotency_key="k")
+        other = ObservationRequest(task="bob", arm="item1", value=1.0)
+        refused, learned = service.observe("shop", [request, other]).result(120)
+        assert isinstance(refused, ServiceError)
+        assert refused.problem.status == 409
+        assert "idempotency_key 'k' was used for another request" in str(refused)
+        assert isinstance(learned, ObservationAnswer)

@@ -59,7 +59,7 @@ class FakeService:
         self.database.close()
 
     def status(self) -> Mapping[str, object]:
-        return {"queue_length": 0, "rows": {"decide": len(self.seen)}}
+        return {"process": 3, "queue_length": 0, "rows": {"decide": len(self.seen)}}
 
     def _run(self) -> None:
         while (entry := self._queue.get()) is not None:

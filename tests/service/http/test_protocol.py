@@ -1,5 +1,6 @@
 """Bytes on a connection: answers in one piece, and requests that never get to their body."""
 
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,3 +77,13 @@ def test_headers_that_come_too_late_are_refused(
     connection: Any = request.getfixturevalue("connection")
     connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: loc")
     assert whole(connection).startswith(b"HTTP/1.1 400")
+
+
+def test_bytes_that_are_no_request_are_a_problem(connection: socket.socket) -> None:
+    connection.sendall("GET /v1/bandits/café HTTP/1.1\r\nhost: localhost\r\n\r\n".encode("latin-1"))
+    head, _, body = whole(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"application/problem+json" in head
+    problem = json.loads(body)
+    assert (problem["status"], problem["title"]) == (400, "Bad request")
+    assert problem["detail"] == "invalid HTTP request received"

@@ -65,10 +65,13 @@ def test_metrics_count_by_template(client: Caller) -> None:
         client.get(f"{NEWS}/tasks/{task}")
     client.request("BREW", "/v1/coffee")
     text = client.get("/metrics").text
-    label = '{method="GET",route="/v1/bandits/{bandit}/tasks/{task}",status="404"}'
+    label = '{method="GET",process="3",route="/v1/bandits/{bandit}/tasks/{task}",status="404"}'
     assert f"headstart_requests_total{label} 2.0" in text
-    assert 'headstart_requests_total{method="other",route="other",status="404"} 1.0' in text
-    assert "headstart_queue_length 0.0" in text
+    other = '{method="other",process="3",route="other",status="404"}'
+    assert f"headstart_requests_total{other} 1.0" in text
+    assert 'headstart_queue_length{process="3"} 0.0' in text
+    samples = [line for line in text.splitlines() if not line.startswith("#")]
+    assert all('process="3"' in line for line in samples)
 
 
 def test_logs_name_no_task_and_no_value(client: Caller, app: Application, log_file: Path) -> None:

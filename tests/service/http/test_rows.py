@@ -87,3 +87,31 @@ def test_rewards_and_observations_are_paid(
     assert client.post(f"/v1/bandits/news/{route}", json=body).json()["outcome"] == "paid"
     many = client.post(f"/v1/bandits/news/{route}", json=[body, body]).json()
     assert [each["outcome"] for each in many] == ["paid", "paid"]
+
+
+def test_a_weight_must_be_one_that_leaves_the_others_to_count(client: Caller) -> None:
+    path = "/v1/bandits/news/rewards"
+    for weight in (0.0, -1.0, 1e49):
+        answer = client.post(path, json={"decision": "d", "value": 1.0, "weight": weight})
+        assert answer.status_code == 422
+        assert answer.json()["detail"].startswith("weight must be a number of ")
+        assert f"{weight:g}".replace("+", "") in answer.json()["detail"]
+
+
+def test_side_information_must_leave_digits_for_that_of_others(client: Caller) -> None:
+    answer = client.post(DECISIONS, json=GOOD | {"side": [0.5, 1e40]})
+    assert answer.status_code == 422
+    detail = answer.json()["detail"]
+    assert detail.startswith("side[1] must be a number of at most 1")
+    assert detail.endswith("got 1e40")
+
+
+def test_a_batch_chooses_so_many_arms_at_most(client: Caller, fake: FakeService) -> None:
+    rows = [GOOD | {"n": 1_000}] * 11
+    answer = client.post(DECISIONS, json=rows)
+    assert answer.status_code == 422
+    said = f"the n of a batch must add up to at most {MOST_ROWS}, got 11000"
+    assert answer.json()["detail"] == said
+    assert client.post(DECISIONS, json=[*rows, {"task": 1.5}]).status_code == 422
+    assert fake.seen == []
+    assert client.post(DECISIONS, json=rows[:10]).status_code == 200

@@ -183,7 +183,11 @@ def test_a_form_has_a_limit_and_a_type(pages: Caller) -> None:
     csrf = token(pages.get("/").text)
     large = pages.post("/change", data={"csrf": csrf, "x": "y" * 70_000})
     assert large.status_code == 413
-    assert pages.post("/change", json={"csrf": csrf}).status_code == 415
+    text = {"content-type": "text/plain"}
+    assert pages.post("/change", content=csrf, headers=text).status_code == 415
+    call = pages.post("/bandit/decisions", json={"csrf": csrf})  # one of the interface, misspelt
+    assert call.status_code == 404
+    assert "there is no path '/bandit/decisions'" in call.json()["detail"]
     other = pages.post("/change", data={"csrf": csrf}, headers={"origin": "http://evil.example"})
     assert other.status_code == 403
 

@@ -59,6 +59,7 @@ def test_the_report_is_that_of_evaluate_logged(jobs: Jobs, data: Path) -> None:
     assert (report.rounds, report.tasks) == (200, 20)
     assert report.accepted == int(expected.accepted.sum())
     assert report.overlap is None
+    assert report.start == "cold"
     assert report.policy == {"class": "Greedy"}
     np.testing.assert_allclose(report.logged.mean or 0.0, frame["reward"].mean())
 

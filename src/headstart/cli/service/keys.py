@@ -48,7 +48,7 @@ def one_sentence(command: str) -> Iterator[None]:
     except ValueError as error:
         said = str(error)
     except OSError as error:
-        said = f"the store cannot be opened: {error.strerror}: {error.filename}"
+        said = f"{error.filename} cannot be opened: {error.strerror}"
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", error)).strip() or type(error).__name__
         said = f"the store does not answer: {reason.splitlines()[0]}"
@@ -59,12 +59,13 @@ def one_sentence(command: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _opened(store: str) -> "Iterator[Database]":
+def _opened(store: str, *, create: bool = False) -> "Iterator[Database]":
+    """The store; create: make it if there is none."""
     with needs_extra():
         from headstart.service.store.database import Database
 
     with one_sentence("keys"):
-        database = Database.open(store, alone=False)
+        database = Database.open(store, alone=False, create=create)
         try:
             yield database
         finally:
@@ -79,7 +80,7 @@ def create(
     name: Annotated[str, typer.Option(help="What it is for.")] = "unnamed",
 ) -> None:
     """Make a key and print it. It cannot be shown again."""
-    with _opened(store) as database:
+    with _opened(store, create=True) as database:
         from headstart.service.http.keys import create_key
 
         typer.echo(create_key(database, name=name, role=role.value, now=time.time()))

@@ -3,6 +3,7 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -32,7 +33,7 @@ def serve(
     processes: Annotated[
         int, typer.Option(min=1, max=64, help="Processes at this port; with PostgreSQL only.")
     ] = 1,
-    child: Annotated[bool, typer.Option("--child", hidden=True)] = False,
+    child: Annotated[Path | None, typer.Option("--child", hidden=True)] = None,
 ) -> None:
     """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
     with needs_extra():
@@ -42,7 +43,7 @@ def serve(
 
     if processes > 1:
         _serve_many(processes, store, port)
-    if child:
+    if child is not None:
         end_with_parent()
     settings = Running(
         store=store,
@@ -50,7 +51,7 @@ def serve(
         port=port,
         data=data,
         demo=demo,
-        reuse_port=child,
+        beside=child,
         log_format=log_format.value,
         log_requests=log_requests,
         limits=Limits(body_bytes=limit_body << 20, waiting=limit_waiting),
@@ -58,7 +59,7 @@ def serve(
     )
 
     def announce(address: str, needs_key: bool) -> None:
-        if child:
+        if child is not None:
             return
         shown = store if "://" not in store else f"{store.split('://')[0]}://…"
         typer.echo(f"Dashboard: {address}/   (store: {shown})")
@@ -88,5 +89,7 @@ def _serve_many(n: int, store: str, port: int) -> None:
     del given[at : at + (1 if "=" in given[at] else 2)]
     call = [sys.executable, "-c", "from headstart.cli import app; app()", *given]
     typer.echo(f"{n} processes at port {port}")
-    said = Processes([*call, "--child"], n, lambda text: typer.echo(text, err=True))
-    raise typer.Exit(said.run())
+    with TemporaryDirectory(prefix="headstart-") as folder:
+        command = [*call, "--child", folder]
+        ended = Processes(command, n, lambda text: typer.echo(text, err=True)).run()
+    raise typer.Exit(ended)

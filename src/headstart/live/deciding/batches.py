@@ -19,6 +19,8 @@ from headstart.live.inputs import Arms
 # Arms for all tasks, or for each of them; masks likewise.
 ArmsOfTasks = Arms | Catalogue | Sequence[Arms | Catalogue]
 MaskOfTasks = Mask | Sequence[Mask | None]
+# Decisions of n tasks: scores (n, K), choices, codes of ids, and propensities, (n,) each.
+Made = tuple[Floats, Integers, Integers, Floats]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,6 +57,14 @@ class Batch:
         for group, each in zip(self.groups, scores, strict=True):
             padded[group.members, : each.shape[1]] = each
         return padded
+
+    def together(self, made: Sequence[Made]) -> Made:
+        """What was made for each group, in the order of the batch."""
+        choices, ids = np.empty((2, self.n), dtype=np.int64)
+        found = np.empty(self.n)
+        for group, (_, *own) in zip(self.groups, made, strict=True):
+            choices[group.members], ids[group.members], found[group.members] = own
+        return self.padded([scores for scores, *_ in made]), choices, ids, found
 
     def set(self, i: int) -> DecisionSet:
         """The arms of one task."""
@@ -146,6 +156,8 @@ def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames)
 
 def batch_of(sets: Sequence[DecisionSet]) -> Batch:
     """A batch of n decision sets; arms that several of them share are there once."""
+    if sets and list(sets).count(sets[0]) == len(sets):
+        return _of_one_set(sets)
     by_size: dict[int, list[int]] = {}
     for i, shown in enumerate(sets):
         by_size.setdefault(len(shown.features), []).append(i)
@@ -166,3 +178,12 @@ def batch_of(sets: Sequence[DecisionSet]) -> Batch:
             )
         )
     return Batch(n=len(sets), groups=groups, sets=sets)
+
+
+def _of_one_set(sets: Sequence[DecisionSet]) -> Batch:
+    """A batch of n tasks that all have the same arms, of which the same may be chosen."""
+    n, shown = len(sets), sets[0]
+    allowed = shown.allowed[None][[0] * (0 if shown.allowed.all() else n)]
+    which: Integers = np.zeros(n, dtype=np.int64)
+    group = Group(members=np.arange(n), arms=shown.features[None], which=which, allowed=allowed)
+    return Batch(n=n, groups=[group], sets=sets)

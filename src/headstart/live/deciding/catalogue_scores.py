@@ -87,34 +87,34 @@ class CatalogueScores:
 
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
-        self._by_slot: dict[int, _TaskScores] = {}
+        self.by_slot: dict[int, _TaskScores] = {}
 
     def __len__(self) -> int:
-        return len(self._by_slot)
+        return len(self.by_slot)
 
     def trace(self, slot: int) -> Floats:
         """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
-        return np.empty(self._dimension + 1) if slot in self._by_slot else _NO_TRACE
+        return np.empty(self._dimension + 1) if slot in self.by_slot else _NO_TRACE
 
     def note(self, slot: int, trace: Floats) -> None:
         """Note the trace of a reward that was learned."""
         if len(trace):
-            self._by_slot[slot].traces.append(trace)
+            self.by_slot[slot].traces.append(trace)
 
     def drop(self, slot: int) -> None:
         """Forget the scores of a task: they are read anew when needed."""
-        self._by_slot.pop(slot, None)
+        self.by_slot.pop(slot, None)
 
     def clear(self) -> None:
         """Forget all scores."""
-        self._by_slot.clear()
+        self.by_slot.clear()
 
     def index(self, catalogue: Catalogue, slot: int, state: TaskState, radius: float) -> Floats:
         """xᵀŵ + radius·‖x‖ of all items for a task, (K,)."""
-        scores = self._by_slot.get(slot)
+        scores = self.by_slot.get(slot)
         if scores is None or scores.catalogue is not catalogue:
             scores = _TaskScores(catalogue)
         with one_blas_thread:
             scores.bring_up_to_date(state)
-        self._by_slot[slot] = scores
+        self.by_slot[slot] = scores
         return scores.index(radius)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.interfaces import Policy
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
@@ -19,7 +19,7 @@ from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decision, Decisions, Name
 from headstart.live.inputs import Arms
 from headstart.live.memory.sides import knowing
-from headstart.live.processes.threads import is_shared, one_blas_thread
+from headstart.live.processes.threads import one_blas_thread
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.expiry import drop_excess, run_out
 
@@ -46,19 +46,15 @@ class Decider:
         plain = self._in_one_call and (type(task) is str or type(task) is int)
         tasks, stream = self._tasks, self._stream
         slot, pending = tasks.slots.get(task) if plain else None, tasks.pending
-        if (
-            slot is None
-            or type(arms) is not np.ndarray
-            or arms.dtype is not _DOUBLE
-            or arms.ndim != 2
-            or arms.shape[1] != tasks.dimension
-            or arms.shape[0] == 0
-            or not arms.flags.carray
-        ):
+        if slot is None or type(arms) is not np.ndarray or arms.dtype is not _DOUBLE:
             return None
-        if not pending.free:
+        shape, free = arms.shape, pending.free
+        if len(shape) != 2 or shape[1] != tasks.dimension or not shape[0] or not arms.flags.carray:
+            return None
+        if not free:
             pending.reserve(1)
-        scores = np.empty((1, arms.shape[0]))
+        scores = np.empty(shape[0])
+        scratch, shared = self._scoring.scratch(shape[0])
         call = (
             tasks.rows,
             slot,
@@ -66,23 +62,23 @@ class Decider:
             arms,
             stream.peek_one(),
             self._choosing.exploration,
-            self._scoring.scratch(arms.shape[0]),
+            scratch,
             scores,
-            (pending.kept, pending.links),
-            pending.free[-1],
+            pending.arrays,
+            free[-1],
         )
-        if is_shared(arms.shape[0], tasks.dimension):
+        if shared:
             with one_blas_thread:
                 choice, propensity, code = one.decide_one(*call)
         else:
             choice, propensity, code = one.decide_one(*call)
         if choice < 0:
             raise inputs.too_large("arms", arms)
-        pending.note_time(pending.free.pop())
-        if len(pending.free) < pending.least_free:
+        pending.note_time(free.pop())
+        if len(free) < pending.least_free:
             drop_excess(tasks)  # now that the call cannot fail
         stream.advance(1)
-        return Decision(pending.id_of(code), task, choice, choice, scores[0], propensity)
+        return Decision(pending.id_of(code), task, choice, choice, scores, propensity)
 
     def decide(
         self,
@@ -121,10 +117,13 @@ class Decider:
         given = (self._tasks, self._scoring, self._stream, self._choosing, task, arms)
         return one.propensities(*given, mask=mask)
 
-    def decide_batch(self, names: Sequence[Name], shown: Sequence[DecisionSet]) -> Decisions:
-        """One decision for each of n different tasks, whose arms have been checked."""
+    def choose_batch(
+        self, names: Sequence[Name], shown: Sequence[DecisionSet]
+    ) -> tuple[Integers, Floats]:
+        """One arm for each of n different tasks, whose arms have been checked; propensities."""
         given = (self._tasks, self._scoring, self._stream, self._choosing)
-        return many.decide_batch(*given, tuple(names), batch_of(shown))
+        _, choices, _, propensities = many.choose_batch(*given, tuple(names), batch_of(shown))
+        return choices, propensities
 
     def decide_ranked(self, name: Name, shown: DecisionSet, n: int) -> list[Decision]:
         """The best n arms for a task, whose arms have been checked."""

@@ -9,14 +9,15 @@ from headstart import kernels
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.live import inputs
-from headstart.live.deciding.batches import ArmsOfTasks, Batch, MaskOfTasks, read_batch
+from headstart.live.deciding.batches import ArmsOfTasks, Batch, Made, MaskOfTasks, read_batch
 from headstart.live.deciding.choosing import Choosing, choose, choose_ranked
 from headstart.live.deciding.one import chosen_draw, keep, n_numbers, reading_in, scores_of
 from headstart.live.deciding.scoring import Scoring, UnreadableArmError, read_task
 from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import Decisions, Name
-from headstart.live.processes.threads import is_shared, one_blas_thread
+from headstart.live.processes.threads import one_blas_thread
 from headstart.live.tasks.all_tasks import Tasks
+from headstart.live.tasks.ids import Ids
 from headstart.live.tasks.layout import NONE
 from headstart.live.tasks.pending import undo_hold
 
@@ -96,6 +97,23 @@ def decide_batch(
     batch: Batch,
 ) -> Decisions:
     """The decisions of n different tasks among the arms of a batch."""
+    scores, choices, codes, propensities = choose_batch(
+        tasks, scoring, stream, choosing, wanted, batch
+    )
+    ids = Ids(tasks.pending.prefix, codes).texts()
+    found = batch.ids(choices)
+    return Decisions(ids, wanted, found, choices, scores, propensities)
+
+
+def choose_batch(
+    tasks: Tasks,
+    scoring: Scoring,
+    stream: UniformStream,
+    choosing: Choosing,
+    wanted: tuple[Name, ...],
+    batch: Batch,
+) -> Made:
+    """What `decide_batch` chooses: each choice is held with the code of its id."""
     slots, opened = _start_all(tasks, wanted)
     try:
         if scoring.index is not None and not _has_cached(tasks, batch):
@@ -109,16 +127,9 @@ def decide_batch(
     except BaseException:
         _close_all(tasks, opened)
         raise
-    scores, choices, codes, propensities = made
-    ids = np.array(list(map(tasks.pending.id_of, codes.tolist())), dtype=np.str_)
     if batch.sets:
         choosing.names.note(batch.sets[0].columns)
-    found = batch.ids(choices)
-    return Decisions(ids, wanted, found, choices, scores, propensities)
-
-
-# Scores (n, K), choices, codes of ids, and propensities, (n,) each.
-_Made = tuple[Floats, Integers, Integers, Floats]
+    return made
 
 
 def _by_index(
@@ -128,18 +139,19 @@ def _by_index(
     choosing: Choosing,
     slots: Integers,
     batch: Batch,
-) -> _Made:
+) -> Made:
     """The decisions by an index, in one compiled call for tasks with equally many arms."""
     n, pending = batch.n, tasks.pending
     pending.reserve(n)
     places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
     radii, uniforms = scoring.radii(slots), stream.peek(n)
-    made: list[_Made] = []
+    made: list[Made] = []
     for group in batch.groups:
         part = slice(None) if len(batch.groups) == 1 else group.members
         size, n_arms = len(group.members), group.arms.shape[1]
         integers = np.empty((2, size), dtype=np.int64)
         results = (np.empty((size, n_arms)), integers[0], integers[1], np.empty(size))
+        scratch, shared = scoring.scratch(n_arms)
         call = (
             tasks.rows,
             slots[part],
@@ -147,12 +159,12 @@ def _by_index(
             (group.arms, group.which, group.allowed),
             uniforms[part],
             choosing.exploration,
-            scoring.scratch(n_arms),
-            (pending.kept, pending.links),
+            scratch,
+            pending.arrays,
             places[part],
             results,
         )
-        with one_blas_thread if is_shared(n_arms, tasks.dimension) else nullcontext():
+        with one_blas_thread if shared else nullcontext():
             position = _decide_tasks(*call)
         if position != NONE:
             for done in batch.groups[: len(made)]:
@@ -163,16 +175,7 @@ def _by_index(
     stream.advance(n)
     del pending.free[len(pending.free) - n :]
     pending.note_time(places)
-    return made[0] if len(made) == 1 else _together(batch, made)
-
-
-def _together(batch: Batch, made: list[_Made]) -> _Made:
-    """The decisions of all groups in the order of the batch."""
-    choices, ids = np.empty((2, batch.n), dtype=np.int64)
-    found = np.empty(batch.n)
-    for group, (_, *own) in zip(batch.groups, made, strict=True):
-        choices[group.members], ids[group.members], found[group.members] = own
-    return batch.padded([scores for scores, *_ in made]), choices, ids, found
+    return made[0] if len(made) == 1 else batch.together(made)
 
 
 def _by_scores(
@@ -182,7 +185,7 @@ def _by_scores(
     choosing: Choosing,
     slots: Integers,
     batch: Batch,
-) -> _Made:
+) -> Made:
     """The same by the scores of any policy, or by those that are cached for a catalogue."""
     before = stream.mark()
     each, choices, found = [], np.empty_like(slots), np.empty(batch.n)
@@ -270,7 +273,7 @@ def _start_all(tasks: Tasks, names: tuple[Name, ...]) -> tuple[Integers, list[Na
     known = tasks.slots
     if tasks.one_call:
         try:
-            return np.array(list(map(known.__getitem__, names)), dtype=np.int64), []
+            return np.fromiter(map(known.__getitem__, names), np.int64, len(names)), []
         except KeyError:
             pass  # some are new
     opened: list[Name] = []

@@ -6,6 +6,7 @@ from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
+from headstart.kernels.views import view
 from headstart.live import inputs
 from headstart.live.catalogue import Catalogue
 from headstart.live.deciding.choosing import Choosing, choose, choose_ranked, first_propensities
@@ -25,9 +26,9 @@ def reading_in(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     """Scratch memory as the reading of one task."""
     end = n_arms * dimension
     return Reading(
-        scratch[:end].reshape(1, n_arms, dimension),
-        scratch[end : end + n_arms].reshape(1, n_arms),
-        scratch[end + n_arms : end + 2 * n_arms].reshape(1, n_arms),
+        view(scratch, 0, (1, n_arms, dimension)),
+        view(scratch, end, (1, n_arms)),
+        view(scratch, end + n_arms, (1, n_arms)),
     )
 
 
@@ -67,15 +68,17 @@ def decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    Returns the choice, NONE if an arm cannot be read; its propensity; and the decision's id.
+    Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its propensity; and the
+    decision's id.
     """
     n_arms, dimension = arms.shape
     shown = arms.reshape(1, n_arms, dimension)
     reading = reading_in(scratch, n_arms, dimension)
     if not read_task(rows, slot, shown, 0, reading, 0):
         return NONE, 0.0, NONE
-    kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, 0)
-    choice, propensity = choose(scores, 0, uniform, exploration)
+    shown_scores = view(scores, 0, (1, n_arms))
+    kernels.index_one(reading.predictions, reading.widths, 0, radius, shown_scores, 0)
+    choice, propensity = choose(shown_scores, 0, uniform, exploration)
     decision = keep(rows, slot, shown, 0, reading.projections, choice, pending, place)
     return choice, propensity, decision
 

@@ -11,7 +11,7 @@ from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.live.inputs import LARGEST_GROWTH
-from headstart.live.processes.threads import one_blas_thread
+from headstart.live.processes.threads import is_shared, one_blas_thread
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.layout import NONE, inverses, task_state
 
@@ -60,12 +60,15 @@ class Scoring:
         self._policy = policy
         self._tasks = tasks
         self._slot = NONE
-        self._summary = EstimateSummary(np.empty(0), np.empty(0), self._regularization)
-        self._scratch: dict[int, Floats] = {}
+        self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
+        self._scratch: dict[int, tuple[Floats, bool]] = {}
         # Only a policy without random numbers of its own has one index per arm.
         self.index: IndexPolicy | None = None
         if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
             self.index = policy
+
+    def _bias(self) -> Floats:
+        return self._tasks.rows[self._slot, self._tasks.layout.bias]
 
     def _regularization(self) -> Floats:
         return self._tasks.layout.regularization(self._tasks.rows[self._slot])
@@ -73,9 +76,8 @@ class Scoring:
     def radius(self, slot: int) -> float:
         """The radius of an index for one task."""
         assert self.index is not None
-        row, layout = self._tasks.rows[slot], self._tasks.layout
         self._slot = slot
-        self._summary.update(row[layout.scalars], row[layout.bias])
+        self._summary.update(self._tasks.rows[slot, self._tasks.layout.scalars])
         return float(self.index.radius(self._summary))
 
     def radii(self, slots: Integers) -> Floats:
@@ -92,14 +94,15 @@ class Scoring:
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
         )
 
-    def scratch(self, n_arms: int) -> Floats:
-        """Memory for one task's estimates of K arms, (K(d + 2),)."""
+    def scratch(self, n_arms: int) -> tuple[Floats, bool]:
+        """Memory for one task's estimates of K arms, (K(d + 2),); whether BLAS would share them."""
         found = self._scratch.get(n_arms)
         if found is None:
             if len(self._scratch) == _SHAPES:
                 self._scratch.clear()
-            found = np.empty(n_arms * (self._tasks.dimension + 2))
-            if found.nbytes <= _LARGEST_SCRATCH:
+            dimension = self._tasks.dimension
+            found = np.empty(n_arms * (dimension + 2)), is_shared(n_arms, dimension)
+            if found[0].nbytes <= _LARGEST_SCRATCH:
                 self._scratch[n_arms] = found
         return found
 

@@ -31,7 +31,7 @@ class UniformStream:
         """The next number alone."""
         if self._used == len(self._drawn):
             self.peek(1)
-        return float(self._drawn[self._used])
+        return self._drawn.item(self._used)
 
     def advance(self, n: int) -> None:
         """Use up n numbers."""

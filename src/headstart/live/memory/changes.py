@@ -143,7 +143,7 @@ class Changes:
         tasks = self._tasks
         row, before, now = tasks.row(name), self._marked(name), tasks.statistics(name)
         self._earlier.pop(name, None)
-        if tasks.population.is_outlying(now):
+        if tasks.population.is_outlying(now, tasks.population.state):
             _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
             row[COUNTED] = NOT_COUNTED
             return None if before is None else Change(name, before, None)
@@ -204,7 +204,7 @@ class Changes:
         squares = np.sum([np.diagonal(part.gram) for part in parts], 0)
         found = scaling.far_apart(squares / math.fsum(float(part.count) for part in parts))
         if found is not None:
-            population.learn_scales(found)
+            population.learn_scales(found, tasks.feature_names.all)
             population.install(population.replaced(population.state, counted))
             for name in list(tasks.slots):
                 self.move(name)

@@ -4,30 +4,22 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import numpy as np
 
 from headstart.interfaces import n_side
 from headstart.live.decision import Name
+from headstart.live.feature_names import default_names
+from headstart.live.memory import kept
 from headstart.live.memory import scales as scaling
-from headstart.live.memory.population import Change, Contribution, Population, State
+from headstart.live.memory.population import Change, Contribution, State
 from headstart.live.tasks.all_tasks import Tasks
-from headstart.live.tasks.layout import (
-    AS_IT_IS,
-    COUNTED,
-    COUNTED_AT,
-    FIRST_PENDING,
-    NONE,
-    PRIOR_TASKS,
-)
 from headstart.logs import Columns, LoggedTask, LogReading
 from headstart.progress import Progress
 
 _log = logging.getLogger("headstart.live")
 
-# A task that is kept starts from what the other parts of the log say, so that it does not learn
-# from itself: the prior of a part is that of seven eighths of the log.
-_PARTS = 8
 # How often the number of tasks is reported.
 _TASKS_PER_REPORT = 256
 # How many tasks the features' scales are learned from.
@@ -58,9 +50,11 @@ def fit(
     # Without the lock, if possible: reading takes long.
     found = reading if reading.grouped_by_task else reading.statistics()
     total = 0 if isinstance(found, LogReading) else len(found)
+    names = reading.columns.feature_names()
     with lock:
-        absorb(tasks, found if counted is None else _reporting(found, total, counted), keep=keep)
-        tasks.feature_names.note(reading.columns.feature_names())
+        given = found if counted is None else _reporting(found, total, counted)
+        reading.note_set_aside(absorb(tasks, given, keep=keep, names=names))
+        tasks.feature_names.note(names)
 
 
 def _reporting(found: Iterable[LoggedTask], total: int, counted: Progress) -> Iterator[LoggedTask]:
@@ -70,27 +64,42 @@ def _reporting(found: Iterable[LoggedTask], total: int, counted: Progress) -> It
         yield each
 
 
-def absorb(tasks: Tasks, found: Iterable[LoggedTask], *, keep: bool) -> None:
-    """Every task of a log is counted; none of them if anything is wrong."""
+def absorb(
+    tasks: Tasks,
+    found: Iterable[LoggedTask],
+    *,
+    keep: bool,
+    names: tuple[str, ...] | None = None,
+) -> list[Name]:
+    """Every task of a log is counted, none of them if anything is wrong; those set aside.
+
+    names: what the log calls the features, where it does.
+    """
     changes, population = tasks.changes, tasks.population
     changes.bring_up_to_date()
     before = population.state, population.scales, population.scales_known
+    aside: list[Name] = []
     try:
-        found = _learn_scales(population, iter(found))
-        counted = (_contribution(tasks, each, keep=keep) for each in found)
+        found = _learn_scales(tasks, iter(found), names)
         if keep:
-            _keep(tasks, [each for each in counted if each is not None])
+            kept.keep(tasks, list(_to_keep(tasks, found, aside)))
         else:
-            _count(tasks, (each for each in counted if each is not None))
+            _count(tasks, _to_count(tasks, found, aside))
     except BaseException:
         state, population.scales, population.scales_known = before
         population.install(state)
         raise
     changes.generation += 1
+    for name in aside:
+        _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
+    return aside
 
 
-def _learn_scales(population: Population, found: Iterator[LoggedTask]) -> Iterator[LoggedTask]:
+def _learn_scales(
+    tasks: Tasks, found: Iterator[LoggedTask], names: tuple[str, ...] | None
+) -> Iterator[LoggedTask]:
     """The same tasks, once the scales have been learned from the first of them."""
+    population = tasks.population
     if population.scales_known or population.state.n_tasks:
         return found
     first = list(itertools.islice(found, _TASKS_FOR_SCALES))
@@ -100,22 +109,50 @@ def _learn_scales(population: Population, found: Iterator[LoggedTask]) -> Iterat
         scales = scaling.far_apart(squares)
         population.scales_known = True
         if scales is not None:
-            population.learn_scales(scales)
+            known = tasks.feature_names.known or names or default_names(tasks.dimension)
+            population.learn_scales(scales, known)
     return itertools.chain(first, found)
 
 
-def _contribution(
-    tasks: Tasks, found: LoggedTask, *, keep: bool
-) -> tuple[Name, Contribution] | None:
-    name = found.name
-    if keep and (name in tasks.slots or name in tasks.finished):
-        raise ValueError(f"the log's tasks must be new to be kept, got {name!r}, which is known")
-    if tasks.population.is_outlying(found.statistics):
-        _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
-        return None
-    if tasks.settings.half_life_seconds is not None and found.last_time is not None:
-        return name, Contribution(found.statistics, found.last_time)
-    return name, Contribution(found.statistics, tasks.changes.next_position(new=True))
+def _to_count(
+    tasks: Tasks, found: Iterable[LoggedTask], aside: list[Name]
+) -> Iterator[tuple[Name, Contribution]]:
+    """What the memory is to count, one after another: each is compared with those before it."""
+    for each in found:
+        if tasks.population.is_outlying(each.statistics, tasks.population.state):
+            aside.append(each.name)
+        else:
+            yield each.name, Contribution(each.statistics, _position(tasks, each, known=False))
+
+
+def _to_keep(
+    tasks: Tasks, found: Iterable[LoggedTask], aside: list[Name]
+) -> Iterator[tuple[Name, Contribution]]:
+    """What the memory is to count of tasks that are kept: of a known one, with what it was."""
+    population = tasks.population
+    before: State = population.state
+    for each in found:
+        whole, known = each.statistics, kept.is_known(tasks, each.name)
+        if known:
+            whole = tasks.statistics(each.name) + whole
+        if any(population.is_outlying(task, before) for task in (each.statistics, whole)):
+            aside.append(each.name)
+            continue
+        before = replace(
+            before,
+            n_tasks=before.n_tasks + 1,
+            rounds=before.rounds + float(each.statistics.count),
+            squares=before.squares + float(each.statistics.sum_of_squares),
+        )
+        yield each.name, Contribution(whole, _position(tasks, each, known=known))
+
+
+def _position(tasks: Tasks, found: LoggedTask, *, known: bool) -> float:
+    """Where in the memory a task of a log is."""
+    if tasks.settings.half_life_seconds is None or found.last_time is None:
+        return tasks.changes.next_position(new=not known)
+    earlier = tasks.changes.contribution(found.name) if known else None
+    return found.last_time if earlier is None else max(found.last_time, earlier.position)
 
 
 def _count(tasks: Tasks, counted: Iterable[tuple[Name, Contribution]]) -> None:
@@ -126,32 +163,3 @@ def _count(tasks: Tasks, counted: Iterable[tuple[Name, Contribution]]) -> None:
         population.install(population.replaced(population.state, [Change(name, None, each)]))
         n += 1
     tasks.n_from_logs += n
-
-
-def _keep(tasks: Tasks, counted: list[tuple[Name, Contribution]]) -> None:
-    """Count tasks and keep each as a finished one, which goes on when it comes back."""
-    population = tasks.population
-    base, empty = population.state, population.estimator.empty(tasks.dimension)
-    parts = [State(empty) for _ in range(_PARTS)]
-    for i, (name, each) in enumerate(counted):
-        parts[i % _PARTS] = population.replaced(parts[i % _PARTS], [Change(name, None, each)])
-    starts = []
-    for part in range(_PARTS):
-        others = base
-        for i, state in enumerate(parts):
-            others = others if i == part else population.merged(others, state)
-        starts.append((population.starting_from(others.memory), others))
-    whole = base
-    for state in parts:
-        whole = population.merged(whole, state)
-    population.install(whole)
-    for i, (name, each) in enumerate(counted):
-        start, others = starts[i % _PARTS]
-        if each.task.side is not None:
-            start = population.starting_from(others.memory, each.task.side)
-        row = tasks.layout.packed(each.task, start.prior)
-        row[COUNTED], row[COUNTED_AT], row[FIRST_PENDING] = AS_IT_IS, each.position, NONE
-        row[PRIOR_TASKS] = others.n_tasks
-        tasks.finished.add(name, tasks.layout.finished(row))
-        if each.task.side is not None:
-            tasks.sides[name] = each.task.side

@@ -194,16 +194,15 @@ class Population:
             one.squares + two.squares,
         )
 
-    def learn_scales(self, scales: Floats) -> None:
+    def learn_scales(self, scales: Floats, names: Sequence[str]) -> None:
         """Use these scales from now on, with an empty memory: sums in other units do not add."""
         self.scales, self.scales_known = scales, True
-        names = ", ".join(f"{i + 1}: {scales[i]:g}" for i in np.flatnonzero(scales != 1.0))
-        _log.warning("features are far apart; scales relative to the others by number: %s", names)
+        far = ", ".join(f"{names[i]}: {each:g}" for i, each in enumerate(scales) if each != 1.0)
+        _log.warning("features are far apart; scales relative to the others: %s", far)
         self.install(State(self.estimator.empty(self.layout.dimension)))
 
-    def is_outlying(self, task: TaskStatistics) -> bool:
-        """Whether a task's rewards are so much larger than the others' that it is set aside."""
-        state = self.state
+    def is_outlying(self, task: TaskStatistics, state: State) -> bool:
+        """Whether a task's rewards are so much larger than those of others that it is set aside."""
         if state.n_tasks < _TASKS_TO_COMPARE or state.squares == 0.0:
             return False
         usual = state.squares / state.rounds

@@ -38,7 +38,7 @@ class OneBlasThread:
             self._of_thread.before = [*self._own(), _limit(self._found.of_threads)]
 
     def __exit__(self, *_: object) -> None:
-        if self._own():
+        if self._found is not None and self._found.of_threads and self._own():
             _set(self._of_thread.before.pop())
         with self._lock:
             self._depth -= 1
@@ -75,8 +75,9 @@ def _layer(library: Any) -> str:
 
 def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
     """Set one thread; returns the libraries where that changed the number, and what it was."""
-    before = [(each, each.get_num_threads()) for each in libraries]
-    changed = [(each, number) for each, number in before if number != 1]
+    changed = [(each, n) for each in libraries if (n := each.get_num_threads()) != 1]
+    if not changed:
+        return changed
     _set([(each, 1) for each, _ in changed])
     # Another thread may hold the number where it is.
     return [(each, number) for each, number in changed if each.get_num_threads() == 1]

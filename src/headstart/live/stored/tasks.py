@@ -116,12 +116,15 @@ class StoredTasks:
         """One arm for each of n different tasks."""
         slots = self._slots(tasks)
         try:
-            made = self._decider.decide_batch(tasks, shown)
+            indices, propensities = self._decider.choose_batch(tasks, shown)
         finally:
             clear(self._tasks.pending, self._tasks.rows, slots)
-        pairs = zip(shown, made.arm_indices.tolist(), strict=True)
-        features = np.array([each.features[index] for each, index in pairs])
-        return self._explained(slots, made.arm_indices, made.propensities, features)
+        if list(shown).count(shown[0]) == len(shown):
+            features = shown[0].features[indices]
+        else:
+            pairs = zip(shown, indices.tolist(), strict=True)
+            features = np.array([each.features[index] for each, index in pairs])
+        return self._explained(slots, indices, propensities, features)
 
     def choose_ranked(self, task: int, shown: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""

@@ -37,6 +37,8 @@ FINISH = 4
 
 # How much the first rows reserve at most.
 _RESERVED_BYTES = 1 << 24
+# From so many bytes on, rows grow by a smaller share, so that no request waits for long.
+_FEW_BYTES = 1 << 24
 
 
 class Tasks:
@@ -127,7 +129,9 @@ class Tasks:
         if not self._free:
             # A row may be large: 64 MB at d = 2000.
             few = max(1, min(16, _RESERVED_BYTES // (8 * self.layout.length)))
-            old, more = len(self.rows), max(few, len(self.rows) // 16)
+            # The system moves pages and copies nothing; to clear the new ones takes its time.
+            share = 16 if self.rows.nbytes < _FEW_BYTES else 256
+            old, more = len(self.rows), max(few, len(self.rows) // share)
             # No view of the rows outlives a call: readers copy.
             self.rows.resize((old + more, self.layout.length), refcheck=False)
             self._free.extend(range(old + more - 1, old - 1, -1))

@@ -20,6 +20,7 @@ from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.kernels.revision import is_surprising
 from headstart.kernels.state import N_SCALARS, REWARDS, TaskState
+from headstart.kernels.views import view
 
 # The last numbers of a row: when it was last used; its first pending decision; whether the memory
 # counts it; since when; and how many tasks its prior was learned from.
@@ -49,10 +50,10 @@ def task_state(row: Floats, dimension: int) -> TaskState:
     vectors = 2 * square
     scalars = vectors + _VECTORS * dimension
     return TaskState(
-        row[:square].reshape(1, dimension, dimension),
-        row[vectors : vectors + dimension].reshape(1, dimension),
-        row[:0].reshape(0, dimension),
-        row[scalars : scalars + N_SCALARS].reshape(1, N_SCALARS),
+        view(row, 0, (1, dimension, dimension)),
+        view(row, vectors, (1, dimension)),
+        view(row, 0, (0, dimension)),
+        view(row, scalars, (1, N_SCALARS)),
     )
 
 
@@ -63,13 +64,12 @@ def n_rewards(row: Floats, dimension: int) -> float:
     return number
 
 
-@compiled
+@compiled(inline="always")
 def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     """The square with V in its lower triangle, (d, d), and b, (d,), as views."""
     square = dimension * dimension
-    moment = 2 * square + dimension
-    gram = row[square : 2 * square].reshape(dimension, dimension)
-    return gram, row[moment : moment + dimension]
+    gram = view(row, square, (dimension, dimension))
+    return gram, view(row, 2 * square + dimension, (dimension,))
 
 
 def upgrade_rows(rows: Floats, version: int, n_tasks: int) -> Floats:

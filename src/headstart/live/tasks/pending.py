@@ -8,12 +8,11 @@ import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
+from headstart.live.tasks.ids import CODE_DIGITS, ID_DIGITS, ORIGIN_DIGITS
 from headstart.live.tasks.layout import FIRST_PENDING, NONE
 
-# An id has two parts, as hexadecimal digits: its origin, drawn at random by every bandit that
-# is made, loaded, copied or forked, and a code, which is a place and how often it was used before.
-_ORIGIN_DIGITS, _CODE_DIGITS = 16, 14
-_ID_DIGITS = _ORIGIN_DIGITS + _CODE_DIGITS
+# The code in an id is a place and how often it was used before.
+_CODE = f"%0{CODE_DIGITS}x"
 _PLACE_BITS = 26
 _MASK = (1 << _PLACE_BITS) - 1
 _USES = (1 << 27) - 1
@@ -96,13 +95,14 @@ class Pending:
         self.kept = np.zeros((1, 2 * dimension + 1))
         self.links = np.full((1, _COLUMNS), NONE)
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
+        self.arrays = (self.kept, self.links)  # they grow in place
         self.times = np.zeros(1)
         self.clock: Callable[[], float] | None = None  # where decisions have a deadline
         self.free: list[int] = []
         # Decisions whose ids another origin gave: a file, another bandit, or before a fork.
         self.foreign: dict[str, int] = {}
         self._foreign_ids: dict[int, str] = {}
-        self.prefix = secrets.token_hex(_ORIGIN_DIGITS // 2)
+        self.prefix = secrets.token_hex(ORIGIN_DIGITS // 2)
 
     def __len__(self) -> int:
         return len(self.links) - 1 - len(self.free)
@@ -112,13 +112,13 @@ class Pending:
         for place in self.oldest_first():
             decision = self.decision(place)
             self.foreign[decision], self._foreign_ids[place] = place, decision
-        self.prefix = secrets.token_hex(_ORIGIN_DIGITS // 2)
+        self.prefix = secrets.token_hex(ORIGIN_DIGITS // 2)
 
     def parse(self, decision: str) -> int:
         """The code of a decision here; NONE for what was not decided here."""
-        if decision.startswith(self.prefix) and len(decision) == _ID_DIGITS:
+        if decision.startswith(self.prefix) and len(decision) == ID_DIGITS:
             try:
-                return int(decision[_ORIGIN_DIGITS:], 16)
+                return int(decision[ORIGIN_DIGITS:], 16)
             except ValueError:
                 return NONE
         place = self.foreign.get(decision, NONE)
@@ -126,7 +126,7 @@ class Pending:
 
     def id_of(self, code: int) -> str:
         """The id of a decision that was just held."""
-        return f"{self.prefix}{code:0{_CODE_DIGITS}x}"
+        return self.prefix + _CODE % code
 
     def find(self, decision: str) -> int:
         """The place of a pending decision, or NONE."""

@@ -1,7 +1,6 @@
 """Rewards: one compiled call where that is enough, and what has to follow a reward."""
 
 import math
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +31,9 @@ REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
 
 # In place of a horizon: there is none.
 NO_HORIZON = 0
+
+# Looking up a member of an enumeration takes as long as a compiled call.
+PAID = Outcome.PAID
 
 
 @compiled
@@ -124,42 +126,16 @@ def reward_one(
     return status, slot, place
 
 
-@compiled
-def _reward_all(
-    rows: Floats,
-    kept: Floats,
-    links: Integers,
-    slots: Integers,
-    places: Integers,
-    values: Floats,
-    weights: Floats,
-    horizon: int,
-) -> tuple[int, int]:
-    """Learn n rewards in their order, up to one that is not learned, or that something follows.
-
-    Returns how many were learned, and the status of the last one tried.
-    """
-    nothing = np.empty(0)
-    for i in range(slots.shape[0]):
-        status = learn(rows, slots[i], kept, places[i], values[i], weights[i], horizon, nothing)
-        if status < 0:
-            return i, status
-        release(links, rows, places[i])
-        if status > 0:
-            return i + 1, status
-    return len(slots), 0
-
-
 def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     """`MetaBandit.reward`."""
     if tasks.settings.reward_range is not None and not tasks.settings.in_range(value):
         known = tasks.pending.find(decision) != NONE
         return Outcome.OUT_OF_RANGE if known else tasks.settled.outcome(decision, value)
-    if tasks.one_call and not tasks.catalogue_scores:
+    if tasks.one_call and not tasks.catalogue_scores.by_slot:
         outcome = _reward_in_one_call(tasks, decision, value, weight)
     else:
         outcome = _reward(tasks, decision, value, weight)
-    if outcome is Outcome.PAID:
+    if outcome is PAID:
         tasks.settled.note(decision, value)
     return outcome
 
@@ -187,7 +163,7 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
     pending.freed(place)
     if status:
         follow_up(tasks, slot, status)
-    return Outcome.PAID
+    return PAID
 
 
 def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
@@ -206,7 +182,7 @@ def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome
     tasks.pending.drop(tasks.rows, place)
     tasks.note_use(tasks.names[slot], slot)
     follow_up(tasks, slot, status)
-    return Outcome.PAID
+    return PAID
 
 
 def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight: float) -> Outcome:
@@ -223,7 +199,7 @@ def observe(tasks: Tasks, task: Name, features: ArrayLike, value: float, weight:
             tasks.undo_opening(task)
         raise inputs.too_large("features", x[None])
     follow_up(tasks, slot, status)
-    return Outcome.PAID
+    return PAID
 
 
 def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
@@ -242,59 +218,3 @@ def _learn(tasks: Tasks, slot: int, kept: Floats, place: int, value: float, weig
         if status != CHANGES:
             return status
         tasks.note_change(slot)
-
-
-def reward_many(
-    tasks: Tasks, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike
-) -> list[Outcome]:
-    """`MetaBandit.reward_many`."""
-    ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
-    pending = tasks.pending
-    simple = tasks.one_call and not tasks.catalogue_scores and not tasks.horizon
-    places = np.array([pending.find(each) for each in ids], dtype=np.int64) if simple else None
-    if places is None or not _all_open(tasks, places, rewards):
-        given = zip(ids, rewards.tolist(), counts.tolist(), strict=True)
-        return [reward(tasks, decision, value, weight) for decision, value, weight in given]
-    slots, done = pending.links[places, OWNER], 0
-    while done < len(ids):
-        rest = slice(done, None)
-        learned, status = _reward_all(
-            tasks.rows,
-            pending.kept,
-            pending.links,
-            slots[rest],
-            places[rest],
-            rewards[rest],
-            counts[rest],
-            tasks.horizon,
-        )
-        for place in places[done : done + learned].tolist():
-            pending.freed(place)
-        done += learned
-        if status == CHANGES:
-            tasks.note_change(int(slots[done]))
-        elif status == REFUSED:
-            return _one_by_one(tasks, ids, rewards, counts, done)
-        elif status:
-            follow_up(tasks, int(slots[done - 1]), status)
-    tasks.settled.note_all(zip(ids, rewards.tolist(), strict=True))
-    return [Outcome.PAID] * len(ids)
-
-
-def _all_open(tasks: Tasks, places: Integers, values: Floats) -> bool:
-    """Whether these are different pending decisions of open tasks, with values in range."""
-    if (places == NONE).any() or len(np.unique(places)) < len(places):
-        return False
-    limits = tasks.settings.reward_range
-    inside = limits is None or bool(((values >= limits[0]) & (values <= limits[1])).all())
-    return inside and bool((tasks.pending.links[places, OWNER] > NONE).all())
-
-
-def _one_by_one(
-    tasks: Tasks, ids: Sequence[str], values: Floats, weights: Floats, done: int
-) -> list[Outcome]:
-    """Pay what is left of a batch, of which some are paid and one cannot be."""
-    tasks.settled.note_all(zip(ids[:done], values[:done].tolist(), strict=True))
-    given = zip(ids[done:], values[done:].tolist(), weights[done:].tolist(), strict=True)
-    left = [reward(tasks, decision, value, weight) for decision, value, weight in given]
-    return [Outcome.PAID] * done + left

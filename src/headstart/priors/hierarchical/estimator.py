@@ -1,5 +1,6 @@
 """Hierarchical: the prior with learned variances."""
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +23,8 @@ from headstart.priors.hierarchical.sums import Sums
 _INITIAL_LAMBDA = 0.5
 # Every task revises its prior where the components' variances differ by more than this factor.
 _VARIANCE_RATIO = 2.0
+# By how much the binary logarithm of a constant may differ from a whole number.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,10 +39,12 @@ class Hierarchical:
     rewards (`Mixture`).
 
     `covariance` is "factor", Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks
-    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. With `n_side` = p above 0
-    tasks carry side information z (p,), and their mean is h + Hz where that predicts them better
-    (the latest 256 tasks decide). With `intercept` the last feature is the constant 1 and its
-    coefficient an offset of the rewards, brought to the scale of the other features.
+    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. The mean is that of all tasks,
+    with "full" that of the latest 64. With `n_side` = p above 0 tasks carry side information z
+    (p,), and their mean is h + Hz where that predicts them better (the latest 256 tasks decide).
+    With `intercept` the last feature is the constant 1, which you append, and its coefficient an
+    offset of the rewards, brought to the scale of the other features. A last feature whose mean
+    square is not that of a constant 1 gives a warning.
 
     >>> prior = hs.priors.Hierarchical()
     >>> memory, rng = prior.empty(3), np.random.default_rng(0)
@@ -78,6 +83,12 @@ class Hierarchical:
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
         self._check_side(task.side, task.lead)
+        if self.intercept and not _ends_in_a_constant(task):
+            warnings.warn(
+                "Hierarchical(intercept=True) takes the last feature of every arm as the constant "
+                "1, and got another: append a 1 to every arm's features, or leave intercept out",
+                stacklevel=2,
+            )
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
         sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
@@ -225,3 +236,13 @@ class Hierarchical:
         if side is None:
             raise ValueError(f"tasks must have side information of {self.n_side} numbers, got none")
         checks.side("side", side, lead, self.n_side)
+
+
+def _ends_in_a_constant(task: TaskStatistics) -> bool:
+    """Whether the last feature may be the constant 1, by its mean square.
+
+    Live use divides features by powers of two where their sizes are far apart.
+    """
+    square, count = task.gram[..., -1, -1], task.count
+    power = np.log2(np.where(count > 0.0, square, 1.0) / np.where(count > 0.0, count, 1.0)) / 2.0
+    return bool((np.abs(power - np.round(power)) < _ROUNDING).all())

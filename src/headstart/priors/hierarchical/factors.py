@@ -8,10 +8,12 @@ from headstart.arrays import Booleans, Floats
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel, ThinTasks, expect
 from headstart.priors.hierarchical import grid
+from headstart.priors.hierarchical.earlier import EarlierTasks, are_counted
 from headstart.priors.hierarchical.isotropic import Variances
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.selection import MAX_RANK, Limits, select
+from headstart.priors.hierarchical.sums import Sums
 
 # The number of tasks needed before anything beyond the isotropic prior is fitted.
 MIN_TASKS = 4
@@ -156,17 +158,26 @@ class FactorFit:
             float(self.fitted_along[i]),
         )
 
-    def next_task(self, recent: RecentTasks, isotropic: Normal, side: Floats | None) -> Normal:
+    def next_task(
+        self,
+        recent: RecentTasks,
+        sums: Sums,
+        regularizations: Floats,
+        isotropic: Normal,
+        side: Floats | None,
+    ) -> Normal:
         """The next task where there is structure, given its side information; else isotropic.
 
         N(Hz, τ²I + LLᵀ + (1 + r)S̄): each column of L is as uncertain as the mean task is. Where
-        z is unknown, the covariance of Hz over the tasks is added.
+        z is unknown, the covariance of Hz over the tasks is added. Where side information is not
+        used, the mean task and one S̄ are those given all tasks in the sums (`EarlierTasks`).
         """
         structured = self.structured & (recent.present > 0)
         if not structured.any():
             return isotropic
         mean, covariance = isotropic.mean.copy(), isotropic.covariance.copy()
         noise = np.array(isotropic.noise_variance)
+        with_earlier = are_counted(sums, recent)
         for i in map(tuple, np.argwhere(structured)):
             model, tasks = self.model(i), thin_tasks(recent, i)
             n_regressors, dimension = len(model.means), mean.shape[-1]
@@ -190,6 +201,11 @@ class FactorFit:
                 own += coefficients[1:].T @ scatter @ coefficients[1:]
                 own += np.einsum("ab,aibj->ij", scatter, blocks[1:, :, 1:])
             mean[i] = z @ coefficients
+            if n_regressors == 1 and with_earlier[i]:
+                earlier = EarlierTasks.of(sums.at(i), regularizations[i], tasks, model)
+                if earlier is not None:
+                    mean[i], given_all = earlier.added_to(mean[i], expected.mean_covariance)
+                    own += given_all - expected.mean_covariance
             covariance[i] = own + model.loadings @ model.loadings.T
             # Never so much less along one direction than along another that no digits are left.
             least = _LEAST_VARIANCE * np.trace(covariance[i])

@@ -92,6 +92,18 @@ def regularizations(unit: Floats) -> Floats:
     return np.asarray(np.where(unit > 0.0, unit, 1.0)[..., None] * LAMBDAS)
 
 
+def neighbours(regularizations: Floats, value: float) -> tuple[int, Floats]:
+    """The first of the two λ's (G,) around a value, and their shares (2,), linear in 1/λ.
+
+    Then Σ share/(v + λ) is at most 1/(v + value) for every v, which is concave in 1/λ, and equal to
+    it for small and for large v.
+    """
+    first = int(np.clip(np.searchsorted(regularizations, value) - 1, 0, _SIZE - 2))
+    low, high = 1.0 / regularizations[first : first + 2]
+    share = float(np.clip((1.0 / value - high) / (low - high), 0.0, 1.0))
+    return first, np.array([share, 1.0 - share])
+
+
 def to_fine(values: Floats) -> Floats:
     """Values (…, G, P) at the λ's between, (…, F, P)."""
     return np.asarray(_TO_FINE @ values)

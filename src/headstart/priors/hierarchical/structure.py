@@ -14,6 +14,7 @@ from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
 from headstart.priors.hierarchical.selection import MAX_RANK
+from headstart.priors.hierarchical.sums import Sums
 
 Covariance = Literal["factor", "isotropic", "full"]
 
@@ -101,4 +102,6 @@ def next_task(
         fit = FullFit.from_memory(memory)
         return fit.next_task(recent, whole, isotropic), fit.noise > 0.0
     structure = FactorFit.from_memory(memory)
-    return structure.next_task(recent, whole, side), structure.structured
+    sums, regularizations = Sums.from_memory(memory), grid.regularizations(memory["unit"])
+    task = structure.next_task(recent, sums, regularizations, whole, side)
+    return task, structure.structured

@@ -55,6 +55,10 @@ class Sums:
         """The sums as named arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def at(self, i: tuple[int, ...]) -> "Sums":
+        """Those of one replication."""
+        return Sums(**{name: array[i] for name, array in self.to_memory().items()})
+
     @classmethod
     def of_task(cls, task: TaskStatistics, regularizations: Floats) -> "Sums":
         """The sums over one task, for the λ's (…, G), through one eigendecomposition.

@@ -109,6 +109,11 @@ class AsyncFits:
         found: Sequence[FitView] = await self._send(calls.fits(self._bandit))
         return found
 
+    async def get(self, fit: int) -> FitView:
+        """One of them, with its report."""
+        found: FitView = await self._send(calls.fit(self._bandit, fit))
+        return found
+
     async def promote(self, fit: int) -> FitChange:
         """Have a fit count for the prior."""
         found: FitChange = await self._send(calls.promote(self._bandit, fit))

@@ -216,6 +216,11 @@ def fits(bandit: str) -> HttpCall[list[FitView]]:
     return _call("GET", list[FitView], bandit, "fits")
 
 
+def fit(bandit: str, number: int) -> HttpCall[FitView]:
+    """One log that was learned."""
+    return _call("GET", FitView, bandit, "fits", number)
+
+
 def promote(bandit: str, fit: int) -> HttpCall[FitChange]:
     """Have a fit count."""
     return _call("POST", FitChange, bandit, "fits", fit, "promote")

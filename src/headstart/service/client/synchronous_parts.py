@@ -109,6 +109,11 @@ class Fits:
         found: Sequence[FitView] = self._send(calls.fits(self._bandit))
         return found
 
+    def get(self, fit: int) -> FitView:
+        """One of them, with its report."""
+        found: FitView = self._send(calls.fit(self._bandit, fit))
+        return found
+
     def promote(self, fit: int) -> FitChange:
         """Have a fit count for the prior."""
         found: FitChange = self._send(calls.promote(self._bandit, fit))

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from headstart.service.dashboard.facade import Facade, Fits
 from headstart.service.dashboard.pages import decisions, operations, overview, prior, quality, tasks
 from headstart.service.dashboard.rendering import STATIC, page
-from headstart.service.http import sessions
+from headstart.service.http import problems, sessions
 from headstart.service.messages import Problem, ServiceError, invalid, not_found, unavailable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -96,6 +96,10 @@ def _problem(request: Request, problem: Problem) -> Response:
 
 
 async def _no_page(request: Request, _: Exception) -> Response:
+    if "text/html" not in request.headers.get("accept", ""):  # not a browser that shows a page
+        problem = problems.no_path(request.scope["path"]).problem
+        kind = problems.CONTENT_TYPE.decode()
+        return Response(problems.content_of(problem), 404, media_type=kind)
     return _problem(request, not_found("there is no page at this address").problem)
 
 

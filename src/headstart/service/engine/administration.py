@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
 from headstart.live import inputs
 from headstart.live.stored.contributions import floats, packed
@@ -24,9 +24,12 @@ from headstart.service.messages import (
     not_found,
 )
 from headstart.service.store import schema
+from headstart.service.store.blocks import of_task
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
+# Of an item: with a larger one, no decision could be made from the catalogue.
+_LARGEST_FEATURE = 1e9
 
 
 def put_bandit(
@@ -34,6 +37,7 @@ def put_bandit(
 ) -> BanditView:
     """Create a bandit, or change it."""
     configuration.model_of(given, lambda: transaction.now)
+    configuration.check_scales(given)
     table, connection = schema.bandits, transaction.connection
     row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
     encoded = configuration.encode(given)
@@ -66,18 +70,39 @@ def delete_rows(transaction: Transaction, bandit: int) -> bool:
     for table in schema.metadata.sorted_tables:
         if "bandit" not in table.c:
             continue
-        key = next(iter(table.primary_key))
-        some = select(key).where(table.c.bandit == bandit).limit(_DELETED_ROWS)
-        statement = delete(table).where(table.c.bandit == bandit, key.in_(some.scalar_subquery()))
+        key = list(table.primary_key)
+        some = select(*key).where(table.c.bandit == bandit).limit(_DELETED_ROWS)
+        statement = delete(table).where(tuple_(*key).in_(some))
         more |= transaction.connection.execute(statement).rowcount >= _DELETED_ROWS
     return more
 
 
+def left_behind(connection: Connection) -> list[int]:
+    """The numbers of deleted bandits that still have rows, since a process ended before it did."""
+    known = set(connection.execute(select(schema.bandits.c.id)).scalars())
+    found = set()
+    # Of the others none has rows for longer; these have an index that begins with the bandit.
+    for table in (schema.tasks, schema.decisions, schema.idempotency, schema.items):
+        number = 0
+        while number is not None:
+            following = select(func.min(table.c.bandit)).where(table.c.bandit > number)
+            number = connection.execute(following).scalar_one()
+            if number is not None and number not in known:
+                found.add(number)
+    return sorted(found)
+
+
 def _features(given: Sequence[float], dimension: int, item: str) -> bytes:
     try:
-        return packed(inputs.vector_of(f"features of {item!r}", given, dimension))
+        found = inputs.vector_of(f"features of {item!r}", given, dimension)
     except ValueError as error:
         raise invalid(str(error)) from None
+    largest = max(found.max(), -found.min())
+    if largest > _LARGEST_FEATURE:
+        raise invalid(
+            f"features of {item!r} must be at most {_LARGEST_FEATURE:g} in size, got {largest:g}"
+        )
+    return packed(found)
 
 
 def put_items(
@@ -200,8 +225,10 @@ def erase(transaction: Transaction, registry: Registry, name: str, task: str) ->
     connection = transaction.connection
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
-    for table in (schema.decisions, schema.idempotency):
-        connection.execute(delete(table).where(table.c.task == entry.id))
+    for condition, _ in of_task(connection, entry.id):
+        connection.execute(delete(schema.decisions).where(condition))
+    keys = schema.idempotency
+    connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(schema.tasks).where(schema.tasks.c.id == entry.id))
     counted = schema.contributions
     statement = update(counted).where(counted.c.task == entry.id).values(erased=1)

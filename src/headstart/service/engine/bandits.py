@@ -31,8 +31,10 @@ class TaskEntry:
 
     @classmethod
     def of(cls, row: Any) -> "TaskEntry":
-        """The entry of a row of the table."""
-        return cls(**{name: getattr(row, name) for name in STORED})
+        """The entry of a row that begins with the columns of STORED."""
+        found = cls(**dict(zip(STORED, row, strict=False)))
+        found.control = bool(found.control)  # SQLite has a number for it
+        return found
 
 
 # The columns that an entry holds.

@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlch
 
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, unavailable
+from headstart.service.store.blocks import Blocks
 from headstart.service.store.database import Database
 
 _log = logging.getLogger("headstart.service")
@@ -73,6 +74,7 @@ class Committer:
         self._order = {kind: place for place, kind in enumerate(runners)}
         self._clock = clock
         self._process = process
+        self._blocks = Blocks()
         self._works: deque[Work] = deque()
         self._arrived = threading.Condition()
         self._waiting_rows = 0
@@ -184,7 +186,7 @@ class Committer:
         transaction: Transaction | None = None
         try:
             with self._database.writing() as connection:
-                transaction = Transaction(connection, self._process, self._clock())
+                transaction = Transaction(connection, self._process, self._clock(), self._blocks)
                 for (bandit, _, kind), group in sorted(groups.items(), key=lambda item: item[0]):
                     found = self._runners[kind](transaction, bandit, group)
                     results += zip(group, found, strict=True)

@@ -14,6 +14,12 @@ from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service.messages import BanditConfiguration, conflict, invalid
 
+# Rewards are within it where a bandit has no range of its own. One that is larger would be most of
+# every sum that the dashboard shows, for good.
+REWARD_RANGE = (-1e9, 1e9)
+
+_LEAST_SCALE = 1e-9
+
 # What says how the tasks that are stored are to be read: it stays as it is.
 _FIXED = ("prior", "side_names", "scales", "discount", "half_life_tasks", "half_life_seconds")
 
@@ -66,6 +72,8 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
             f"got {configuration.side_names}"
         )
     options = {name: getattr(configuration, name) for name in _SETTINGS}
+    if configuration.reward_range is None:
+        options["reward_range"] = REWARD_RANGE
     if configuration.retention_seconds is not None:
         checks.positive("retention_seconds", configuration.retention_seconds)
     settings = Settings.from_options(dimension, clock, refresh="background", **options)
@@ -78,6 +86,16 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     )
     StoredTasks(model)  # raises where its tasks cannot be stored
     return model
+
+
+def check_scales(configuration: BanditConfiguration) -> None:
+    """Raise where scales are so far from 1 that the prior could not be computed."""
+    given = configuration.scales
+    for value in given if isinstance(given, list) else ():
+        if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
+            raise invalid(
+                f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"
+            )
 
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:

@@ -1,4 +1,4 @@
-"""Maintenance: a thread that refreshes priors, has decisions expire, and deletes what is old."""
+"""Maintenance: threads that refresh priors, have decisions expire, and delete what is old."""
 
 import logging
 import math
@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart.service.engine import configuration, refreshing
+from headstart.service.engine.administration import delete_rows, left_behind
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.computing import Computing
 from headstart.service.engine.records import bandit_row, bandit_rows
@@ -41,7 +42,10 @@ Call = Callable[[Transaction], Any]
 
 
 class Maintenance:
-    """What a process does beside answering requests. It writes through the commits of requests."""
+    """What a process does beside answering requests. It writes through the commits of requests.
+
+    One thread refreshes priors, which may take long; another does all that must not wait for it.
+    """
 
     def __init__(
         self,
@@ -60,37 +64,54 @@ class Maintenance:
         self._refreshing = threading.Lock()
         self._due: dict[int, float] = {}
         self._last_sweep = -math.inf
-        self._thread = threading.Thread(target=self._loop, name="headstart-refresh", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._loop, args=(each,), name=name, daemon=True)
+            for name, each in (
+                ("headstart-refresh", self._refresh_all),
+                ("headstart-tidy", self._tidy),
+            )
+        ]
         self.refreshes = 0
         self.last_refresh: float | None = None
         self.last_seconds = 0.0
 
     def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
         """End; a version that is being computed is left to the next start."""
         self._stopping.set()
         if self._computing is not None:
             self._computing.stop()
-        if self._thread.is_alive():
-            self._thread.join()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
 
-    def _loop(self) -> None:
+    def _loop(self, once: Callable[[], None]) -> None:
         while not self._stopping.wait(_PAUSE_SECONDS):
             try:
-                self._once()
+                once()
             except (SQLAlchemyError, OSError, ServiceError) as error:
                 _log.debug("maintenance waits for the store: %s", type(error).__name__)
             except Exception:
                 _log.exception("maintenance failed and goes on")
 
-    def _once(self) -> None:
-        sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
+    def _rows(self) -> list[Any]:
         with self._database.reading() as connection:
-            rows = bandit_rows(connection)
-        for row in rows:
+            return list(bandit_rows(connection))
+
+    def _refresh_all(self) -> None:
+        for row in self._rows():
+            if self._stopping.is_set():
+                return
+            if time.monotonic() >= self._due.get(row.id, 0.0):
+                self._refresh_when_needed(row)
+
+    def _tidy(self) -> None:
+        sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
+        for row in self._rows():
             if self._stopping.is_set():
                 return
             given = configuration.decode(row.configuration)
@@ -99,12 +120,22 @@ class Maintenance:
             if sweep and given.retention_seconds is not None:
                 self._repeat(partial(expiry.delete_old, registry=self._registry, name=row.name))
             self._install(row)
-            if time.monotonic() >= self._due.get(row.id, 0.0):
-                self._refresh_when_needed(row)
         if sweep:
+            if self._last_sweep == -math.inf:
+                self._delete_left_behind()
             self._repeat(expiry.delete_keys)
+            self._repeat(expiry.delete_jobs)
             self._repeat(partial(compact, limit=expiry.ROWS))
             self._last_sweep = time.monotonic()
+
+    def _delete_left_behind(self) -> None:
+        """Delete the rest of bandits whose deletion a process began and did not end."""
+        with self._database.reading() as connection:
+            numbers = left_behind(connection)
+        for number in numbers:
+            more = True
+            while more and not self._stopping.is_set():
+                more = self._submit(partial(delete_rows, bandit=number)).result()
 
     def _repeat(self, call: Callable[[Transaction], int]) -> None:
         """Do something in small transactions until nothing is left."""

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.sums import Sums
+from headstart.service.store.blocks import Blocks
 
 _Row = TypeVar("_Row")
 
@@ -17,14 +18,19 @@ class Transaction:
     Where it fails, the tasks that it touched are dropped from memory, and are read again.
     """
 
-    def __init__(self, connection: Connection, process: int, now: float) -> None:
+    def __init__(self, connection: Connection, process: int, now: float, blocks: Blocks) -> None:
         self.connection = connection
         self.now = now
         self.sums = Sums(process, now)
+        self._blocks = blocks
         # Whether this process is the only one that writes.
         self.owns_store = connection.dialect.name == "sqlite"
         self._touched: list[tuple[Bandit, TaskEntry]] = []
         self._after: list[Callable[[], None]] = []
+
+    def block(self, n: int) -> int:
+        """The block of n new decisions."""
+        return self._blocks.take(n, self.now)
 
     def touch(self, bandit: Bandit, tasks: Iterable[TaskEntry]) -> None:
         """Note that tasks are changed in memory, or loaded, by this transaction."""

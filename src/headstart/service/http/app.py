@@ -7,6 +7,7 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -62,10 +63,11 @@ class Application:
         log: Log | None = None,
         log_requests: bool = True,
         pages: ASGIApp | None = None,
+        metrics_folder: Path | None = None,
     ) -> None:
         self._log = Log() if log is None else log
         self._log_requests = log_requests
-        self._metrics = Metrics(service.status)
+        self._metrics = Metrics(service.status, metrics_folder)
         self._security = Security(service.database, loopback=loopback)
         self._table = RouteTable(self._routes())
         self._description = _encode(describe(self._table.routes))
@@ -78,7 +80,7 @@ class Application:
         self._answering = Answering(
             service, jobs, body_bytes=limits.body_bytes, waiting=limits.waiting
         )
-        parts = [part for part in (service, jobs, users) if part is not None]
+        parts = [part for part in (self._metrics, service, jobs, users) if part is not None]
         self.lifespan = Lifespan(parts, self._security.keys, self._log)
 
     def _routes(self) -> list[Route]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import insert, select, update
 
+from headstart import checks
 from headstart.service.messages import Role
 from headstart.service.store.database import Database
 from headstart.service.store.schema import keys
@@ -37,7 +38,7 @@ def create_key(database: Database, *, name: str, role: Role, now: float) -> str:
     if role not in ROLES:
         raise ValueError(f"role must be decide, read or admin, got {role!r}")
     if not 1 <= len(name) <= 200 or "\x00" in name:
-        raise ValueError(f"name must have 1 to 200 characters, got {name!r}")
+        raise ValueError(f"name must have 1 to 200 characters, got {checks.short(name)}")
     identity = secrets.token_hex(6)
     secret = secrets.token_urlsafe(_SECRET_BYTES)
     row = {"id": identity, "name": name, "role": role, "hash": _digest(secret), "created": now}

@@ -1,7 +1,17 @@
-"""Metrics: what /metrics shows, for Prometheus."""
+"""Metrics: what /metrics shows, for Prometheus.
 
-from collections.abc import Callable, Iterator, Mapping
+Every sample has the label `process`, a number that one running process of a store holds. Processes
+that share a port share a folder too, so that whichever is asked shows all of them.
+"""
 
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -11,13 +21,34 @@ from prometheus_client.registry import Collector
 
 from headstart.service.http.interface.routing import Raw
 
+Status = Callable[[], Mapping[str, object]]
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+# How often a process writes its numbers for the others, and after how long it is taken to be gone.
+_WRITE_SECONDS, _GONE_SECONDS = 1.0, 10.0
+
+
+class Family(msgspec.Struct, array_like=True):
+    """The samples of one name."""
+
+    name: str
+    documentation: str
+    type: str
+    samples: list[tuple[str, dict[str, str], float]]
 
 
 class Metrics:
-    """Requests by route and status, their seconds, and the status of the service."""
+    """Requests by route and status, their seconds, and the status of the service.
 
-    def __init__(self, status: Callable[[], Mapping[str, object]]) -> None:
+    folder: where the processes at one port leave their numbers for each other; None for one alone.
+    """
+
+    def __init__(self, status: Status, folder: Path | None = None) -> None:
+        self._status, self._folder = status, folder
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(
+            target=self._write_on, name="headstart-metrics", daemon=True
+        )
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "headstart_requests",
@@ -34,9 +65,20 @@ class Metrics:
         )
         # Finding a child by its labels costs more than counting.
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._registry.register(_Status(status))
+        self._registry.register(_StatusCollector(status))
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
+
+    def start(self) -> None:
+        """Begin to write the numbers for the processes beside this one, if there are any."""
+        if self._folder is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Write no more, and take the numbers away."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
@@ -52,19 +94,83 @@ class Metrics:
 
     def text(self) -> Raw:
         """All of them, as Prometheus reads them."""
-        return Raw(
-            content=generate_latest(self._registry), content_type=CONTENT_TYPE_LATEST.encode()
-        )
+        shown = _Shown([self._own(), *self._others()])
+        return Raw(content=generate_latest(shown), content_type=CONTENT_TYPE_LATEST.encode())
+
+    def write(self) -> None:
+        """Leave the numbers of this process for the others."""
+        path = self._path()
+        part = path.with_suffix(".part")
+        part.write_bytes(msgspec.json.encode(self._own()))
+        os.replace(part, path)
+
+    def _write_on(self) -> None:
+        while True:
+            with contextlib.suppress(OSError):  # where the disk is full, others show the rest
+                self.write()
+            if self._stopping.wait(_WRITE_SECONDS):
+                break
+        with contextlib.suppress(OSError):
+            self._path().unlink(missing_ok=True)
+
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{self._number()}.json"
+
+    def _number(self) -> str:
+        return str(self._status().get("process", 0))
+
+    def _own(self) -> list[Family]:
+        number = self._number()
+        return [
+            Family(
+                each.name,
+                each.documentation,
+                each.type,
+                [(s.name, {**s.labels, "process": number}, s.value) for s in each.samples],
+            )
+            for each in self._registry.collect()
+        ]
+
+    def _others(self) -> Iterator[list[Family]]:
+        """What the processes at the same port wrote within the last seconds."""
+        own = None if self._folder is None else self._path()
+        for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
+            try:
+                if path != own and time.time() - path.stat().st_mtime < _GONE_SECONDS:
+                    yield msgspec.json.decode(path.read_bytes(), type=list[Family])
+            except OSError:  # a process that ended just now
+                continue
 
 
-class _Status(Collector):
+class _Shown(CollectorRegistry):
+    """Families of several processes, each name once."""
+
+    def __init__(self, processes: Iterable[list[Family]]) -> None:
+        super().__init__()
+        self._found: dict[str, Metric] = {}
+        for families in processes:
+            for each in families:
+                metric = self._found.setdefault(
+                    each.name, Metric(each.name, each.documentation, each.type)
+                )
+                for sample in each.samples:
+                    metric.add_sample(*sample)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._found.values()
+
+
+class _StatusCollector(Collector):
     """Every number of the service's status as a gauge; numbers by name get a label."""
 
-    def __init__(self, status: Callable[[], Mapping[str, object]]) -> None:
+    def __init__(self, status: Status) -> None:
         self._status = status
 
     def collect(self) -> Iterator[Metric]:
         for name, value in self._status().items():
+            if name == "process":  # which is a label of every sample
+                continue
             if isinstance(value, int | float):
                 gauge = GaugeMetricFamily(f"headstart_{name}", name.replace("_", " "))
                 gauge.add_metric([], float(value))

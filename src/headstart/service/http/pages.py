@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.http import sessions
+from headstart.service.http.problems import no_path
 from headstart.service.http.security import PAGE_HEADERS, Attempts, Security, check_origin
 from headstart.service.http.sessions import Session, Sessions, Visit
 from headstart.service.messages import ServiceError
@@ -186,6 +187,8 @@ def _with_headers(send: Send, *, static: bool = False) -> Send:
 
 async def _body(request: Request) -> bytes:
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "application/json":  # a call of the interface at a wrong path
+        raise no_path(request.scope["path"])
     if kind != "application/x-www-form-urlencoded":
         raise ServiceError(
             415,

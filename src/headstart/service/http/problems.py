@@ -4,7 +4,7 @@ import msgspec
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from headstart.service.messages import Problem, ServiceError, unavailable
+from headstart.service.messages import Problem, ServiceError, not_found, unavailable
 
 CONTENT_TYPE = b"application/problem+json"
 # How long a client should wait before it sends the same again.
@@ -21,6 +21,11 @@ class MethodError(ServiceError):
         super().__init__(
             405, "Method not allowed", f"the method of {path} must be {self.allowed}, got {method}"
         )
+
+
+def no_path(path: str) -> ServiceError:
+    """Nothing answers at a path."""
+    return not_found(f"there is no path {path[:200]!r}: /openapi.json has all that there are")
 
 
 def too_large(most_bytes: int) -> ServiceError:

@@ -5,6 +5,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from headstart.service.http.problems import CONTENT_TYPE, content_of
+from headstart.service.messages import ServiceError
+
 # What comes before a body: bytes, and seconds until it is complete.
 MOST_HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 30.0
@@ -47,6 +50,21 @@ class JoinedProtocol(HttpToolsProtocol):
         """Have a request answered."""
         self._end_head()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no request, and end the connection."""
+        problem = ServiceError(
+            400, "Bad request", f"{msg[:1].lower()}{msg[1:]}".rstrip(".")
+        ).problem
+        content = content_of(problem)
+        head = b"HTTP/1.1 400 Bad Request\r\ncontent-type: %b\r\ncontent-length: %d\r\n" % (
+            CONTENT_TYPE,
+            len(content),
+        )
+        for name, value in self.server_state.default_headers:
+            head += name + b": " + value + b"\r\n"
+        self.transport.write(head + b"connection: close\r\n\r\n" + content)
+        self.transport.close()
 
     def _begin_head(self) -> None:
         self._head_bytes = 0

@@ -76,6 +76,7 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
             overlap=estimates.overlap,
             policy=specs.describe(model.policy, "policies").plain(),
             prior=specs.describe(model.prior, "priors").plain(),
+            start="cold",
             **{name: _estimate(getattr(estimates, name)) for name in _ESTIMATES},
         )
     )

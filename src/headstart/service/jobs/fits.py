@@ -23,13 +23,14 @@ def add(connection: Connection, job: Job, report: FitReport, memory: bytes, now:
     """Note a fit as a shadow; its number."""
     if report.after is None:
         raise ValueError("a fit must have the prior that it gives, got none")
+    aside = report.log.set_aside
     values = {
         "bandit": job.bandit,
         "job": job.id,
         "time": now,
         "status": "shadow",
         "memory": memory,
-        "n_tasks": report.log.tasks,
+        "n_tasks": report.log.tasks - (0 if aside is None else aside.count),
         "noise_scale": report.after.noise_scale,
         "mean": packed(np.array(report.after.mean)),
         "spread": packed(np.array(report.after.spread)),

@@ -44,6 +44,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
             work.files,
             columns,
             model.dimension,
+            reward_range=model.settings.reward_range,
             grouped_by_task=request.grouped_by_task,
             progress=steps.within(0.0, 1.0, what, rows),
         )
@@ -55,6 +56,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
         columns,
         model.dimension,
         on_bad=request.on_bad,
+        reward_range=model.settings.reward_range,
         grouped_by_task=request.grouped_by_task,
         progress=steps.within(0.0, read, what, rows),
     )

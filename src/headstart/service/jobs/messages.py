@@ -61,8 +61,9 @@ class DecisionLogColumns(Message):
 class EvaluateRequest(Message):
     """Estimate a bandit's mean reward on a log of decisions: `POST /bandits/{b}/evaluate`.
 
-    The bandit starts without any task and learns from the log. Its policy and prior are those of
-    the configuration where none are given here.
+    The bandit starts cold, without any task: the store's prior is not used, which may know the
+    log's tasks. It learns from the log. Its policy and prior are those of the configuration where
+    none are given here.
     """
 
     files: FileNames = msgspec.field(default_factory=list)
@@ -87,6 +88,14 @@ class Rows(Message):
     what: str
     count: int
     examples: list[RowExample]
+
+
+class SetAside(Message):
+    """How many tasks of a log do not count, why, and the names of the first few."""
+
+    what: str
+    count: int
+    examples: list[str | int]
 
 
 class ColumnScale(Message):
@@ -114,6 +123,7 @@ class LogSummary(Message):
     features: list[ColumnScale]
     reward: ColumnScale
     far_apart: list[str]  # features of a very different size than the others
+    set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
 
 
 class PriorNumbers(Message):
@@ -149,7 +159,10 @@ class Estimate(Message):
 
 
 class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
-    """Estimates of the mean reward per round; `headstart.OffPolicy` explains them."""
+    """Estimates of the mean reward per round; `headstart.OffPolicy` explains them.
+
+    start: "cold", since the bandit knew no task before the log.
+    """
 
     rounds: int
     tasks: int
@@ -164,6 +177,7 @@ class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
     overlap: float | None
     policy: dict[str, object]
     prior: dict[str, object]
+    start: Literal["cold"] = "cold"
 
 
 Report = FitReport | EvaluateReport
@@ -193,7 +207,7 @@ class FitView(Message):
     """A log that was learned: it counts for the prior while its status is promoted.
 
     mean, spread and noise_scale are those of the prior that promoting it would have given when it
-    was made; n_tasks those of the log.
+    was made; n_tasks those of the log that count.
     """
 
     id: int

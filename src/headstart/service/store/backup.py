@@ -18,11 +18,13 @@ from sqlalchemy import (
     false,
     func,
     insert,
+    inspect,
     literal_column,
     select,
     text,
 )
 from sqlalchemy.dialects.postgresql import REGCLASS
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from headstart.atomic import atomic_write
 from headstart.service.store import schema
@@ -95,18 +97,42 @@ def restore(
     A store that holds anything is refused, unless `force` says that it is replaced.
     """
     _check(file)
-    with TemporaryDirectory(prefix="headstart-restore-") as folder, _current(file, folder) as path:
-        database = Database.open(store)
-        try:
-            with snapshot(path) as source, database.writing() as target:
-                _check_unused(target, force)
-                for table in (*_TABLES, *_LEFT_OUT):
-                    target.execute(delete(table))
+    with (
+        TemporaryDirectory(prefix="headstart-restore-") as folder,
+        _current(file, folder) as path,
+        snapshot(path) as source,
+    ):
+        _check_columns(source, file)
+        with _opened(store) as database, database.writing() as target:
+            _check_unused(target, force)
+            for table in (*_TABLES, *_LEFT_OUT):
+                target.execute(delete(table))
+            try:
                 _copy_rows(source, target, progress)
-                _advance(target, _numbers(source))
-                return _counts(target)
-        finally:
-            database.close()
+            except DBAPIError as error:
+                if isinstance(error, OperationalError):  # of the store, not of what is in the file
+                    raise
+                raise _broken(file, _reason(error)) from error
+            _advance(target, _numbers(source))
+            return _counts(target)
+
+
+@contextmanager
+def _opened(store: str | Path) -> Iterator[Database]:
+    """A store; one that was made for this is taken away again where the body raises."""
+    url = parsed(store)
+    path = Path(str(url.database)).resolve() if is_sqlite(url) else None
+    made = path is not None and not path.exists()
+    database = Database.open(store)
+    try:
+        yield database
+    except BaseException:
+        database.close()
+        if made and path is not None:
+            for each in ("", "-wal", "-shm", ".lock"):
+                path.with_name(path.name + each).unlink(missing_ok=True)
+        raise
+    database.close()
 
 
 def _check_unused(target: Connection, force: bool) -> None:
@@ -129,16 +155,36 @@ def _check(file: Path) -> None:
         with _file(file, mode="ro") as connection:
             known = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
             problem = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
-    except Exception as error:
+    except DBAPIError as error:
         raise ValueError(
-            f"file must be a backup, got {file}, which cannot be read: {error}"
+            f"file must be a backup, got {file}, which cannot be read: {_reason(error)}"
         ) from error
     if known != _BACKUP:
         raise ValueError(
             f"file must be a backup, got {file}, which `headstart backup` did not write"
         )
     if problem != "ok":
-        raise ValueError(f"file must be whole, got {file} with {problem}")
+        raise _broken(file, "its pages are damaged")
+
+
+def _check_columns(source: Connection, file: Path) -> None:
+    """Raise ValueError where a table or a column of the backup is missing."""
+    known = inspect(source)
+    for table in _TABLES:
+        held = known.get_columns(table.name) if known.has_table(table.name) else []
+        missing = {column.name for column in table.columns} - {each["name"] for each in held}
+        if missing:
+            what = f"column {min(missing)} of {table.name}" if held else f"table {table.name}"
+            raise _broken(file, f"the {what} is missing")
+
+
+def _broken(file: Path, reason: str) -> ValueError:
+    return ValueError(f"file must be a whole backup, got {file}, which is not: {reason}")
+
+
+def _reason(error: DBAPIError) -> str:
+    """What the database said, in one line and without the statement."""
+    return str(error.orig).strip().partition("\n")[0]
 
 
 @contextmanager

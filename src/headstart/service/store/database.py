@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -49,20 +49,25 @@ class Database:
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
     @classmethod
-    def open(cls, store: str | Path, *, alone: bool = True) -> "Database":
+    def open(cls, store: str | Path, *, alone: bool = True, create: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
         store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
-        if another process has the file open; without it, write nothing but keys.
+        if another process has the file open; without it, write nothing but keys. create: without
+        it, an error if there is no store yet.
         """
         url = parsed(store)
         if is_sqlite(url):
+            path = Path(str(url.database))
+            if not create:
+                _check_there(path)
             # Of a link, the file itself: its lock is beside it.
-            database = _sqlite(Path(str(url.database)).resolve(), alone=alone)
+            database = _sqlite(path.resolve(), alone=alone)
         else:
             database = _postgresql(url)
         try:
             with database.writing() as connection:
+                _check_tables(connection, create=create)
                 # A process that has the file open has migrated it, to a version that it knows.
                 shared = database.is_sqlite and database._lock is None
                 migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
@@ -115,8 +120,7 @@ def snapshot(store: str | Path) -> Iterator[Connection]:
     url = parsed(store)
     if is_sqlite(url):
         path = Path(str(url.database))
-        if not path.is_file():
-            raise ValueError(f"store {path} must be there, got no such file")
+        _check_there(path)
         reader = _reader(lambda: _connect(f"{path.absolute().as_uri()}?mode=rw"))
     else:
         reader = _postgresql(url)._reader
@@ -146,6 +150,24 @@ def parsed(store: str | Path) -> URL:
 def is_sqlite(url: URL) -> bool:
     """Whether the store is an SQLite file."""
     return url.drivername == "sqlite"
+
+
+def _check_there(path: Path) -> None:
+    if not path.is_file():
+        raise ValueError(f"store must be a file that is there, got {str(path)!r}")
+
+
+def _check_tables(connection: Connection, *, create: bool) -> None:
+    """Raise ValueError where there are no tables of a store, and none may be made."""
+    if version_of(connection):
+        return
+    if not create:
+        raise ValueError("store must be one that headstart serve made, got one without its tables")
+    if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
+        raise ValueError(
+            "store must be a new file or one that headstart serve made, got a file of another "
+            "program"
+        )
 
 
 def _sqlite(path: Path, *, alone: bool) -> Database:

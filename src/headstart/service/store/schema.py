@@ -111,8 +111,9 @@ contributions = Table(
 decisions = Table(
     "decisions",
     metadata,
+    Column("bandit", Integer, primary_key=True, autoincrement=False),
     Column("id", Text, primary_key=True),  # 32 hexadecimal digits, in the order of time
-    Column("bandit", Integer, nullable=False),
+    Column("block", BigInteger, nullable=False),  # see store/blocks.py
     Column("task", _Number, nullable=False),
     Column("slate", Text),  # of the best n with n > 1: the id of the first
     Column("rank", SmallInteger, nullable=False),
@@ -130,8 +131,7 @@ decisions = Table(
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
-    Index("decisions_bandit", "bandit", "id"),
-    Index("decisions_task", "task", "id"),
+    Index("decisions_task", "block", "task"),
     Index(
         "decisions_pending",
         "bandit",

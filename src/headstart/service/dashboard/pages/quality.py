@@ -21,11 +21,11 @@ MEANINGS = (
     ("conflicts", "Conflict", "Another value for a decision that has its reward. The first stays."),
     ("unknown", "Unknown", "No such decision: a wrong id, or one past its retention."),
     ("late", "Late", "The decision had expired when its reward came."),
-    ("out_of_range", "Out of range", "Outside of reward_range, or not a finite number. Refused."),
+    ("out_of_range", "Out of range", "Outside of the reward range. Not learned."),
     (
         "expired",
         "Expired",
-        "No reward by the deadline; a default reward counts if it is set.",
+        "No reward by the deadline. Where a default reward is set, it is learned instead.",
     ),
 )
 _SHOWN_FEATURES = 50
@@ -45,6 +45,7 @@ def quality(service: Facade, request: Request) -> Response:
         )
         sums = {name: both[0].sums[name] + both[1].sums[name] for name in activity.COUNTS}
         decided, rewarded = float(sums["decisions"].sum()), float(sums["rewards"].sum())
+        pending, more, oldest = decisions.pending(connection, bandit.id)
         features = decisions.latest_features(connection, bandit.id, bandit.dimension)
         return {
             "window": window,
@@ -53,7 +54,11 @@ def quality(service: Facade, request: Request) -> Response:
             "order": range(parts.n - 1, -1, -1),
             "decided": decided,
             "rewarded": rewarded,
-            "unrewarded": max(1.0 - rewarded / decided, 0.0) if decided else None,
+            "expired": float(sums["expired"].sum()),
+            "pending": pending,
+            "pending_more": more,
+            "pending_oldest": None if oldest is None else now - oldest,
+            "default": bandit.configuration.default_reward,
             "range": bandit.configuration.reward_range,
             "deadline": bandit.configuration.deadline_seconds,
             "scales": _scales(features, bandit),

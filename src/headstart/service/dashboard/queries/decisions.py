@@ -7,11 +7,12 @@ from sqlalchemy import Connection, Select, func, literal_column, select
 
 from headstart.arrays import Floats
 from headstart.service.dashboard.queries.tasks import task_names
+from headstart.service.store import blocks
 from headstart.service.store.schema import PENDING, decisions
 
 PAGE = 50
-# Of a bandit's decisions no index holds the order: the latest of the store are searched, this many
-# numbers of features at once, so that a page takes its time however rare the bandit's are.
+# No index is by arm: the latest of a bandit are searched, this many numbers of features at once, so
+# that a page takes its time however rare an arm is.
 _SCANNED_NUMBERS = 400_000
 _COUNTED = 10_000
 
@@ -69,20 +70,12 @@ def scanned(dimension: int) -> int:
     return min(max(_SCANNED_NUMBERS // max(dimension, 1), 500), 10_000)
 
 
-def latest_decisions(before: str | None, scan: int) -> Select[tuple[object, ...]]:
-    """The latest of the store, of all bandits."""
-    query = select(*_COLUMNS)
+def latest_decisions(bandit: int, before: str | None, scan: int) -> Select[tuple[object, ...]]:
+    """The latest of a bandit."""
+    query = select(*_COLUMNS).where(_C.bandit == bandit)
     if before is not None:
         query = query.where(_C.id < before)
     return query.order_by(_C.id.desc()).limit(scan)
-
-
-def decisions_of_task(task: int, before: str | None, n: int = PAGE) -> Select[tuple[object, ...]]:
-    """The latest of a task."""
-    query = select(*_COLUMNS).where(_C.task == task)
-    if before is not None:
-        query = query.where(_C.id < before)
-    return query.order_by(_C.id.desc()).limit(n + 1)
 
 
 def pending_times(bandit: int, limit: int = _COUNTED + 1) -> Select[tuple[float]]:
@@ -102,8 +95,8 @@ def search(
 ) -> DecisionPage:
     """A page of a bandit's latest decisions, of one arm or one status if asked for."""
     scan = scanned(dimension)
-    found = latest_decisions(before, scan).subquery()
-    query = select(found).where(found.c.bandit == bandit)
+    found = latest_decisions(bandit, before, scan).subquery()
+    query = select(found)
     if arm is not None:
         query = query.where(found.c.arm == arm)
     if status is not None:
@@ -113,7 +106,8 @@ def search(
     if len(rows) > PAGE:
         return _page(connection, rows[:PAGE], rows[PAGE - 1].id, None)
     # The last decision that was searched, if there are others before it.
-    end = select(_C.id).order_by(_C.id.desc()).offset(scan - 1).limit(1)
+    end = select(_C.id).where(_C.bandit == bandit)
+    end = end.order_by(_C.id.desc()).offset(scan - 1).limit(1)
     if before is not None:
         end = end.where(_C.id < before)
     last = connection.execute(end).scalar_one_or_none()
@@ -130,12 +124,20 @@ def of_task(
     status: int | None = None,
 ) -> DecisionPage:
     """A page of a task's latest decisions, of one arm or one status if asked for."""
-    query = decisions_of_task(task, before, n)
+    latest = select(*_COLUMNS).order_by(_C.id.desc()).limit(n + 1)
+    if before is not None:
+        latest = latest.where(_C.id < before)
     if arm is not None:
-        query = query.where(_C.arm == arm)
+        latest = latest.where(_C.arm == arm)
     if status is not None:
-        query = query.where(_C.status == status)
-    rows = [DecisionRow(**row) for row in connection.execute(query).mappings()]
+        latest = latest.where(_C.status == status)
+    rows: list[DecisionRow] = []
+    for condition, bound in blocks.of_task(connection, task):
+        found = connection.execute(latest.where(condition)).mappings()
+        rows += [DecisionRow(**row) for row in found]
+        rows = sorted(rows, key=lambda row: row.id, reverse=True)[: n + 1]
+        if len(rows) > n and rows[n].id >= bound:
+            break
     more = len(rows) > n
     return _page(connection, rows[:n], rows[n - 1].id if more else None, None)
 
@@ -149,10 +151,8 @@ def pending(connection: Connection, bandit: int) -> tuple[int, bool, float | Non
 
 def latest_features(connection: Connection, bandit: int, dimension: int) -> Floats:
     """The features of the bandit's latest decisions, (n, d)."""
-    latest = select(_C.id, _C.bandit).order_by(_C.id.desc()).limit(scanned(dimension)).subquery()
-    ids = select(latest.c.id).where(latest.c.bandit == bandit)
-    chosen = ids.order_by(latest.c.id.desc()).limit(min(1_000, _SCANNED_NUMBERS // dimension))
-    query = select(_C.features).where(_C.id.in_(chosen))
+    query = select(_C.features).where(_C.bandit == bandit).order_by(_C.id.desc())
+    query = query.limit(min(1_000, _SCANNED_NUMBERS // dimension))
     rows = [np.frombuffer(row, "<f8") for row in connection.execute(query).scalars()]
     return np.array([row for row in rows if len(row) == dimension]).reshape(-1, dimension)
 

@@ -24,13 +24,15 @@ from headstart.service.messages import (
     invalid,
 )
 from headstart.service.store import schema
+from headstart.service.store.blocks import first_id
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.schema import decisions as table
 
 _RANDOM_BYTES = 10
 _COLUMNS = (
-    "id",
     "bandit",
+    "id",
+    "block",
     "task",
     "slate",
     "rank",
@@ -50,9 +52,10 @@ _INSERT = Prepared(insert(table), _COLUMNS)
 
 def new_ids(n: int, now: float) -> list[str]:
     """Ids that no other process, restart or restored backup gives, in the order of time."""
-    time, drawn = f"{int(now * 1000):012x}", os.urandom(n * _RANDOM_BYTES).hex()
+    time, drawn = first_id(now), os.urandom(n * _RANDOM_BYTES).hex()
     size = 2 * _RANDOM_BYTES
-    return [time + drawn[size * i : size * (i + 1)] for i in range(n)]
+    # In order, they go to the end of an index one after the other.
+    return sorted([time + drawn[i : i + size] for i in range(0, size * n, size)])
 
 
 @dataclass(slots=True)
@@ -73,25 +76,25 @@ def decide(
     answers: list[DecisionAnswer | ServiceError | None] = [None] * len(requests)
     keys = Keys(transaction, bandit, requests, DecisionAnswer)
     wanted = []
+    catalogue, names = bandit.catalogue, bandit.model.feature_names
     for place, request in enumerate(requests):
-        answers[place] = keys.answer(request)
-        if answers[place] is None:
-            try:
-                shown = bandit.catalogue.shown(request, bandit.model.feature_names)
-            except ServiceError as error:
-                answers[place] = error
-            else:
-                wanted.append(_Wanted(place, request, str(request.task), shown))
+        before = keys.answer(request) if keys else None
+        if before is not None:
+            answers[place] = before
+            continue
+        try:
+            shown = catalogue.shown(request, names)
+        except ServiceError as error:
+            answers[place] = error
+        else:
+            wanted.append(_Wanted(place, request, str(request.task), shown))
     opened = _find_tasks(transaction, bandit, wanted, answers)
-    made = _Made(transaction, bandit)
+    made = _Made(transaction, bandit, len(wanted))
     for wave in _waves([each for each in wanted if each.entry is not None]):
-        again = [each for each in wave if answers[each.place] is None]
-        fresh = []
-        for each in again:
-            answers[each.place] = keys.answer(each.request)
+        for each in wave if keys else ():
             if answers[each.place] is None:
-                fresh.append(each)
-        for each, answer in made.decide(fresh):
+                answers[each.place] = keys.answer(each.request)
+        for each, answer in made.decide([w for w in wave if answers[w.place] is None]):
             answers[each.place] = answer
             if isinstance(answer, DecisionAnswer) and each.entry is not None:
                 keys.note(each.request, answer, each.entry.id)
@@ -135,14 +138,15 @@ def _waves(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
         if len(set(keyed)) == len(keyed):
             return [list(wanted)]
     waves: list[list[_Wanted]] = []
-    depths: dict[str, int] = {}
+    tasks: dict[str, int] = {}
+    keys: dict[str, int] = {}
     for each in wanted:
-        names = [f"task {each.task}"]
-        if each.request.idempotency_key is not None:
-            names.append(f"key {each.request.idempotency_key}")
-        depth = max(depths.get(name, 0) for name in names)
-        for name in names:
-            depths[name] = depth + 1
+        key = each.request.idempotency_key
+        depth = tasks.get(each.task, 0)
+        if key is not None:
+            depth = max(depth, keys.get(key, 0))
+            keys[key] = depth + 1
+        tasks[each.task] = depth + 1
         if depth == len(waves):
             waves.append([])
         waves[depth].append(each)
@@ -152,9 +156,10 @@ def _waves(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
 class _Made:
     """The decisions of a transaction."""
 
-    def __init__(self, transaction: Transaction, bandit: Bandit) -> None:
+    def __init__(self, transaction: Transaction, bandit: Bandit, n: int) -> None:
         self._transaction = transaction
         self._bandit = bandit
+        self._block = transaction.block(n)
         self._rows: list[tuple[Any, ...]] = []
         self._n = {False: 0, True: 0}
 
@@ -197,7 +202,6 @@ class _Made:
         except ValueError as error:
             return each, invalid(str(error))
         ids = new_ids(n, self._transaction.now)
-        ids.sort()
         return each, self._answer(each, ids, chosen, _Parts(chosen), range(n))
 
     def _answer(
@@ -221,8 +225,9 @@ class _Made:
             )
             self._rows.append(
                 (
-                    decision,
                     self._bandit.number,
+                    decision,
+                    self._block,
                     each.entry.id,
                     ids[0] if len(ids) > 1 else None,
                     rank,

@@ -1,18 +1,21 @@
-"""Expiry: decisions past their deadline, decisions past their retention, and old keys."""
+"""Expiry: decisions past their deadline, decisions past their retention, old keys and jobs."""
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, exists, select
 
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store import schema
-from headstart.service.store.schema import decisions, idempotency
+from headstart.service.store.blocks import first_id
+from headstart.service.store.schema import decisions, fits, idempotency, jobs
 
 # How many rows one transaction takes.
 ROWS = 500
 # How long an idempotency key is remembered.
 KEY_SECONDS = 7 * 86_400.0
+# How long a job is kept that has ended, unless its fit counts.
+JOB_SECONDS = 90 * 86_400.0
 
 
 def expire(transaction: Transaction, registry: Registry, name: str) -> int:
@@ -53,15 +56,15 @@ def delete_old(transaction: Transaction, registry: Registry, name: str) -> int:
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0
-    # Ids begin with the time in milliseconds.
-    oldest = f"{max(int((transaction.now - kept) * 1000), 0):012x}"
+    oldest = first_id(transaction.now - kept)
     some = (
         select(decisions.c.id)
         .where(decisions.c.bandit == bandit.number, decisions.c.id < oldest)
         .order_by(decisions.c.id)
         .limit(ROWS)
     )
-    statement = delete(decisions).where(decisions.c.id.in_(some.scalar_subquery()))
+    own = decisions.c.bandit == bandit.number
+    statement = delete(decisions).where(own, decisions.c.id.in_(some.scalar_subquery()))
     return transaction.connection.execute(statement).rowcount
 
 
@@ -77,3 +80,16 @@ def delete_keys(transaction: Transaction) -> int:
         own = (idempotency.c.bandit == row.bandit) & (idempotency.c.key == row.key)
         transaction.connection.execute(delete(idempotency).where(own))
     return len(rows)
+
+
+def delete_jobs(transaction: Transaction) -> int:
+    """Delete jobs that ended long ago, but for those of promoted fits; fits keep their reports."""
+    counts = exists().where(fits.c.job == jobs.c.id, fits.c.status == "promoted")
+    some = (
+        select(jobs.c.id)
+        .where(jobs.c.ended < transaction.now - JOB_SECONDS, ~counts)
+        .order_by(jobs.c.ended)
+        .limit(ROWS)
+    )
+    statement = delete(jobs).where(jobs.c.id.in_(some.scalar_subquery()))
+    return transaction.connection.execute(statement).rowcount

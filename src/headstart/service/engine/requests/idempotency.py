@@ -27,7 +27,8 @@ class Keys(Generic[Answer]):
     ) -> None:
         self._transaction = transaction
         self._bandit = bandit
-        self._known: dict[str, tuple[bytes, Answer]] = {}
+        self._decode = msgspec.json.Decoder(answer).decode
+        self._known: dict[str, tuple[bytes, bytes]] = {}  # digests of requests, and answers as JSON
         self._new: list[dict[str, Any]] = []
         keys = sorted({each.idempotency_key for each in requests if each.idempotency_key})
         if keys:
@@ -35,8 +36,11 @@ class Keys(Generic[Answer]):
                 table.c.bandit == bandit.number, table.c.key.in_(keys)
             )
             for row in transaction.connection.execute(query):
-                before = msgspec.json.decode(row.answer, type=answer)
-                self._known[row.key] = (bytes(row.digest), before)
+                self._known[row.key] = (bytes(row.digest), bytes(row.answer))
+
+    def __len__(self) -> int:
+        """How many keys are known."""
+        return len(self._known)
 
     def answer(self, request: Any) -> Answer | ServiceError | None:
         """The answer that the key of a request got before; None if it is a new one."""
@@ -46,20 +50,20 @@ class Keys(Generic[Answer]):
         digest, answer = self._known[key]
         if digest != _digest(request):
             return conflict(f"idempotency_key {key!r} was used for another request")
-        return answer
+        return self._decode(answer)
 
     def note(self, request: Any, answer: Answer, task: int) -> None:
         """Remember the answer of a request, if it has a key."""
         key = request.idempotency_key
         if key is not None:
-            digest = _digest(request)
-            self._known[key] = (digest, answer)
+            digest, content = _digest(request), msgspec.json.encode(answer)
+            self._known[key] = (digest, content)
             self._new.append(
                 {
                     "bandit": self._bandit.number,
                     "key": key,
                     "digest": digest,
-                    "answer": msgspec.json.encode(answer),
+                    "answer": content,
                     "task": task,
                     "time": self._transaction.now,
                 }

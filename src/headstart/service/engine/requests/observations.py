@@ -34,6 +34,7 @@ def observe(
     learned: dict[int, TaskEntry] = {}
     rows: list[dict[str, Any]] = []
     answers: list[ObservationAnswer | ServiceError] = []
+    block = transaction.block(len(requests))
     for request, number in zip(requests, new_ids(len(requests), transaction.now), strict=True):
         before = keys.answer(request)
         if before is not None:
@@ -54,7 +55,7 @@ def observe(
         if outcome is Outcome.PAID:
             transaction.sums.paid(bandit.number, task, value)
             learned[task.id] = task
-            rows.append(_row(transaction, bandit, task, request, number, x))
+            rows.append(_row(transaction, bandit, task, request, (number, block), x))
         else:
             transaction.sums.refused(bandit.number, outcome)
         answer = ObservationAnswer(id=number, outcome=outcome)
@@ -98,12 +99,14 @@ def _row(
     bandit: Bandit,
     task: TaskEntry,
     request: ObservationRequest,
-    number: str,
+    place: tuple[str, int],
     x: Floats,
 ) -> dict[str, Any]:
+    number, block = place
     return {
-        "id": number,
         "bandit": bandit.number,
+        "id": number,
+        "block": block,
         "task": task.id,
         "rank": 0,
         "observed": 1,
@@ -114,6 +117,8 @@ def _row(
         "status": schema.PAID,
         "value": float(request.value),
         "weight": float(request.weight),
-        "paid_time": transaction.now if request.time is None else request.time,
+        "paid_time": min(
+            transaction.now if request.time is None else request.time, transaction.now
+        ),
         "round": task.n_rewards,
     }

@@ -14,15 +14,21 @@ from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
-from headstart.service.store.prepared import Prepared
+from headstart.service.store.prepared import LISTED, Lookup, Prepared
 from headstart.service.store.schema import decisions as table
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
 _PAY = Prepared(
     update(table)
-    .where(table.c.id == bindparam("decision"))
+    .where(table.c.bandit == bindparam("own"), table.c.id == bindparam("decision"))
     .values({name: bindparam(f"new_{name}") for name in _PAID}),
-    ["decision", *(f"new_{name}" for name in _PAID)],
+    ["own", "decision", *(f"new_{name}" for name in _PAID)],
+)
+_FOUND = Lookup(
+    select(
+        *(table.c[name] for name in ("id", "task", "status", "value", "features", "time"))
+    ).where(table.c.bandit == bindparam("own"), table.c.id.in_(LISTED)),
+    ["own"],
 )
 
 
@@ -58,10 +64,8 @@ class Payments:
             self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
 
     def _read(self, decisions: list[str]) -> list[Payment]:
-        query = select(
-            table.c.id, table.c.task, table.c.status, table.c.value, table.c.features, table.c.time
-        ).where(table.c.id.in_(decisions), table.c.bandit == self._bandit.number)
-        return [Payment(*row) for row in self._transaction.connection.execute(query)]
+        connection, own = self._transaction.connection, (self._bandit.number,)
+        return [Payment(*row) for row in _FOUND.rows(connection, decisions, own)]
 
     def outcome(self, request: RewardRequest) -> Outcome:
         """Pay a reward if it can be paid; what became of it."""
@@ -74,7 +78,9 @@ class Payments:
         if found.status == schema.PAID:
             return Outcome.DUPLICATE if found.value == value else Outcome.CONFLICT
         deadline = self._bandit.configuration.deadline_seconds
-        happened = self._transaction.now if request.time is None else request.time
+        happened = self._transaction.now
+        if request.time is not None:  # by a clock that may be wrong: not before, and not to come
+            happened = min(max(request.time, found.time), happened)
         if deadline is not None and happened - found.time > deadline:
             return Outcome.EXPIRED
         if not self.learn(found, value, weight, happened, schema.PAID):
@@ -109,7 +115,7 @@ class Payments:
     ) -> None:
         """Note what became of a decision."""
         found.status, found.value = status, value
-        self._rows.append((found.id, status, value, weight, happened, number))
+        self._rows.append((self._bandit.number, found.id, status, value, weight, happened, number))
 
     def task_of(self, found: Payment) -> TaskEntry | None:
         """The task of a decision."""

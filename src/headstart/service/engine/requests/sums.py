@@ -9,6 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import TaskEntry
 from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
 
 if TYPE_CHECKING:
     from headstart.service.engine.transaction import Transaction
@@ -120,14 +121,14 @@ def compact(transaction: "Transaction", limit: int) -> int:
 def _write(
     connection: Connection, table: Table, found: Mapping[tuple[int, ...], dict[str, float]]
 ) -> None:
-    rows = [dict(zip(_KEYS[table], key, strict=True)) | sums for key, sums in sorted(found.items())]
-    connection.execute(_adding(table, connection.dialect.name), rows)
+    rows = [(*key, *sums.values()) for key, sums in sorted(found.items())]
+    _adding(table, connection.dialect.name).execute(connection, rows)
 
 
-_statements: dict[tuple[Table, str], Any] = {}
+_statements: dict[tuple[Table, str], Prepared] = {}
 
 
-def _adding(table: Table, dialect: str) -> Any:
+def _adding(table: Table, dialect: str) -> Prepared:
     """INSERT … ON CONFLICT DO UPDATE, which adds."""
     found = _statements.get((table, dialect))
     if found is None:
@@ -136,6 +137,7 @@ def _adding(table: Table, dialect: str) -> Any:
         values: Mapping[str, Any] = {
             name: table.c[name] + statement.excluded[name] for name in _VALUES[table]
         }
-        found = statement.on_conflict_do_update(index_elements=_KEYS[table], set_=values)
+        statement = statement.on_conflict_do_update(index_elements=_KEYS[table], set_=values)
+        found = Prepared(statement, [*_KEYS[table], *_VALUES[table]])
         _statements[table, dialect] = found
     return found

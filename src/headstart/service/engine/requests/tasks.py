@@ -1,7 +1,7 @@
 """Tasks of a transaction: found in memory or in the store, or opened."""
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import (
@@ -23,7 +23,7 @@ from headstart.service.engine.bandits import STORED, Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid
 from headstart.service.store import schema
-from headstart.service.store.prepared import Prepared
+from headstart.service.store.prepared import LISTED, Lookup, Prepared
 from headstart.service.store.schema import tasks as table
 
 _ENTRY = [table.c[name] for name in STORED]
@@ -48,41 +48,43 @@ _CHANGE = Prepared(
 )
 
 
+_BY_NUMBER = Lookup(select(*_ENTRY, table.c.state).where(table.c.id.in_(LISTED)))
+_BY_NAME = Lookup(
+    select(*_ENTRY, table.c.state).where(
+        table.c.bandit == bindparam("own"), table.c.name.in_(LISTED)
+    ),
+    ["own"],
+)
+_OPENED = ("bandit", "opened", "last_used", "changed", "moves", "counted_in", "state")
+_INSERT = Prepared(insert(table), [*STORED, *_OPENED])
+
+
 def by_numbers(
     transaction: Transaction, bandit: Bandit, numbers: Collection[int], *, lock: bool
 ) -> dict[int, TaskEntry]:
     """Tasks of the store by number; with `lock` no other process changes them meanwhile."""
-    condition = table.c.id.in_(sorted(numbers))
-    if transaction.owns_store:
-        found = {number: bandit.by_number(number) for number in numbers}
-        missing = sorted(number for number, task in found.items() if task is None)
-        if not missing:
-            return {number: task for number, task in found.items() if task is not None}
-        condition = table.c.id.in_(missing)
-    else:
-        found = {}
-    read = _read(transaction, bandit, condition, lock=lock)
+    if not transaction.owns_store:
+        read = _read(transaction, bandit, table.c.id.in_(sorted(numbers)), lock=lock)
+        return {task.id: task for task in read}
+    found = {number: bandit.by_number(number) for number in numbers}
+    missing = sorted(number for number, task in found.items() if task is None)
     present = {number: task for number, task in found.items() if task is not None}
-    return present | {task.id: task for task in read}
+    return present | {task.id: task for task in _load(transaction, bandit, missing)}
 
 
 def by_names(
     transaction: Transaction, bandit: Bandit, names: Collection[str], *, lock: bool
 ) -> dict[str, TaskEntry]:
     """Tasks of the store by name; with `lock` no other process changes them meanwhile."""
-    wanted = sorted(names)
-    present: dict[str, TaskEntry] = {}
-    if transaction.owns_store:
-        for name in wanted:
-            task = bandit.by_name(name)
-            if task is not None:
-                present[name] = task
-        wanted = [name for name in wanted if name not in present]
-    if wanted:
-        condition = (table.c.bandit == bandit.number) & table.c.name.in_(wanted)
-        read = _read(transaction, bandit, condition, lock=lock)
-        present |= {task.name: task for task in read}
-    return present
+    if not transaction.owns_store:
+        condition = (table.c.bandit == bandit.number) & table.c.name.in_(sorted(names))
+        read = _read(transaction, bandit, condition, lock=lock) if names else []
+        return {task.name: task for task in read}
+    found = {name: bandit.by_name(name) for name in names}
+    missing = sorted(name for name, task in found.items() if task is None)
+    present = {name: task for name, task in found.items() if task is not None}
+    rows = _BY_NAME.rows(transaction.connection, missing, [bandit.number])
+    return present | {task.name: task for task in _kept(transaction, bandit, rows)}
 
 
 def _read(
@@ -105,16 +107,19 @@ def _read(
 
 def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[TaskEntry]:
     """Read tasks with their states."""
-    if not numbers:
-        return []
-    query = select(*_ENTRY, table.c.state).where(table.c.id.in_(numbers))
+    rows = _BY_NUMBER.rows(transaction.connection, numbers)
+    return _kept(transaction, bandit, rows)
+
+
+def _kept(transaction: Transaction, bandit: Bandit, rows: Iterable[Any]) -> list[TaskEntry]:
+    """Take tasks into memory as they were read."""
     tasks = []
-    for row in transaction.connection.execute(query):
-        before = bandit.by_number(row.id)
+    for row in rows:
+        task = TaskEntry.of(row)
+        before = bandit.by_number(task.id)
         if before is not None:
             bandit.drop([before])
-        task = TaskEntry.of(row)
-        bandit.rows(task).load(task.id, row.state, side=_side_of(task))
+        bandit.rows(task).load(task.id, row[-1], side=_side_of(task))
         bandit.keep(task)
         tasks.append(task)
     transaction.touch(bandit, tasks)
@@ -175,13 +180,13 @@ def _numbers(connection: Connection, n: int) -> list[int]:
     if n == 0:
         return []
     if connection.dialect.name == "sqlite":
-        query = text("SELECT seq FROM sqlite_sequence WHERE name = 'tasks'")
-        last = connection.execute(query).scalar() or 0
+        query = "SELECT seq FROM sqlite_sequence WHERE name = 'tasks'"
+        last = connection.exec_driver_sql(query).scalar() or 0
         return list(range(last + 1, last + 1 + n))
-    query = text(
+    drawn = text(
         "SELECT nextval(pg_get_serial_sequence('tasks', 'id')) FROM generate_series(1, :n)"
     )
-    return [int(row[0]) for row in connection.execute(query, {"n": n})]
+    return [int(row[0]) for row in connection.execute(drawn, {"n": n})]
 
 
 def _stored(
@@ -193,7 +198,7 @@ def _stored(
     if not rows:
         return opened
     if transaction.owns_store:
-        transaction.connection.execute(insert(table), rows)
+        _INSERT.execute(transaction.connection, [tuple(row.values()) for row in rows])
         taken: set[str] = set()
     else:
         adding = postgresql.insert(table).on_conflict_do_nothing().returning(table.c.name)

@@ -8,7 +8,7 @@ import msgspec
 from msgspec.json import Decoder
 
 from headstart.service.http.decoding.sentences import sentence
-from headstart.service.messages import MOST_ROWS, ServiceError, invalid
+from headstart.service.messages import MOST_ROWS, DecisionRequest, ServiceError, invalid
 
 T = TypeVar("T")
 _rows: Decoder[list[msgspec.Raw]] = Decoder(list[msgspec.Raw])
@@ -38,14 +38,14 @@ def decode_rows(one: Decoder[Any], many: Decoder[list[Any]], body: bytes) -> tup
         return [decode(one, body)], False
     if _NUL not in body:
         try:
-            return _counted(many.decode(body)), True
+            return _chosen(_counted(many.decode(body))), True
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
     try:
         raws = _counted(_rows.decode(body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _malformed(error) from None
-    return [_row(one, raw) for raw in raws], True
+    return _chosen([_row(one, raw) for raw in raws]), True
 
 
 def decode_query(kind: "type[T]", query: bytes) -> T:
@@ -74,6 +74,14 @@ def _row(one: Decoder[Any], raw: msgspec.Raw) -> Any:
 def _counted(rows: "list[T]") -> "list[T]":
     if len(rows) > MOST_ROWS:
         raise invalid(f"a batch must have at most {MOST_ROWS} rows, got {len(rows)}")
+    return rows
+
+
+def _chosen(rows: list[Any]) -> list[Any]:
+    """Rows that choose few enough arms together: one transaction stores all of them."""
+    n = sum(row.n for row in rows if isinstance(row, DecisionRequest))
+    if n > MOST_ROWS:
+        raise invalid(f"the n of a batch must add up to at most {MOST_ROWS}, got {n}")
     return rows
 
 

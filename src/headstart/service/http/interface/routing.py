@@ -10,7 +10,7 @@ import msgspec
 from msgspec.json import Decoder
 
 from headstart.service.engine.service import Service
-from headstart.service.http.problems import MethodError
+from headstart.service.http.problems import MethodError, no_path
 from headstart.service.jobs.files import Upload
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import LONGEST_NAME, Message, Role, ServiceError, invalid, not_found
@@ -164,7 +164,7 @@ def _no_route(raw_path: bytes) -> ServiceError:
     first = path.split("/", 2)[1] if "/" in path else ""
     if first != VERSION and (_is_version(first) or first == "bandits"):
         return not_found(f"the path must begin with /{VERSION}/, the version spoken, got {path!r}")
-    return not_found(f"the path must be one of /openapi.json, got {path!r}")
+    return no_path(path)
 
 
 def _is_version(name: str) -> bool:

@@ -1,0 +1,81 @@
+"""Every command of docs/service.md works as it stands, in their order, and so does its code."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.docs import blocks
+from tests.service.http.test_serve import served
+
+from headstart.service.client import Client
+from headstart.service.messages import BanditConfiguration
+
+PAGE = blocks.text_of("service.md")
+# Set-up, and what needs Docker.
+SKIPPED = ("pip install", "docker")
+_SHOP = BanditConfiguration(feature_names=["price", "brand", "discount"])
+
+
+@pytest.fixture(autouse=True)
+def _tools() -> None:
+    """What the page asks for; in CI it must be there."""
+    missing = [name for name in ("curl", "jq") if shutil.which(name) is None]
+    if missing and os.environ.get("CI") == "true":
+        raise RuntimeError(f"CI must have {missing[0]}: install the package {missing[0]}")
+    if missing:
+        pytest.skip(f"no {missing[0]} here")
+
+
+def commands() -> str:
+    """The commands of the page, as one script that ends at the first that fails."""
+    found = [each for each in blocks.fences(PAGE, "bash") if not any(w in each for w in SKIPPED)]
+    strict = 'set -euo pipefail\ncurl() { command curl --fail-with-body -sS "$@"; echo; }\n'
+    return strict + "".join(found)
+
+
+def at(address: str, text: str) -> str:
+    place = address.removeprefix("http://")
+    return text.replace("localhost:8000", place).replace("127.0.0.1:8000", place)
+
+
+def test_every_command_works_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    with served("--data", "logs", cwd=tmp_path) as (_, address):
+        with Client(address, timeout=120) as client:
+            client.bandits()  # once it is ready
+        folder = str(Path(sys.executable).parent)
+        own = f'headstart() {{ {sys.executable} -m headstart "$@"; }}\n'
+        ended = subprocess.run(
+            ["bash", "-c", at(address, own + commands())],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+    assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
+    assert '"outcome":"paid"' in ended.stdout
+    assert '"outcome":"duplicate"' in ended.stdout
+    assert '"status":"promoted"' in ended.stdout
+    assert '"status":"cancelled"' in ended.stdout
+    assert (tmp_path / "copy.db").is_file()
+
+
+def test_the_code_works_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    script = "".join(each for each in blocks.fences(PAGE, "bash") if "END" in each or "awk" in each)
+    files = re.findall(r"^(?:mkdir|cat > .*?^END$|awk .*?shown\.csv$).*?$", script, re.M | re.S)
+    subprocess.run(["bash", "-euc", "\n".join(files)], check=True)
+    with served("--data", "logs", cwd=tmp_path) as (_, address):
+        with Client(address, timeout=120) as client:
+            client.bandit("shop").put(_SHOP)
+            client.bandit("shop").items.put({"tea": [0.2, 1, 0], "mug": [0.7, 0, 1]})
+        printed = "".join(text for _, text in blocks.run(at(address, PAGE)))
+    assert "Contribution(feature='sport'" in printed
+    assert "done 6" in printed
