@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from headstart.cli.run import AsJson, Quiet
+
+if TYPE_CHECKING:
+    from headstart.diagnosis import Diagnosis
 
 
 def diagnose(
@@ -43,7 +46,7 @@ def diagnose(
 ) -> None:
     """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
     from headstart.cli.progress import progress_bar
-    from headstart.diagnosis import Diagnosis, answers, page, recording, sentences
+    from headstart.diagnosis import Diagnosis, answers, page, recording
     from headstart.diagnosis.recorder import record_synthetic
     from headstart.diagnosis.replay import replay
     from headstart.studies.folder import check_folder
@@ -71,12 +74,18 @@ def diagnose(
     if as_json:
         typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
     elif not quiet:
-        console = Console(markup=False)
-        for answer in answers.answers(diagnosis):
-            console.print(sentences.headline(answer), sentences.detail(answer))
-        for reason in answers.reasons(diagnosis):
-            console.print(f"- {sentences.reason(reason)}")
-        console.print(f"Page: {written}", soft_wrap=True)
+        _print(diagnosis, written)
+
+
+def _print(diagnosis: "Diagnosis", written: Path) -> None:
+    from headstart.diagnosis import answers, sentences
+
+    console = Console(markup=False)
+    for answer in answers.answers(diagnosis):
+        console.print(sentences.headline(answer), sentences.detail(answer))
+    for reason in answers.reasons(diagnosis):
+        console.print(f"- {sentences.reason(reason)}")
+    console.print(f"Page: {written}", soft_wrap=True)
 
 
 def _folder(results: Path | None) -> Path:

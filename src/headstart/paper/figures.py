@@ -81,7 +81,11 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
             panels.sweep(theory, "linear, estimator λ = 0.01"),
         ],
     )
-    ours = section.curve("ours")
+    yield from _plot_curves(section, results, folder)
+
+
+def _plot_curves(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
+    ours, main = section.curve("ours"), played_under(section.main, results)
     for curve in section.curves:
         if curve.key != ours.key:
             yield save(
