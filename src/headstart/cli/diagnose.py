@@ -10,7 +10,10 @@ from rich.console import Console
 from headstart.cli.run import AsJson, Quiet
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from headstart.diagnosis import Diagnosis
+    from headstart.progress import Progress
 
 
 def diagnose(
@@ -46,9 +49,8 @@ def diagnose(
 ) -> None:
     """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
     from headstart.cli.progress import progress_bar
-    from headstart.diagnosis import Diagnosis, answers, page, recording
+    from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic
-    from headstart.diagnosis.replay import replay
     from headstart.studies.folder import check_folder
     from headstart.studies.netcdf import write_dataset
 
@@ -60,9 +62,7 @@ def diagnose(
             if results is None:
                 recorded = record_synthetic(replications=replications, seed=seed, progress=progress)
             else:
-                recorded = recording.read(results)
-                if not recording.is_recording(recorded):
-                    recorded = replay(recorded, regularization=regularization, progress=progress)
+                recorded = _recorded(results, regularization, progress)
         write_dataset(recorded, output / "recording.nc")
         diagnosis = Diagnosis(recorded)
         written = page.write(diagnosis, output)
@@ -75,6 +75,19 @@ def diagnose(
         typer.echo(json.dumps({"page": str(written), **answers.plain(diagnosis)}, indent=2))
     elif not quiet:
         _print(diagnosis, written)
+
+
+def _recorded(
+    results: Path, regularization: float | None, progress: "Progress | None"
+) -> "xr.Dataset":
+    """A recording as it is, or of a study that is played again."""
+    from headstart.diagnosis import recording
+    from headstart.diagnosis.replay import replay
+
+    found = recording.read(results)
+    if recording.is_recording(found):
+        return found
+    return replay(found, regularization=regularization, progress=progress)
 
 
 def _print(diagnosis: "Diagnosis", written: Path) -> None:
