@@ -217,6 +217,7 @@ def _jobs(connection: Connection, bandit: int) -> None:
             **job,
             "id": "f1",
             "kind": "fit",
+            "request": '{"files": ["clicks.parquet"], "dry_run": false}',
             "status": "done",
             "created": NOW - 4061,
             "ended": NOW - 4000,

@@ -1,9 +1,11 @@
 """The pages as HTML: what they say, what they escape, and what their forms do."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from sqlalchemy import insert, select, update
 from tests.service.dashboard import filled
@@ -11,7 +13,10 @@ from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import Promotions, logged_in
 
 from headstart.service.dashboard import application
+from headstart.service.dashboard.pages.operations import asked_for
+from headstart.service.dashboard.pages.prior import coefficients
 from headstart.service.dashboard.queries import activity
+from headstart.service.dashboard.queries.priors import PriorRow
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema
 from headstart.service.store.database import Database
@@ -196,3 +201,29 @@ def test_a_path_that_is_not_there_is_one_sentence(reader: PageClient, path: str)
     page = reader.get(path, headers={"accept": "text/html,*/*"})
     assert page.status_code == 404
     assert "There is no page at this address" in page.text
+
+
+def test_a_job_says_what_it_reads_and_what_for(client: PageClient) -> None:
+    shown = text_of(client, "/jobs")
+    assert "clicks.parquet · shadow fit" in shown
+    assert "a log that was uploaded" in shown
+    assert asked_for("fit", '{"files": ["a.csv", "b.csv"]}') == "a.csv, b.csv · dry run"
+
+
+def test_coefficients_of_uneven_features_are_compared_by_their_spread() -> None:
+    row = PriorRow(
+        version=1,
+        time=0.0,
+        source="refresh",
+        n_tasks=9,
+        effective_tasks=9.0,
+        noise_scale=1.0,
+        mean=np.array([-1.6e-5, 0.2, 0.1]),
+        spread=np.array([4e-6, 0.1, 0.1]),
+    )
+    names = ["cents", "one", "two"]
+    shown = coefficients(names, [row], "size", 0)
+    assert [each["name"] for each in shown["rows"]] == names
+    assert shown["decimals"] is None
+    even = coefficients(names, [replace(row, spread=np.full(3, 0.1))], "size", 0)
+    assert [each["name"] for each in even["rows"]] == ["one", "two", "cents"]

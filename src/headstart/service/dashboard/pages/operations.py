@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
@@ -29,6 +30,7 @@ def jobs(service: Facade, request: Request) -> Response:
             "jobs": [
                 {
                     "row": row,
+                    "what": asked_for(row.kind, row.request),
                     "quiet": row.status == "running"
                     and row.heartbeat is not None
                     and now - row.heartbeat > _QUIET_SECONDS,
@@ -41,6 +43,15 @@ def jobs(service: Facade, request: Request) -> Response:
         }
 
     return common.with_bandit(service, request, "jobs", "jobs.html", gather)
+
+
+def asked_for(kind: str, request: str) -> str:
+    """What a job reads, and what for."""
+    given = msgspec.json.decode(request)
+    files = ", ".join(given.get("files") or ["a log that was uploaded"])
+    if kind != "fit":
+        return files
+    return f"{files} · {'dry run' if given.get('dry_run', True) else 'shadow fit'}"
 
 
 def health(service: Facade, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """Prior: where the next task starts, how that changed, and fits that wait for promotion."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from headstart.service.messages import invalid
 
 _ROWS = 50
 _DAY = 86_400.0
+# Spreads of coefficients are of this ratio at least where features are of very different sizes.
+_UNEVEN = 30.0
 _ACTIONS = {"shadow": "promote", "promoted": "withdraw"}
 
 
@@ -47,7 +50,7 @@ def prior(service: Facade, request: Request) -> Response:
         }
         if not history:
             return shown | {"rows": [], "dimension": bandit.dimension}
-        return shown | _coefficients(bandit, history, sort, first) | _drift(history)
+        return shown | coefficients(bandit.feature_names, history, sort, first) | _drift(history)
 
     return common.with_bandit(service, request, "prior", "prior.html", gather)
 
@@ -87,18 +90,19 @@ def _moved_by(fit: priors.FitRow, history: list[priors.PriorRow]) -> float | Non
     return _distance(history[-1].mean, fit.mean, history[-1].spread)
 
 
-def _coefficients(
-    bandit: Bandit, history: list[priors.PriorRow], sort: str, first: int
+def coefficients(
+    names: Sequence[str], history: Sequence[priors.PriorRow], sort: str, first: int
 ) -> dict[str, Any]:
+    """The table of coefficients: by size or name, from the first on."""
     current = history[-1]
-    names = bandit.feature_names
     half = quantile(np.inf) * current.spread
     low, high = current.mean - half, current.mean + half
-    scale = charts.symmetric_scale(low, high)
+    units, uneven = _units(current.spread)
+    scale = charts.symmetric_scale(low / units, high / units)
     order = (
         sorted(range(len(names)), key=lambda i: names[i].casefold())
         if sort == "name"
-        else np.argsort(-np.abs(current.mean), kind="stable").tolist()
+        else np.argsort(-np.abs(current.mean / units), kind="stable").tolist()
     )
     means = np.array([row.mean for row in history])
     return {
@@ -108,20 +112,27 @@ def _coefficients(
                 "mean": float(current.mean[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
-                "at": scale.at(current.mean[i]),
-                "from": scale.at(low[i]),
-                "width": scale.width(high[i] - low[i]),
+                "at": scale.at(current.mean[i] / units[i]),
+                "from": scale.at(low[i] / units[i]),
+                "width": scale.width((high[i] - low[i]) / units[i]),
                 "line": charts.sparkline(means[:, i]) if len(history) > 1 else None,
             }
             for i in order[first : first + _ROWS]
         ],
-        "decimals": column_decimals(current.mean),
+        "decimals": None if uneven else column_decimals(current.mean),
         "zero": scale.at(0.0),
         "first": first,
         "next": first + _ROWS if first + _ROWS < len(names) else None,
         "previous": max(first - _ROWS, 0) if first else None,
         "dimension": len(names),
     }
+
+
+def _units(spread: Floats) -> tuple[Floats, bool]:
+    """What coefficients are compared in, (d,): their spread where features differ much in size."""
+    known = spread[spread > 0]
+    uneven = len(known) == len(spread) and bool(known.max() > _UNEVEN * known.min())
+    return (spread if uneven else np.ones(len(spread))), uneven
 
 
 def _drift(history: list[priors.PriorRow]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class JobRow:
     heartbeat: float | None
     progress: float
     step: str
+    request: str  # JSON
     report: str | None
     error: str | None
 
@@ -47,6 +48,7 @@ def latest_jobs(connection: Connection, bandit: int, n: int = 30) -> list[JobRow
         c.heartbeat,
         c.progress,
         c.step,
+        c.request,
         c.report,
         c.error,
     )
