@@ -254,7 +254,7 @@ def main() -> None:
         _open(*arguments.open)
         return
     lines = [
-        "# Live use",
+        "# Speed of live use",
         "",
         "Written by `make bench`. One thread, one run, CPU time; the ratios are what counts.",
         "",

@@ -229,7 +229,7 @@ def main() -> None:
         return
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scipy"))
     lines = [
-        "# Speed",
+        "# Speed of simulation",
         "",
         "Written by `make bench`. Rounds (choose and update) per CPU-second, one core, one run. "
         "Absolute numbers are this machine's; the ratios are what counts.",

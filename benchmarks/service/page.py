@@ -16,7 +16,7 @@ def page(figures: Figures) -> str:
     }
     written = [make(figures) for name, make in sections.items() if figures.get(name) is not None]
     head = (
-        "# The decision service\n\n"
+        "# The service under load\n\n"
         "Written by `make bench-service`. Service, database and load generator share the machine: "
         f"{figures['machine']}. Every request is answered after its commit is on the disk. "
         f"Other programs that ran before each part, as the load average of the last minute: "
