@@ -19,6 +19,9 @@ from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import FactorFit
 from headstart.priors.hierarchical.recent import RecentTasks
 
+# The laws hold for any data: also where the last feature is not the constant of an intercept.
+pytestmark = pytest.mark.filterwarnings(r"ignore:Hierarchical\(intercept=True\):UserWarning")
+
 DIMENSION, HORIZON = 4, 9
 _ROOT = np.random.default_rng(7).standard_normal((DIMENSION, DIMENSION))
 MATRIX = (_ROOT @ _ROOT.T + (_ROOT @ _ROOT.T).T) / 2 + np.eye(DIMENSION)
