@@ -103,7 +103,11 @@ class Client:
 
 
 class Bandit:
-    """One bandit of a service."""
+    """One bandit of a service.
+
+    Its catalogue is `items` (put, patch, delete, and iteration); `jobs` fit a log or evaluate a
+    policy on one (fit, evaluate, wait), and `fits` are priors from logs (promote, withdraw).
+    """
 
     def __init__(self, client: Client, name: str) -> None:
         self.name = name
