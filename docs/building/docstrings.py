@@ -48,13 +48,14 @@ def shortened(signature: str) -> str:
     """A signature with array types by their names in `headstart.arrays`, and short defaults."""
     for text, name in _aliases().items():
         signature = signature.replace(text, name)
-    signature = _without_modules(signature)
+    signature = without_modules(signature)
     for text, name in _aliases().items():  # inside of a union, whose parts have no modules now
-        signature = signature.replace(_without_modules(text), name)
+        signature = signature.replace(without_modules(text), name)
     return re.sub(r"<factory>|<object object at 0x[0-9a-f]+>", "...", signature)
 
 
-def _without_modules(text: str) -> str:
+def without_modules(text: str) -> str:
+    """A signature with names in place of dotted paths."""
     return re.sub(r"(?<![\w.'\"])~?(?:[A-Za-z_]+\.)+(\w+)", r"\1", text)
 
 

@@ -96,4 +96,4 @@ def test_comments_on_fields_are_shown() -> None:
 def test_signatures_have_no_module_names() -> None:
     long = "(x: ~numpy.dtype[Any], y: collections.abc.Mapping[str, float] = 'a.b', z: float = 1.5)"
     short = "(x: dtype[Any], y: Mapping[str, float] = 'a.b', z: float = 1.5)"
-    assert docstrings.shortened(long) == short
+    assert docstrings.without_modules(long) == short

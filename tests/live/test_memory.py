@@ -296,6 +296,21 @@ def test_half_life_in_seconds_by_hand() -> None:
     np.testing.assert_allclose(memory_of(bandit)["moment"], [expected / 2])
 
 
+def test_a_task_that_is_collected_twice_ages_the_others_once() -> None:
+    """The thread collects a change, and a call takes it back before it is installed."""
+    moments = []
+    for twice in (False, True):
+        prior = hs.priors.Pooled(within_task=False)
+        bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None, half_life_tasks=2.0)
+        bandit.observe("ann", [1.0], 3.0)
+        bandit.next_prior()
+        bandit.observe("bob", [1.0], 5.0)
+        if twice:
+            bandit._tasks.changes.collect(1)
+        moments.append(memory_of(bandit)["moment"])
+    np.testing.assert_allclose(moments, 3.0 / np.sqrt(2.0) + 5.0)
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
@@ -323,7 +338,7 @@ def test_another_half_life_counts_from_now(
         bandit.observe(user, [1.0], float(user))
         bandit.next_prior()
     bandit.save(tmp_path / "bandit.npz")
-    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=lambda: now[0], **after)
+    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=lambda: now[0], seed=0, **after)
     weights = 2.0 ** (-np.array([3.0, 2.0, 1.0, 0.0]) / 2.0) if before else np.ones(4)
     if after == {"half_life_tasks": None}:
         weights = np.ones(4)

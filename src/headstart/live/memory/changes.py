@@ -169,6 +169,8 @@ class Changes:
                 self._earlier[name] = change.before.task
                 row[COUNTED], row[COUNTED_AT] = AS_IT_WAS, change.before.position
             self._names[name] = None
+        if self._in_flight:  # their positions are given again
+            self._position = self._tasks.population.state.position
         self._in_flight.clear()
         self.generation += 1
 
