@@ -34,6 +34,6 @@ with plotting.settings():
         error = np.abs((arms @ w[20, ..., None])[..., 0] - estimate.predict(arms))
         z = error / (estimate.noise_scale[:, None] * estimate.widths(arms))
         inside = (z < norm.ppf((1 + levels) / 2)).mean((1, 2))
-        axes.plot(levels.ravel(), inside, label=name, **style(name, 0))
+        axes.plot(levels.ravel(), inside, label=name, **style(name, list(priors)))
     axes.set(xlabel="nominal probability", ylabel="share inside", xlim=(0, 1), ylim=(0, 1))
     axes.legend()

@@ -29,6 +29,6 @@ with plotting.settings():
     _, axes = plt.subplots(figsize=(5.2, 3.2), layout="constrained")
     for name, values in found.items():
         middle, half = np.array(values).T
-        axes.errorbar(variances, middle, half, label=name, **style(name, 0))
+        axes.errorbar(variances, middle, half, label=name, **style(name, list(found)))
     axes.set(xscale="log", yscale="log", xlabel="variance of tasks", ylabel="regret of 50 rounds")
     axes.legend()
