@@ -89,9 +89,6 @@ class CatalogueScores:
         self._dimension = dimension
         self.by_slot: dict[int, _TaskScores] = {}
 
-    def __len__(self) -> int:
-        return len(self.by_slot)
-
     def trace(self, slot: int) -> Floats:
         """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
         return np.empty(self._dimension + 1) if slot in self.by_slot else _NO_TRACE

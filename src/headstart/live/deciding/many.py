@@ -85,24 +85,11 @@ def decide_many(
     if len(set(wanted)) < len(wanted):
         raise ValueError("tasks must be different names, got one of them more than once")
     batch = read_batch(len(wanted), arms, mask, choosing.names)
-    return decide_batch(tasks, scoring, stream, choosing, wanted, batch)
-
-
-def decide_batch(
-    tasks: Tasks,
-    scoring: Scoring,
-    stream: UniformStream,
-    choosing: Choosing,
-    wanted: tuple[Name, ...],
-    batch: Batch,
-) -> Decisions:
-    """The decisions of n different tasks among the arms of a batch."""
     scores, choices, codes, propensities = choose_batch(
         tasks, scoring, stream, choosing, wanted, batch
     )
     ids = Ids(tasks.pending.prefix, codes).texts()
-    found = batch.ids(choices)
-    return Decisions(ids, wanted, found, choices, scores, propensities)
+    return Decisions(ids, wanted, batch.ids(choices), choices, scores, propensities)
 
 
 def choose_batch(
@@ -113,7 +100,7 @@ def choose_batch(
     wanted: tuple[Name, ...],
     batch: Batch,
 ) -> Made:
-    """What `decide_batch` chooses: each choice is held with the code of its id."""
+    """Choose for n different tasks among the arms of a batch; a choice is held under its code."""
     slots, opened = _start_all(tasks, wanted)
     try:
         if scoring.index is not None and not _has_cached(tasks, batch):

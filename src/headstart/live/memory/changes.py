@@ -1,6 +1,5 @@
 """Changes: which tasks the memory has to count anew, and how it comes up to date."""
 
-import logging
 import math
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,8 +22,6 @@ from headstart.live.tasks.layout import (
 
 if TYPE_CHECKING:
     from headstart.live.tasks.all_tasks import Tasks
-
-_log = logging.getLogger("headstart.live")
 
 
 def _ask_nothing() -> None:
@@ -144,7 +141,7 @@ class Changes:
         row, before, now = tasks.row(name), self._marked(name), tasks.statistics(name)
         self._earlier.pop(name, None)
         if tasks.population.is_outlying(now, tasks.population.state):
-            _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
+            tasks.population.warn_set_aside(name)
             row[COUNTED] = NOT_COUNTED
             return None if before is None else Change(name, before, None)
         position = self.next_position(new=before is None)

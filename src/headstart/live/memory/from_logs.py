@@ -1,7 +1,6 @@
 """Tasks of logs: counted by the memory, and kept as finished tasks where that is wanted."""
 
 import itertools
-import logging
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -17,8 +16,6 @@ from headstart.live.memory.population import Change, Contribution, State
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.logs import Columns, LoggedTask, LogReading
 from headstart.progress import Progress
-
-_log = logging.getLogger("headstart.live")
 
 # How often the number of tasks is reported.
 _TASKS_PER_REPORT = 256
@@ -91,7 +88,7 @@ def absorb(
         raise
     changes.generation += 1
     for name in aside:
-        _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
+        population.warn_set_aside(name)
     return aside
 
 

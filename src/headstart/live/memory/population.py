@@ -208,5 +208,10 @@ class Population:
         usual = state.squares / state.rounds
         return float(task.sum_of_squares) > _OUTLYING**2 * usual * float(task.count)
 
+    @staticmethod
+    def warn_set_aside(name: Name) -> None:
+        """Say that a task is not counted."""
+        _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
+
     def _scaled(self, task: TaskStatistics) -> TaskStatistics:
         return scaling.scaled(task, self.scales)
