@@ -26,15 +26,14 @@ def play(service: Service, names: list[str], rounds: int, seed: int) -> None:
 
 
 # A prior that is a function of sums over tasks, so that it is the same however often it was
-# refreshed on the way. A search for directions begins where the last one ended.
-EXACT: dict[str, object] = {"class": "Hierarchical", "covariance": "isotropic"}
+# refreshed on the way. Hierarchical takes its grid of λ from the task that it counted first, and
+# its search for directions begins where the last one ended.
+EXACT: dict[str, object] = {"class": "Pooled", "within_task": False}
 
 
 def taught(service: Service, without: str = "") -> hs.MetaBandit:
     """A bandit with that prior, which saw what the store's tasks have been paid."""
-    bandit = hs.MetaBandit(
-        dimension=D, prior=hs.priors.Hierarchical(covariance="isotropic"), seed=0
-    )
+    bandit = hs.MetaBandit(dimension=D, prior=hs.priors.Pooled(within_task=False), seed=0)
     with service.database.reading() as connection:
         table, tasks = schema.decisions, schema.tasks
         query = (
