@@ -5,7 +5,7 @@ SETUP := .venv/installed
 BENCH := .venv-bench/installed
 DOCS := .venv-docs/installed
 
-.PHONY: demo serve test lint format bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test lint format client bench bench-service league docs notebooks release lock clean
 
 demo: $(SETUP)
 	$(BIN)/headstart demo
@@ -26,6 +26,10 @@ lint: $(SETUP)
 format: $(SETUP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The service's client without asyncio, from the one with it; a test says when it has to be run.
+client: $(SETUP)
+	$(BIN)/python tools/sync_client.py
 
 # Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
 league: $(SETUP)
