@@ -6,9 +6,9 @@ from headstart import kernels
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
-from headstart.live import inputs
+from headstart.live._blas import one_blas_thread
 from headstart.live.catalogue import Catalogue
-from headstart.live.processes.threads import one_blas_thread
+from headstart.live.inputs import LARGEST_GROWTH, too_large
 
 # Squared widths lose digits as they shrink; reading all items anew after this many rewards per
 # feature costs a fiftieth of updating them.
@@ -40,16 +40,16 @@ class _TaskScores:
     def bring_up_to_date(self, state: TaskState) -> None:
         """Take the rewards and the changes of items since the last time into account."""
         items = self.catalogue
-        known = len(self._predictions)
+        n_read = len(self._predictions)
         self._updates += len(self.traces)
-        if known == 0 or self._updates > _UPDATES_PER_FEATURE * items.dimension:
+        if n_read == 0 or self._updates > _UPDATES_PER_FEATURE * items.dimension:
             stale = np.arange(len(items.features))
             self._updates = 0
         else:
             stale = np.flatnonzero(items.changed > self._version)
             if self.traces:
                 traces = np.array(self.traces)
-                projections = items.features[:known] @ np.ascontiguousarray(traces[:, :-1].T)
+                projections = items.features[:n_read] @ np.ascontiguousarray(traces[:, :-1].T)
                 gaps = traces[:, -1].copy()
                 _bring_forward(self._predictions, self._squares, projections, gaps)
         if len(stale):
@@ -63,8 +63,8 @@ class _TaskScores:
         reading = Reading(np.empty(shape), np.empty(shape[:2]), np.empty(shape[:2]))
         kernels.read(state, features[None], reading)
         predictions, squares = reading.predictions[0], reading.widths[0] ** 2
-        if not (np.isfinite(predictions) & (squares < inputs.LARGEST_GROWTH)).all():
-            raise inputs.too_large("the catalogue's items", features)
+        if not (np.isfinite(predictions) & (squares < LARGEST_GROWTH)).all():
+            raise too_large("the catalogue's items", features)
         self._predictions = self._grown(self._predictions, stale, predictions)
         self._squares = self._grown(self._squares, stale, squares)
 

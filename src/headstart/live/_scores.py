@@ -1,4 +1,4 @@
-"""Scoring: the scores that a policy gives to the arms of open tasks."""
+"""Scores: what a policy gives to the arms of open tasks."""
 
 import math
 
@@ -10,10 +10,11 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
+from headstart.live._blas import is_shared, one_blas_thread
+from headstart.live._decision_sets import DecisionSet
+from headstart.live._memory import Memory
+from headstart.live._rows import NONE, inverses, task_state
 from headstart.live.inputs import LARGEST_GROWTH
-from headstart.live.processes.threads import is_shared, one_blas_thread
-from headstart.live.tasks.all_tasks import Tasks
-from headstart.live.tasks.layout import NONE, inverses, task_state
 
 # Scratch memory is kept for this many shapes of decisions; an application has a few.
 _SHAPES = 16
@@ -53,12 +54,13 @@ def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -
     return NONE
 
 
-class Scoring:
+class Scores:
     """A policy applied to open tasks."""
 
-    def __init__(self, policy: Policy, tasks: Tasks) -> None:
+    def __init__(self, policy: Policy, memory: Memory) -> None:
         self._policy = policy
-        self._tasks = tasks
+        self._tasks = tasks = memory.tasks
+        self._estimate_is_kept = memory.estimate_is_kept
         self._slot = NONE
         self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
         self._scratch: dict[int, tuple[Floats, bool]] = {}
@@ -96,23 +98,32 @@ class Scoring:
 
     def scratch(self, n_arms: int) -> tuple[Floats, bool]:
         """Memory for one task's estimates of K arms, (K(d + 2),); whether BLAS would share them."""
-        found = self._scratch.get(n_arms)
-        if found is None:
+        scratch = self._scratch.get(n_arms)
+        if scratch is None:
             if len(self._scratch) == _SHAPES:
                 self._scratch.clear()
             dimension = self._tasks.dimension
-            found = np.empty(n_arms * (dimension + 2)), is_shared(n_arms, dimension)
-            if found[0].nbytes <= _LARGEST_SCRATCH:
-                self._scratch[n_arms] = found
-        return found
+            scratch = np.empty(n_arms * (dimension + 2)), is_shared(n_arms, dimension)
+            if scratch[0].nbytes <= _LARGEST_SCRATCH:
+                self._scratch[n_arms] = scratch
+        return scratch
 
     def n_uniforms(self, n_arms: int) -> int:
         """How many uniform numbers the policy itself needs for one task."""
         return self._policy.n_uniforms(n_arms, self._tasks.dimension)
 
-    def scores(self, slot: int, arms: Floats, uniforms: Floats) -> Floats:
-        """The scores (m, K) of one task's arms (K, d), from uniforms (m, u): one row per draw."""
-        scores: Floats = self.scores_of_tasks(np.array([slot]), arms[None], uniforms[None])[0]
+    def are_cached(self, arms: DecisionSet) -> bool:
+        """Whether scores are kept for these arms: those of a catalogue, by an index."""
+        return arms.catalogue is not None and self.index is not None and self._estimate_is_kept
+
+    def scores(self, slot: int, arms: DecisionSet, uniforms: Floats) -> Floats:
+        """The scores (m, K) of one task's arms, from uniforms (m, u): one row per draw."""
+        if arms.catalogue is not None and self.are_cached(arms):
+            state = self._tasks.layout.state(self._tasks.rows[slot])
+            cache, radius = self._tasks.catalogue_scores, self.radius(slot)
+            return cache.index(arms.catalogue, slot, state, radius)[None]
+        slots: Integers = np.array([slot])
+        scores: Floats = self.scores_of_tasks(slots, arms.features[None], uniforms[None])[0]
         return scores
 
     def scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
@@ -122,22 +133,22 @@ class Scoring:
             return self._scores_of_tasks(slots, arms, uniforms)
 
     def _scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
-        estimates = self.estimates(slots, arms)
+        estimates = self._estimates(slots, arms)
         n, n_draws, _ = uniforms.shape
         if n_draws == 1:
             scores = self._policy.scores(estimates, uniforms[:, 0])[:, None]
         elif isinstance(self._policy, SamplingPolicy):
             scores = self._policy.sampled_scores(estimates, uniforms)
         else:
-            each = (estimates[(i,)][None].repeat(n_draws) for i in range(n))
-            pairs = zip(each, uniforms, strict=True)
+            repeated = (estimates[(i,)][None].repeat(n_draws) for i in range(n))
+            pairs = zip(repeated, uniforms, strict=True)
             scores = np.stack([self._policy.scores(*pair) for pair in pairs])
         scores = np.array(scores, dtype=np.float64, order="C")
         if np.isnan(scores).any():
             raise ValueError(f"the scores of {self._policy} must be numbers, got nan")
         return scores
 
-    def estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
+    def _estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
         """The estimates of n tasks for arms (n, K, d)."""
         reading = kernels.Reading(
             np.empty(arms.shape), np.empty(arms.shape[:2]), np.empty(arms.shape[:2])

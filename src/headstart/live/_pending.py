@@ -1,15 +1,95 @@
-"""Pending: decisions that wait for their reward."""
+"""Decisions that wait for their reward, those that no longer do, and the ids of both."""
 
 import secrets
-from collections.abc import Callable
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.live.tasks.ids import CODE_DIGITS, ID_DIGITS, ORIGIN_DIGITS
-from headstart.live.tasks.layout import FIRST_PENDING, NONE
+from headstart.live._rows import FIRST_PENDING, NONE
+from headstart.live.outcomes import DecisionState, Outcome, outcome_of
+from headstart.live.settings import Settings
+
+# The origin is drawn at random by every bandit that is made, loaded, copied or forked.
+ORIGIN_DIGITS, CODE_DIGITS = 16, 14
+ID_DIGITS = ORIGIN_DIGITS + CODE_DIGITS
+
+# A text as NumPy keeps it: 32 bits per character.
+_Characters = NDArray[np.uint32]
+_TEXT: np.dtype[np.str_] = np.dtype(f"U{ID_DIGITS}")
+_ZERO, _A = ord("0"), ord("a")
+
+
+@compiled
+def _write(origin: _Characters, codes: Integers, texts: _Characters) -> None:
+    """Set texts (n, ID_DIGITS) to the origin and the digits of the codes (n,)."""
+    for i in range(codes.shape[0]):
+        for a in range(ORIGIN_DIGITS):
+            texts[i, a] = origin[a]
+        rest = codes[i]
+        for a in range(CODE_DIGITS):
+            digit = rest & 15
+            texts[i, ID_DIGITS - 1 - a] = digit + (_ZERO if digit < 10 else _A - 10)
+            rest >>= 4
+
+
+@compiled
+def _read(origin: _Characters, texts: _Characters, codes: Integers) -> bool:
+    """Set codes (n,) to those of the texts; false if one is not what `_write` writes."""
+    for i in range(codes.shape[0]):
+        for a in range(ORIGIN_DIGITS):
+            if texts[i, a] != origin[a]:
+                return False
+        code = np.int64(0)
+        for a in range(ORIGIN_DIGITS, ID_DIGITS):
+            character = np.int64(texts[i, a])
+            digit = character - _ZERO
+            if not 0 <= digit < 10:
+                digit = character - _A + 10
+                if not 10 <= digit < 16:
+                    return False
+            code = code << 4 | digit
+        codes[i] = code
+    return True
+
+
+def _characters(text: str) -> _Characters:
+    return np.array([text]).view(np.uint32)
+
+
+class Ids(NamedTuple):
+    """The ids of n decisions of one origin."""
+
+    origin: str
+    codes: Integers  # (n,)
+
+    def texts(self) -> NDArray[np.str_]:
+        """The ids, (n,)."""
+        texts = np.empty(len(self.codes), dtype=_TEXT)
+        if len(texts):
+            characters = texts.view(np.uint32).reshape(-1, ID_DIGITS)
+            _write(_characters(self.origin), self.codes, characters)
+        return texts
+
+
+def read_ids(origin: str, decisions: Sequence[str] | NDArray[np.str_]) -> Ids | None:
+    """The ids of decisions of this origin; None if there is none, or one is something else."""
+    array = decisions
+    if not isinstance(array, np.ndarray):
+        if set(map(len, array)) != {ID_DIGITS}:  # an array takes as much for all as for the longest
+            return None
+        array = np.array(array, dtype=_TEXT)
+    if array.dtype != _TEXT or array.ndim != 1 or not len(array):
+        return None
+    texts = np.require(array, requirements=["C", "W"]).view(np.uint32).reshape(-1, ID_DIGITS)
+    codes = np.empty(len(array), dtype=np.int64)
+    return Ids(origin, codes) if _read(_characters(origin), texts, codes) else None
+
 
 # The code in an id is a place and how often it was used before.
 _CODE = f"%0{CODE_DIGITS}x"
@@ -72,12 +152,14 @@ def release(links: Integers, rows: Floats, place: int) -> None:
     links[place, USED] = (links[place, USED] + 1) & _USES
 
 
-@compiled
-def undo_hold(links: Integers, rows: Floats, place: int) -> None:
-    """Take back a decision that was just held, as if it had never been."""
-    used = links[place, USED]
-    release(links, rows, place)
-    links[place, USED] = used
+def owner_of_finished(number: int) -> int:
+    """In place of a slot: the finished task of this number owns a decision."""
+    return -2 - number
+
+
+def finished_number(owner: int) -> int:
+    """The number of the finished task that owns a decision."""
+    return -2 - owner
 
 
 class Pending:
@@ -85,7 +167,7 @@ class Pending:
 
     `kept` is (places, 2d + 1): x, then u = Ax at the time of the decision, then the number of the
     task's rewards at that time. While no other came since, the reward need not compute u again.
-    An owner of −2 − i is the i-th of the finished tasks.
+    The owner of a decision is a slot, or a finished task (`owner_of_finished`).
     """
 
     def __init__(self, dimension: int, most: int) -> None:
@@ -185,6 +267,14 @@ class Pending:
         release(self.links, rows, place)
         self.freed(place)
 
+    def free_all(self, places: list[int]) -> None:
+        """Take back places that were released."""
+        if not self.foreign:
+            self.free.extend(places)
+            return
+        for place in places:
+            self.freed(place)
+
     def freed(self, place: int) -> None:
         """Take back a place that was released."""
         self.free.append(place)
@@ -211,29 +301,76 @@ class Pending:
     def _code(self, place: int) -> int:
         return int(self.links[place, USED]) << _PLACE_BITS | place
 
+    def owner(self, place: int) -> int:
+        """The slot of the task whose decision is there, or below NONE a finished task."""
+        return int(self.links[place, OWNER])
 
-def sort(pending: Pending) -> None:
-    """Put the decisions of several bandits into the order of their times."""
-    places = sorted(pending.oldest_first(), key=pending.times.__getitem__)
-    links = pending.links
-    for older, newer in pairwise([_END, *places, _END]):
-        links[older, NEWER], links[newer, OLDER] = newer, older
+    def drop_projections(self, row: Floats) -> None:
+        """Forget u = Ax of a task's decisions: A is another now."""
+        self.kept[self.of(row), -1] = _NO_U
 
-
-def clear(pending: Pending, rows: Floats, slots: Integers) -> None:
-    """Forget all decisions, which are those of open tasks in these slots."""
-    rows[slots, FIRST_PENDING] = NONE
-    links = pending.links
-    links[1:, OWNER] = NONE
-    links[_END, NEWER] = links[_END, OLDER] = _END
-    pending.free = list(range(len(links) - 1, 0, -1))
+    def sort(self) -> None:
+        """Put the decisions of several bandits into the order of their times."""
+        places = sorted(self.oldest_first(), key=self.times.__getitem__)
+        for older, newer in pairwise([_END, *places, _END]):
+            self.links[older, NEWER], self.links[newer, OLDER] = newer, older
 
 
-def owner(pending: Pending, place: int) -> int:
-    """The slot of the task whose decision is there, or below NONE a finished task."""
-    return int(pending.links[place, OWNER])
+# How many settled decisions are remembered; about 250 bytes each. Beyond, a duplicate is an
+# unknown decision.
+CAPACITY = 100_000
 
 
-def drop_projections(pending: Pending, row: Floats) -> None:
-    """Forget u = Ax of a task's decisions: A is another now."""
-    pending.kept[pending.of(row), -1] = _NO_U
+class Settled:
+    """The latest decisions that wait no longer, by id: the value paid, or None if it expired."""
+
+    def __init__(self) -> None:
+        # Ordered, so that to drop the oldest takes no search past those dropped before.
+        self._values: OrderedDict[str, float | None] = OrderedDict()
+        # Batches that were paid since. Most are dropped before anyone asks for one of their ids.
+        self._batches: deque[tuple[Ids, Floats]] = deque()
+        self._n_in_batches = 0
+
+    @property
+    def values(self) -> OrderedDict[str, float | None]:
+        """All that is remembered, the oldest first."""
+        while self._batches:
+            ids, values = self._batches.popleft()
+            self._values.update(zip(ids.texts().tolist(), values.tolist(), strict=True))
+        self._n_in_batches = 0
+        self._drop_oldest()
+        return self._values
+
+    def note(self, decision: str, value: float | None) -> None:
+        """Remember a paid decision; None for one that expired."""
+        values = self.values if self._batches else self._values
+        values[decision] = value
+        if len(values) > CAPACITY:
+            self._drop_oldest()
+
+    def note_all(self, decisions: Iterable[tuple[str, float | None]]) -> None:
+        """Remember several."""
+        self.values.update(decisions)
+        self._drop_oldest()
+
+    def note_batch(self, ids: Ids, values: Floats) -> None:
+        """Remember the values (n,) that decisions were paid; nothing else may change the arrays."""
+        self._batches.append((ids, values))
+        self._n_in_batches += len(values)
+        while self._n_in_batches - len(self._batches[0][1]) >= CAPACITY:
+            self._n_in_batches -= len(self._batches.popleft()[1])
+        if self._n_in_batches >= CAPACITY:
+            self._values.clear()
+
+    def outcome(self, decision: str, value: float, settings: Settings) -> Outcome:
+        """What a reward for a decision that is not pending comes to."""
+        values = self.values
+        if decision not in values:
+            return outcome_of(None, value, settings)
+        paid = values[decision]
+        state = DecisionState.EXPIRED if paid is None else DecisionState.PAID
+        return outcome_of(state, value, settings, paid=paid)
+
+    def _drop_oldest(self) -> None:
+        while len(self._values) > CAPACITY:
+            self._values.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The row of an open task: no other file depends on the order of its numbers.
+"""Rows: the numbers of a task. No other file depends on their order.
 
 A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
 upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when
@@ -72,32 +72,13 @@ def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
     return gram, view(row, 2 * square + dimension, (dimension,))
 
 
-def upgrade_rows(rows: Floats, version: int, n_tasks: int) -> Floats:
-    """Rows (n, length) of a file of format 1, 2 or 3 as rows of today.
-
-    Format 1 had no prior revision. Format 2 ended a row with the time of last use and when the
-    prior is revised; since format 3 these are the other way round, and the first pending decision
-    follows. Up to format 3 the memory of n_tasks counted no open task.
-    """
-    if version == 1:
-        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=columns.NEVER)
-    if version < 3:
-        rows = np.pad(rows, ((0, 0), (0, 1)), constant_values=NONE)
-        rows[:, [-3, -2]] = rows[:, [-2, -3]]
-    rows = np.pad(rows, ((0, 0), (0, 3)))
-    rewarded = rows[:, REWARDS - N_SCALARS - N_LAST] > 0.0
-    rows[:, COUNTED] = np.where(rewarded, TO_COUNT, NOT_COUNTED)
-    rows[:, PRIOR_TASKS] = n_tasks
-    return rows
-
-
 def check_rows(name: str, rows: Floats) -> Floats:
     """Rows of open or finished tasks from a file: finite, but for what may be infinite.
 
     Those are the degrees of freedom of a noise scale that the prior knows.
     """
-    checked, known = rows.copy(), columns.NOISE_DEGREES_OF_FREEDOM - N_SCALARS - N_LAST
-    checked[np.isposinf(checked[:, known]), known] = 0.0
+    checked, column = rows.copy(), columns.NOISE_DEGREES_OF_FREEDOM - N_SCALARS - N_LAST
+    checked[np.isposinf(checked[:, column]), column] = 0.0
     checks.floats(name, checked)
     return rows
 
@@ -153,8 +134,7 @@ class Layout:
 
     def reopened(self, finished: Floats) -> Floats:
         """The row of a finished task that goes on, with A derived anew."""
-        row = np.empty(self.length)
-        row[self._rest] = finished
+        row = self.unpacked(finished)
         if not self.refactorise(row, restate=False):
             inverse = np.linalg.pinv(self.gram(row) + self.regularization(row), hermitian=True)
             row[self._inverse] = inverse.ravel()
@@ -190,11 +170,15 @@ class Layout:
             sum_of_squares=np.array(scalars[columns.SUM_OF_SQUARES]),
         )
 
-    def finished_statistics(self, finished: Floats) -> TaskStatistics:
-        """The statistics of a finished task."""
+    def unpacked(self, finished: Floats) -> Floats:
+        """The row of a finished task, whose A is not set."""
         row = np.empty(self.length)
         row[self._rest] = finished
-        return self.statistics(row)
+        return row
+
+    def finished_statistics(self, finished: Floats) -> TaskStatistics:
+        """The statistics of a finished task."""
+        return self.statistics(self.unpacked(finished))
 
     def rebased(self, row: Floats, prior: Prior, components: kernels.Components | None) -> Floats:
         """The row of the same task with another prior, revised by the task's own rewards."""
@@ -296,5 +280,5 @@ class Layout:
 
 def inverses(rows: Floats, slots: Integers, dimension: int) -> Floats:
     """(V + Λ)⁻¹ of many tasks, (n, d, d)."""
-    found = np.ascontiguousarray(rows[slots, : dimension * dimension])
-    return found.reshape(-1, dimension, dimension)
+    flat = np.ascontiguousarray(rows[slots, : dimension * dimension])
+    return flat.reshape(-1, dimension, dimension)

@@ -21,7 +21,7 @@ class OneBlasThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
-        self._found: _Libraries | None = None
+        self._libraries: _Libraries | None = None
         self._before: list[tuple[Any, int]] = []
         self._of_thread = threading.local()
         if hasattr(os, "register_at_fork"):
@@ -29,16 +29,16 @@ class OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._found is None:
-                self._found = _Libraries()
+            if self._libraries is None:
+                self._libraries = _Libraries()
             if self._depth == 0:
-                self._before = _limit(self._found.of_process)
+                self._before = _limit(self._libraries.of_process)
             self._depth += 1
-        if self._found.of_threads:
-            self._of_thread.before = [*self._own(), _limit(self._found.of_threads)]
+        if self._libraries.of_threads:
+            self._of_thread.before = [*self._own(), _limit(self._libraries.of_threads)]
 
     def __exit__(self, *_: object) -> None:
-        if self._found is not None and self._found.of_threads and self._own():
+        if self._libraries is not None and self._libraries.of_threads and self._own():
             _set(self._of_thread.before.pop())
         with self._lock:
             self._depth -= 1
@@ -64,9 +64,9 @@ class _Libraries:
 
         # What Numba calls, loaded at its first product.
         importlib.import_module("scipy.linalg.cython_blas")
-        found = ThreadpoolController().select(user_api="blas").lib_controllers
-        self.of_threads = [each for each in found if _layer(each) == "openmp"]
-        self.of_process = [each for each in found if _layer(each) != "openmp"]
+        libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+        self.of_threads = [library for library in libraries if _layer(library) == "openmp"]
+        self.of_process = [library for library in libraries if _layer(library) != "openmp"]
 
 
 def _layer(library: Any) -> str:
@@ -75,12 +75,12 @@ def _layer(library: Any) -> str:
 
 def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
     """Set one thread; returns the libraries where that changed the number, and what it was."""
-    changed = [(each, n) for each in libraries if (n := each.get_num_threads()) != 1]
+    changed = [(library, n) for library in libraries if (n := library.get_num_threads()) != 1]
     if not changed:
         return changed
-    _set([(each, 1) for each, _ in changed])
+    _set([(library, 1) for library, _ in changed])
     # Another thread may hold the number where it is.
-    return [(each, number) for each, number in changed if each.get_num_threads() == 1]
+    return [(library, number) for library, number in changed if library.get_num_threads() == 1]
 
 
 def _set(numbers: list[tuple[Any, int]]) -> None:

@@ -1,4 +1,4 @@
-"""Refresher: the thread that keeps the prior up to date while calls go on."""
+"""Refresher and Pace: the thread that keeps the prior up to date while calls go on."""
 
 import logging
 import math
@@ -8,9 +8,9 @@ import weakref
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from headstart.live.memory.population import Change, Start, State
-from headstart.live.processes.threads import one_blas_thread
-from headstart.live.tasks.all_tasks import Tasks
+from headstart.live._blas import one_blas_thread
+from headstart.live._memory import Memory
+from headstart.live._population import Change
 
 _log = logging.getLogger("headstart.live")
 
@@ -52,8 +52,8 @@ _PACE = Pace()
 class Refresher:
     """Brings the memory of a bandit up to date in a thread of its own, started when needed."""
 
-    def __init__(self, tasks: Tasks, lock: AbstractContextManager[object]) -> None:
-        self._tasks = tasks
+    def __init__(self, memory: Memory, lock: AbstractContextManager[object]) -> None:
+        self._memory = memory
         self._lock = lock
         self._requested = threading.Event()
         self._thread: threading.Thread | None = None
@@ -91,11 +91,11 @@ class Refresher:
         except Exception:
             _log.exception("the prior could not be refreshed and stays as it is")
             with self._lock:
-                self._tasks.changes.undo()
+                self._memory.undo()
             return _IDLE_SECONDS
         took = time.perf_counter() - began
         if took > _LONG_SECONDS:
-            d = self._tasks.dimension
+            d = self._memory.tasks.dimension
             _log.info("refreshing the prior of %d features took %.1f s, in the background", d, took)
         if more:
             self._requested.set()
@@ -103,16 +103,16 @@ class Refresher:
 
     def _refresh(self) -> bool:
         """Count the tasks that changed; whether some are left."""
-        changes, population = self._tasks.changes, self._tasks.population
+        memory, population = self._memory, self._memory.population
         collected: list[Change] = []
         while len(collected) < _TASKS_PER_REFRESH:
             with self._lock:
                 if not collected:
-                    generation, state = changes.generation, population.state
-                elif changes.generation != generation:
+                    generation, state = memory.generation, population.state
+                elif memory.generation != generation:
                     return True
-                some = changes.collect(_TASKS_PER_LOCK)
-                more = changes.n_waiting > 0
+                some = memory.collect(_TASKS_PER_LOCK)
+                more = memory.n_waiting > 0
             collected += some
             if not more:
                 break
@@ -120,44 +120,39 @@ class Refresher:
             return False
         new = population.replaced(state, collected)
         start = population.starting_from(new.memory)
-        return self._install(generation, new, start) or more
-
-    def _install(self, generation: int, state: State, start: Start) -> bool:
         with self._lock:
-            if self._tasks.changes.generation == generation:
-                self._tasks.changes.install(state, start)
-                return False
-        return True  # the memory was replaced meanwhile, and the changes are waiting again
+            if memory.generation != generation:
+                return True  # the memory was replaced meanwhile, and the changes are waiting again
+            memory.install(new, start)
+        return more
 
     def _move_tasks(self) -> None:
         """Give tasks that wait for it the prior of all others."""
-        changes, population = self._tasks.changes, self._tasks.population
+        memory, tasks, population = self._memory, self._memory.tasks, self._memory.population
         while True:
             with self._lock:
-                name = changes.next_move()
+                name = memory.next_move()
                 if name is None:
                     return
-                generation = changes.generation
-                contribution, state = changes.contribution(name), population.state
-                side = self._tasks.sides.get(name)
-            start = population.starting_from(population.without(contribution, state), side)
+                generation, state = memory.generation, population.state
+                contribution, side = memory.contribution(name), tasks.sides.get(name)
+            start, n_others = population.starting_from_others(state, contribution, side)
             with self._lock:
-                if name not in self._tasks.slots:
+                if name not in tasks.slots:
                     continue
-                if changes.generation == generation:
-                    n_others = state.n_tasks - (contribution is not None)
-                    self._tasks.rebase(name, start, n_others)
+                if memory.generation == generation:
+                    memory.rebase(name, start, n_others)
                 else:
-                    changes.move(name)  # the memory was replaced meanwhile
+                    memory.move(name)  # the memory was replaced meanwhile
 
 
 def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:
     """Refresh whenever that is requested, until the bandit is gone or nothing is left to do."""
     while True:
-        found = requested.wait(_IDLE_SECONDS)
+        wanted = requested.wait(_IDLE_SECONDS)
         it = refresher()
-        if it is None or (not found and it.end()):
+        if it is None or (not wanted and it.end()):
             return
-        pause = it.work() if found else 0.0
+        pause = it.work() if wanted else 0.0
         del it
         time.sleep(pause)
