@@ -139,8 +139,8 @@ class Saved:
         scales, scales_known = self._scales()
         if state.n_tasks and population.state.n_tasks:
             ones = np.ones(tasks.dimension)
-            pair = (ones if some is None else some for some in (scales, population.scales))
-            if not np.array_equal(*pair):
+            theirs, ours = (ones if each is None else each for each in (scales, population.scales))
+            if not np.array_equal(theirs, ours):
                 raise ValueError(
                     "bandits must have the same scales of features to be merged: "
                     "set scales for both"

@@ -17,6 +17,7 @@ from headstart.live._rows import (
     NOT_COUNTED,
     PRIOR_TASKS,
 )
+from headstart.live.inputs import Name
 from headstart.live.stored.memory import (
     Model,
     StoredMemory,
@@ -117,7 +118,9 @@ def _count(
     for task, change in zip(changed, changes, strict=True):
         counted[task.task] = change.after
     if population.wants_scales:
-        present = {name: part for name, part in counted.items() if part is not None}
+        present: dict[Name, Contribution] = {
+            name: part for name, part in counted.items() if part is not None
+        }
         population.learn_scales(present, model.feature_names.all)
     return counted
 
