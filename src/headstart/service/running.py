@@ -10,7 +10,6 @@ from headstart.service.dashboard import application
 from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
-from headstart.service.http.keys import list_keys
 from headstart.service.http.logs import Log, LogFormat
 from headstart.service.http.server import (
     AddressError,
@@ -23,6 +22,7 @@ from headstart.service.http.server import (
 )
 from headstart.service.jobs.jobs import Jobs, uploads_folder
 from headstart.service.messages import ServiceError
+from headstart.service.store.keys import list_keys
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +98,8 @@ def run(settings: Running, announce: Callable[[str, bool], None]) -> bool:
                 metrics_folder=settings.beside,
             )
             server = server_of(app)
-            app.lifespan.on_start = keep_out_of_collection
-            app.lifespan.on_failure = server.fail
+            app.on_start = keep_out_of_collection
+            app.on_failure = server.fail
             announce(address_of(listener), needs_key)
             with one_blas_thread:  # so that no decision has to set the number
                 server.run([listener])

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.service.client import Client, Retries, ServiceError
-from headstart.service.http.keys import REFRESH_SECONDS
 from headstart.service.messages import BanditConfiguration
+from headstart.service.store.keys import REFRESH_SECONDS
 
 COMMAND = (sys.executable, "-c", "from headstart.cli import app; app()")
 

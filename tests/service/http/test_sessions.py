@@ -14,9 +14,9 @@ from tests.service.http.fake import FakeService
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.http.app import Application
-from headstart.service.http.keys import create_key, revoke_key
 from headstart.service.http.security import MOST_FAILURES
 from headstart.service.messages import Role
+from headstart.service.store.keys import create_key, revoke_key
 
 
 def login_page(request: Request) -> HTMLResponse:

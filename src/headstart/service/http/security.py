@@ -1,13 +1,12 @@
 """Who may call: keys and roles, and what a browser may be made to send."""
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from headstart.service.http.keys import Key, Keys
+from headstart.service.http.decoding import Headers
 from headstart.service.messages import Role, ServiceError
 from headstart.service.store.database import Database
-
-Headers = Mapping[bytes, bytes]
+from headstart.service.store.keys import Key, Keys
 
 # Failed logins per address and minute.
 MOST_FAILURES = 10

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from sqlalchemy import delete, insert, select
 from starlette.requests import HTTPConnection
 
-from headstart.service.http.keys import Key, Keys
 from headstart.service.messages import Role
 from headstart.service.store.database import Database
+from headstart.service.store.keys import Key, Keys
 from headstart.service.store.schema import sessions
 
 COOKIE = "headstart_session"
