@@ -29,8 +29,11 @@ def test_a_trajectory_is_that_of_the_learner(prior: hs.interfaces.PriorEstimator
         task = environment.sample(9, 6, rng)
         episode = play(learner, memory, task, rng)
         path = Trajectory.of(task, episode, prior, memory)
-        sided = isinstance(prior, hs.priors.Hierarchical)
-        start = prior.prior(memory, task.side) if sided else prior.prior(memory)
+        start = (
+            prior.prior(memory, task.side)
+            if isinstance(prior, hs.priors.Hierarchical)
+            else prior.prior(memory)
+        )
         running = RunningEstimate(start)
         follower = prior.running_bias(memory)
         for t in range(10):
@@ -43,7 +46,7 @@ def test_a_trajectory_is_that_of_the_learner(prior: hs.interfaces.PriorEstimator
                 running.observe(x, y)
                 if follower is not None:
                     running.move(follower.observe(x, y))
-        if not sided:  # a prior with a mixture is revised
+        if not isinstance(prior, hs.priors.Hierarchical):  # a prior with a mixture is revised
             assert path.moves == (follower is not None)
         np.testing.assert_array_equal(path.estimate.prior.bias[:, 0], start.bias)
         memory = learner.learn(memory, episode)
