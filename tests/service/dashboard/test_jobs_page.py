@@ -39,7 +39,7 @@ def ended(caller: Caller, path: str, request: dict[str, object]) -> str:
 
 def test_a_job_says_what_it_reads_and_what_for(caller: Caller) -> None:
     columns = {"task": "user", "features": NAMES}
-    request = {"files": ["clicks.csv"], "columns": columns}
+    request: dict[str, object] = {"files": ["clicks.csv"], "columns": columns}
     assert ended(caller, "fit", request) == "done"
     assert "clicks.csv · dry run" in caller.get("/jobs").text
     assert ended(caller, "fit", request | {"dry_run": False}) == "done"
