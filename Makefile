@@ -8,7 +8,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test check lint format bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test check lint format client bench bench-service league docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -33,6 +33,10 @@ lint: $(DEV)
 format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The service's client without asyncio, from the one with it; a test says when it has to be run.
+client: $(DEV)
+	$(BIN)/python tools/sync_client.py
 
 # Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
 league: $(DEV)

@@ -107,10 +107,16 @@ def _use(bandit: "MetaBandit") -> None:
 
 def stored() -> None:
     """What the decision service needs before its first request: tasks whose store is another."""
-    from headstart.live.deciding.decision_sets import decision_set
-    from headstart.live.feature_names import FeatureNames
     from headstart.live.settings import Settings
-    from headstart.live.stored import Model, StoredMemory, StoredTask, StoredTasks, recount
+    from headstart.live.stored import (
+        FeatureNames,
+        Model,
+        StoredMemory,
+        StoredTask,
+        StoredTasks,
+        decision_set,
+        recount,
+    )
 
     model = Model(
         dimension=2,

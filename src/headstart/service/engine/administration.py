@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
 from headstart.live import inputs
-from headstart.live.stored.contributions import floats, packed
+from headstart.live.stored import floats, packed
 from headstart.service.engine import configuration
 from headstart.service.engine.records import bandit_row, bandit_view
 from headstart.service.engine.registry import Registry

@@ -7,9 +7,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from headstart.live.feature_names import default_names
-from headstart.live.stored import Model, StoredMemory, StoredTasks
-from headstart.live.stored.contributions import floats
+from headstart.live.stored import Model, StoredMemory, StoredTasks, default_names, floats
 from headstart.service.engine.configuration import decode, dimension_of, model_of
 from headstart.service.messages import (
     BanditView,

@@ -9,8 +9,7 @@ from sqlalchemy import Connection, Select, bindparam, case, delete, insert, or_,
 from sqlalchemy.dialects import postgresql, sqlite
 
 from headstart.live.decision import Learned
-from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, recount
-from headstart.live.stored.contributions import floats, packed
+from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, floats, packed, recount
 from headstart.service.engine.bandits import Bandit, PriorInUse
 from headstart.service.engine.registry import Registry, promoted, read_fits, read_memory
 from headstart.service.engine.transaction import Transaction

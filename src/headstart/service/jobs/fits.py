@@ -6,8 +6,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
-from headstart.live.stored import Model
-from headstart.live.stored.contributions import floats, packed
+from headstart.live.stored import Model, floats, packed
 from headstart.service.jobs.memories import memory_that_counts
 from headstart.service.jobs.messages import FitReport, FitView
 from headstart.service.jobs.table import Job

@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.live.stored.contributions import floats
+from headstart.live.stored import floats
 from headstart.service.jobs import fits, frames, table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.messages import FitReport

@@ -37,6 +37,13 @@ class Request(msgspec.Struct, kw_only=True):
     upload: str | None = None
     attempts: int = 0
 
+    def typed(self, kind: str) -> FitRequest | EvaluateRequest:
+        """The request itself."""
+        wanted: type[FitRequest] | type[EvaluateRequest] = (
+            FitRequest if kind == "fit" else EvaluateRequest
+        )
+        return msgspec.json.decode(self.content, type=wanted)
+
 
 class Job(msgspec.Struct, kw_only=True):
     """A job that this process has taken."""

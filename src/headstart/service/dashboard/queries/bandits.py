@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 from sqlalchemy import Connection, select
 
-from headstart.live.feature_names import default_names
+from headstart.live.stored import default_names
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store.schema import bandits
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.live.deciding.decision_sets import DecisionSet
-from headstart.live.stored import Chosen
-from headstart.live.stored.contributions import packed
+from headstart.live.stored import Chosen, DecisionSet, packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 from headstart.arrays import Floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.contributions import packed
+from headstart.live.stored import packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.decisions import new_ids
 from headstart.service.engine.requests.idempotency import Keys

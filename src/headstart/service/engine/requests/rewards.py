@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select, update
 
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.contributions import floats
+from headstart.live.stored import floats
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction

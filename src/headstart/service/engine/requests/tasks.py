@@ -18,7 +18,7 @@ from sqlalchemy.dialects import postgresql
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.live.stored.contributions import floats, packed
+from headstart.live.stored import floats, packed
 from headstart.service.engine.bandits import STORED, Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid
