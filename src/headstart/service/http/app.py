@@ -34,10 +34,9 @@ from headstart.service.http.decoding import (
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.openapi import describe
-from headstart.service.http.pages import Pages
 from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Text
 from headstart.service.http.security import Security
-from headstart.service.http.sessions import Sessions
+from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import Message as ServiceMessage
 from headstart.service.messages import ServiceError, unavailable

@@ -36,19 +36,14 @@ class AddressError(ValueError):
     """The service cannot listen there."""
 
 
-def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens at an address."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
         raise AddressError(f"host must be an address of this machine, got {host!r}") from None
     try:
-        return socket.create_server(
-            address[:2],
-            family=family,
-            backlog=_BACKLOG,
-            reuse_port=reuse_port,
-        )
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             said = f"port {port} of {host} must be free, and another program uses it"
