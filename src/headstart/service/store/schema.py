@@ -5,6 +5,9 @@ Everything that belongs to a bandit has its number. Sums that every request adds
 processes never wait for each other's rows; a reader adds them up.
 """
 
+from typing import Literal
+
+import numpy as np
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -21,6 +24,8 @@ from sqlalchemy import (
     text,
 )
 
+from headstart.arrays import Floats
+
 metadata = MetaData()
 
 # SQLite numbers rows by itself only where the key is an INTEGER.
@@ -31,10 +36,10 @@ _Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 # What became of a decision.
 PENDING, PAID, EXPIRED = range(3)
-DECISION_STATUS = ("pending", "paid", "expired")
+DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending", "paid", "expired")
 # How a task stands.
 OPEN, FINISHED = range(2)
-TASK_STATUS = ("open", "finished")
+TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 
 bandits = Table(
     "bandits",
@@ -281,3 +286,13 @@ schema_version = Table(
     Column("version", Integer, primary_key=True),
 )
 VERSION = 1
+
+
+def floats(content: bytes) -> Floats:
+    """An array that a column holds, (n,)."""
+    return np.frombuffer(content, dtype="<f8").astype(np.float64)
+
+
+def packed(array: Floats) -> bytes:
+    """An array as a column holds it."""
+    return np.ascontiguousarray(array, dtype="<f8").tobytes()

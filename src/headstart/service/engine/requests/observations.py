@@ -9,7 +9,6 @@ from sqlalchemy import insert
 from headstart.arrays import Floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.contributions import packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.decisions import new_ids
 from headstart.service.engine.requests.idempotency import Keys
@@ -23,6 +22,7 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 from headstart.service.store.schema import decisions as table
+from headstart.service.store.schema import packed
 
 
 def observe(
