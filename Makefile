@@ -1,41 +1,55 @@
 # Every target does its own set-up: Python 3.11+ and make are all that a fresh machine needs.
-PYTHON ?= python3
+export PYTHON ?= python3
 BIN := .venv/bin
-SETUP := .venv/installed
-BENCH := .venv-bench/installed
-DOCS := .venv-docs/installed
+# What is installed in .venv: the library; also the service; also all that the tests need.
+CORE := .venv/core
+SERVE := .venv/serve
+DEV := .venv/dev
+BENCH := .venv-bench/bench
+DOCS := .venv-docs/docs
 
-.PHONY: demo serve test lint format bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test check lint format client bench bench-service league docs notebooks release lock clean
 
-demo: $(SETUP)
+demo: $(CORE)
 	$(BIN)/headstart demo
 
 # The decision service with simulated users; says where its dashboard is.
-serve: $(SETUP)
+serve: $(SERVE)
 	$(BIN)/headstart serve --demo
 
 test: lint
 	$(BIN)/pytest -n auto
 
-lint: $(SETUP)
+# What to run before every commit: all but the tests that take long, in at most 90 seconds.
+check: lint
+	$(BIN)/pytest -n auto -m "not slow"
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(SETUP)
+format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The service's client without asyncio, from the one with it; a test says when it has to be run.
+client: $(DEV)
+	$(BIN)/python tools/sync_client.py
+
 # Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
-league: $(SETUP)
+league: $(DEV)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.regret
 
-# Versions are locked with hashes; the package itself is installed from this folder.
-$(SETUP): requirements/dev.txt pyproject.toml
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+$(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS): pyproject.toml tools/install
+$(CORE): requirements/core.txt
+$(SERVE): requirements/serve.txt
+$(DEV): requirements/dev.txt
+$(BENCH): requirements/bench.txt
+$(DOCS): requirements/docs.txt
+$(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS):
+	tools/install $(@D) requirements/$(@F).txt
 	touch $@
 
 # Speed against peers and against the compiled limit, in one run on one core; about five minutes.
@@ -45,28 +59,16 @@ bench: $(BENCH)
 
 # The decision service: rates, latencies, 100 × kill -9 on each store, failures. Half an hour; needs
 # wrk. The tables go to benchmarks/service.md.
-bench-service: $(SETUP) $(BENCH)
+bench-service: $(DEV) $(BENCH)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.service.report --peers .venv-bench/bin/python
 
-$(BENCH): requirements/bench.txt pyproject.toml
-	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
-	.venv-bench/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	touch $@
-
-# The site in docs/_build/html, with the gallery run anew; warnings are errors. Minutes.
+# The site in docs/_build/html, with the gallery run afresh; warnings are errors. Minutes.
 docs: $(DOCS)
 	.venv-docs/bin/python -m docs.building
 
 # The tutorials as notebooks, in docs/generated/notebooks.
-notebooks: $(SETUP)
+notebooks: $(DEV)
 	$(BIN)/python -m docs.building.notebooks
-
-$(DOCS): requirements/docs.txt pyproject.toml
-	$(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
-	.venv-docs/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	touch $@
 
 # The sdist and the wheel in dist/, made and tried outside of this folder. Uploads nothing.
 release: requirements/release.txt
@@ -74,12 +76,17 @@ release: requirements/release.txt
 	.venv-release/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/release.txt
 	.venv-release/bin/python tools/release.py
 
-# Re-lock after changing a dependency in pyproject.toml.
+# Re-lock after changing a dependency in pyproject.toml. What .venv holds has one version in all its sets.
+COMPILE := .venv-lock/bin/uv pip compile --quiet --universal --no-header --no-emit-index-url \
+	--no-annotate --generate-hashes
 lock:
 	$(PYTHON) -m venv .venv-lock && .venv-lock/bin/pip install --quiet uv
-	for set in dev bench serve docs release; do .venv-lock/bin/uv pip compile --quiet --universal --no-header \
-		--no-emit-index-url --no-annotate --generate-hashes \
-		--extra $$set --extra build pyproject.toml --output-file requirements/$$set.txt; done
+	for set in dev bench docs release; do $(COMPILE) --extra $$set --extra build pyproject.toml \
+		--output-file requirements/$$set.txt; done
+	$(COMPILE) --constraint requirements/dev.txt --extra build pyproject.toml --output-file requirements/core.txt
+	$(COMPILE) --constraint requirements/dev.txt --extra serve --extra build pyproject.toml \
+		--output-file requirements/serve.txt
+	echo uv | $(COMPILE) - --output-file requirements/uv.txt
 	rm -rf .venv-lock
 
 clean:

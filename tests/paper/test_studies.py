@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.needs import missing
 
 from headstart.paper.sections import SECTIONS
 from headstart.paper.studies import GRID, SIZES
@@ -31,8 +32,7 @@ def data(monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(("name", "study"), STUDIES)
 def test_a_named_study_runs(name: str, study: Study, data: Path) -> None:
     if name in FOLDERS and not (data / FOLDERS[name]).exists():
-        message = f"the {name} files are not in {data}; set HEADSTART_DATA to their folder"
-        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+        missing("data", f"the {name} files are not in {data}; set HEADSTART_DATA to their folder")
     sizes = tuple(n for n in study.training_tasks if n <= 10)
     grid = study.regularization[:: max(1, len(study.regularization) - 1)]
     small = replace(study, replications=2, training_tasks=sizes, regularization=grid)

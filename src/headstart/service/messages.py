@@ -237,6 +237,23 @@ class PriorView(PriorVersion):
     history: list[PriorVersion]
 
 
+class ItemCount(Message):
+    """How many items the catalogue has now."""
+
+    items: int
+
+
+class ItemPage(Message):
+    """Items in the order of their ids; `next` is the `after` of the next page, None at the end."""
+
+    items: list[Item]
+    next: str | None
+
+
+class Erased(Message):
+    """The version of the prior that no longer counts the task."""
+
+
 # What jobs are asked for, how they stand, and what they report.
 JobKind = Literal["fit", "evaluate"]
 JobStatus = Literal["waiting", "running", "done", "failed", "cancelled"]

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from tests.service.http.fake import FakeService
 
-from headstart.service.client import AsyncClient, Client, ConnectionFailedError, Retries, calls
-from headstart.service.client.decoding import decoded
-from headstart.service.client.transport import exchange
+from headstart.service.client import AsyncClient, Client, ConnectionFailedError, Retries
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
 from headstart.service.jobs.messages import FitRequest
@@ -150,14 +148,12 @@ def test_a_service_that_is_away_is_an_error(client: Client, bridge: Bridge) -> N
 
 
 def test_retry_after_is_honoured() -> None:
-    steps = exchange(calls.bandits(), Retries(number=1, first=0.001, longest=0.001))
-    next(steps)
-    assert steps.send(httpx.Response(503, headers={"retry-after": "2"})) == 2.0
-    steps = exchange(calls.bandits(), Retries(number=1, first=0.5, longest=9.0))
-    next(steps)
-    wait = steps.send(httpx.Response(503, headers={"retry-after": "Mon, 1 Jan 2035"}))
-    assert isinstance(wait, float)
-    assert 0.0 <= wait <= 0.5
+    asked = httpx.Response(503, headers={"retry-after": "2"})
+    assert Retries(number=1, first=0.001, longest=0.001).pause(0, asked, once=False) == 2.0
+    dated = httpx.Response(503, headers={"retry-after": "Mon, 1 Jan 2035"})
+    pause = Retries(number=1, first=0.5, longest=9.0).pause(0, dated, once=False)
+    assert pause is not None
+    assert 0.0 <= pause <= 0.5
 
 
 def test_an_old_client_reads_the_answers_of_a_new_service(client: Client, bridge: Bridge) -> None:
@@ -181,8 +177,12 @@ def test_an_old_client_reads_the_answers_of_a_new_service(client: Client, bridge
 
 
 def test_a_missing_field_is_still_an_error() -> None:
-    with pytest.raises(msgspec.ValidationError, match="missing"):
-        decoded(b'{"id":"x","later":1}', DecisionAnswer)
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json={"id": "x", "later": 1}))
+    with (
+        Client("http://x", transport=transport) as client,
+        pytest.raises(msgspec.ValidationError, match="task"),
+    ):
+        client.bandit("news").decide("u")
 
 
 def test_the_client_with_asyncio(fake: FakeService) -> None:
@@ -212,20 +212,34 @@ def test_the_key_is_sent() -> None:
     assert seen == ["Bearer hs_a_b"]
 
 
-def test_what_may_be_done_twice_is_sent_again_only_if_it_did_not_arrive() -> None:
-    call = calls.start_fit("news", FitRequest(files=["a.csv"]), None)
+@pytest.mark.parametrize(
+    ("first", "sent", "error"),
+    [
+        (httpx.ConnectError("refused"), 2, None),
+        (httpx.Response(503), 2, None),
+        (httpx.ReadTimeout("late"), 1, ConnectionFailedError),
+        (httpx.Response(502), 1, ServiceError),
+    ],
+)
+def test_what_may_be_done_twice_is_sent_again_only_if_it_did_not_arrive(
+    first: httpx.Response | httpx.TransportError, sent: int, error: type[Exception] | None
+) -> None:
+    seen: list[httpx.Request] = []
 
-    def first(came: httpx.Response | httpx.TransportError) -> object:
-        steps = exchange(call, AT_ONCE)
-        next(steps)
-        return steps.send(came)
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        if len(seen) > 1:
+            return httpx.Response(404, json={"title": "x", "status": 404, "detail": "arrived"})
+        if isinstance(first, httpx.TransportError):
+            raise first
+        return first
 
-    assert first(httpx.ConnectError("refused")) == 0.0
-    assert first(httpx.Response(503)) == 0.0
-    with pytest.raises(ConnectionFailedError):
-        first(httpx.ReadTimeout("late"))
-    with pytest.raises(ServiceError):
-        first(httpx.Response(502))
+    with (
+        Client("http://x", retries=AT_ONCE, transport=httpx.MockTransport(answer)) as client,
+        pytest.raises(error or ServiceError, match=None if error else "arrived"),
+    ):
+        client.bandit("news").jobs.fit(FitRequest(files=["a.csv"]))
+    assert len(seen) == sent
 
 
 def test_a_log_is_sent_as_it_is(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ import pytest
 from tests.service.http.real import serving
 
 from headstart.service.client import Client, ServiceError
-from headstart.service.client.calls import HttpCall
-from headstart.service.jobs.messages import FitReport, FitRequest, FitView, LogColumns
+from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
 from headstart.service.messages import BanditConfiguration
 
 
@@ -44,7 +43,7 @@ def test_a_log_is_uploaded_fitted_promoted_and_withdrawn(tmp_path: Path) -> None
         news.fits.delete(fit.id)
         assert list(news.fits.list()) == []
         with pytest.raises(ServiceError, match="got 'x'"):
-            client.send(_fit_named_x())
+            client.send("GET", "news", "fits", "x")
         refused = httpx.post(
             f"{address}/v1/bandits/news/fit", content=b"x", headers={"content-type": "text/html"}
         )
@@ -56,7 +55,3 @@ def test_a_log_is_uploaded_fitted_promoted_and_withdrawn(tmp_path: Path) -> None
         )
         assert bad.status_code == 400
     assert list((tmp_path / "uploads").iterdir()) == []
-
-
-def _fit_named_x() -> HttpCall[FitView]:
-    return HttpCall(method="GET", path="/v1/bandits/news/fits/x", answer=FitView)

@@ -18,8 +18,8 @@ Problem(title='Not found', status=404, detail="there is no bandit 'shop'", type=
 True
 """
 
-from headstart.service.client.asynchronous import AsyncBandit, AsyncClient
-from headstart.service.client.synchronous import Bandit, Client
+from headstart.service.client._sync import Bandit, Client
+from headstart.service.client.client import AsyncBandit, AsyncClient
 from headstart.service.client.transport import ConnectionFailedError, Retries
 from headstart.service.messages import Problem, ServiceError
 

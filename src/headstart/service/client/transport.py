@@ -1,25 +1,41 @@
-"""One exchange: what to send, when to send it again, and what an answer means.
+"""Transport: what a call sends, when it is sent again, and what its answer means.
 
-`exchange` does no input or output, so that one source serves both clients: it yields what to do,
-a call to send or seconds to wait, and is sent what came of it.
+Nothing here waits or connects, so that both clients share it.
 """
 
 import random
-from collections.abc import Generator
+import types
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar, Union, get_args, get_origin
+from urllib.parse import quote
 
 import httpx
 import msgspec
 
 from headstart import __version__
-from headstart.service.client.calls import HttpCall
-from headstart.service.client.decoding import decoded
-from headstart.service.messages import Problem, ServiceError
+from headstart.service.messages import (
+    DecisionRequest,
+    Item,
+    ItemChange,
+    ObservationRequest,
+    Problem,
+    ServiceError,
+)
 
 T = TypeVar("T")
+Keyed = TypeVar("Keyed", DecisionRequest, ObservationRequest)
+Task = str | int
+Vector = Sequence[float] | Any  # or an array of one dimension
+Arms = Mapping[str, Vector] | Iterable[str] | None
+# What came of one attempt.
+Outcome = httpx.Response | httpx.TransportError
+
 _AGAIN = (502, 503, 504)
 _LONGEST_WAIT = 30.0
+_LOG_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
 class ConnectionFailedError(Exception):
@@ -56,86 +72,117 @@ class Retries:
         drawn = random.uniform(0.0, min(self.longest, self.first * 2.0**attempt))
         return max(min(asked, _LONGEST_WAIT), drawn)
 
+    def pause(self, attempt: int, outcome: Outcome, *, once: bool) -> float | None:
+        """Seconds until a call is sent again, None if this attempt was the last.
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Where a service is, and how it is called."""
-
-    address: str
-    key: str | None
-    timeout: float
-
-    def options(self) -> dict[str, Any]:
-        """What a client of httpx is made with."""
-        headers = {"content-type": "application/json", "user-agent": f"headstart/{__version__}"}
-        if self.key is not None:
-            headers["authorization"] = f"Bearer {self.key}"
-        limits = httpx.Limits(max_connections=100, max_keepalive_connections=100)
-        return {
-            "base_url": self.address,
-            "headers": headers,
-            "timeout": self.timeout,
-            "limits": limits,
-            "follow_redirects": False,
-        }
+        once: what may be done twice if it is sent twice is sent again only if it did not arrive.
+        """
+        if attempt >= self.number or (once and _may_have_arrived(outcome)):
+            return None
+        if not isinstance(outcome, httpx.Response):
+            return self.seconds(attempt, asked=0.0)
+        if outcome.status_code not in _AGAIN:
+            return None
+        return self.seconds(attempt, _retry_after(outcome))
 
 
-# What to do next: send, or wait so many seconds. What came of it: an answer, an error, or nothing.
-Step = HttpCall[Any] | float
-Came = httpx.Response | httpx.TransportError | None
+def _may_have_arrived(outcome: Outcome) -> bool:
+    if isinstance(outcome, httpx.Response):
+        return outcome.status_code != 503
+    return not isinstance(outcome, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
 
 
-def exchange(call: HttpCall[T], retries: Retries) -> Generator[Step, Came, Any]:
-    """Send a call until it is answered or there are no more attempts; its answer."""
-    for attempt in range(retries.number + 1):
-        came = yield call
-        last = attempt == retries.number or (call.once and _arrived(came))
-        if isinstance(came, httpx.Response):
-            if came.status_code not in _AGAIN or last:
-                return _answer(call, came)
-            asked = _asked(came)
-        elif last:
-            reason = type(came).__name__
-            raise ConnectionFailedError(f"the service could not be reached: {reason}") from came
-        else:
-            asked = 0.0
-        yield retries.seconds(attempt, asked)
-    raise AssertionError("the last attempt returns or raises")
-
-
-def _arrived(came: Came) -> bool:
-    """Whether a call may have been done, though it was not answered."""
-    if isinstance(came, httpx.Response):
-        return came.status_code != 503
-    return not isinstance(came, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
-
-
-def _asked(response: httpx.Response) -> float:
-    """The seconds of Retry-After, 0 if there are none."""
+def _retry_after(response: httpx.Response) -> float:
     try:
         return max(0.0, float(response.headers.get("retry-after", "0")))
     except ValueError:
         return 0.0  # a date
 
 
-def _answer(call: HttpCall[T], response: httpx.Response) -> Any:
-    if response.status_code >= 300:
-        raise _problem(response)
-    if call.rows:
-        raws = msgspec.json.decode(response.content, type=list[msgspec.Raw])
-        return [_row(raw, call.answer) for raw in raws]
-    return None if call.answer is None else decoded(response.content, call.answer)
+def options(address: str, key: str | None, timeout: float) -> dict[str, Any]:
+    """What a client of httpx is made with."""
+    headers = {"content-type": "application/json", "user-agent": f"headstart/{__version__}"}
+    if key is not None:
+        headers["authorization"] = f"Bearer {key}"
+    return {
+        "base_url": address,
+        "headers": headers,
+        "timeout": timeout,
+        "limits": httpx.Limits(max_connections=100, max_keepalive_connections=100),
+        "follow_redirects": False,
+    }
 
 
-def _row(raw: msgspec.Raw, answer: Any) -> Any:
-    """An answer, or the problem in its place: only a problem has a detail."""
-    content = bytes(raw)
-    if b'"detail"' in content and "detail" in msgspec.json.decode(content):
-        return decoded(content, Problem)
-    return decoded(content, answer)
+def path(names: Sequence[Task]) -> str:
+    """The path of a bandit, or of a part of it; each name is one segment, whatever it holds."""
+    return "/v1/bandits" + "".join(f"/{_segment(str(name))}" for name in names)
 
 
-def _problem(response: httpx.Response) -> ServiceError:
+def _segment(name: str) -> str:
+    quoted = quote(name, safe="")
+    # . and .. would stand for other segments.
+    return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
+
+
+def keyed(request: Keyed) -> Keyed:
+    """The request with an idempotency key, so that sending it again is safe."""
+    if request.idempotency_key is not None:
+        return request
+    return msgspec.structs.replace(request, idempotency_key=uuid.uuid4().hex)
+
+
+def job_content(
+    request: msgspec.Struct, log: str | Path | None
+) -> tuple[bytes, str, dict[str, str]]:
+    """Body, content type and query of a job: the request, or a log with the request as query."""
+    content = msgspec.json.encode(request)
+    if log is None:
+        return content, "application/json", {}
+    kind = _LOG_TYPES.get(Path(log).suffix.lower())
+    if kind is None:
+        raise ValueError(f"the log must end in .csv or .parquet, got {str(log)!r}")
+    return Path(log).read_bytes(), kind, {"request": content.decode()}
+
+
+def vector(values: Vector | None) -> list[float] | None:
+    """A list of floats."""
+    return None if values is None else [float(x) for x in values]
+
+
+def arms_of(arms: Arms) -> dict[str, list[float]] | list[str] | None:
+    """Arms as a request has them: features by id, ids, or None for the catalogue."""
+    if isinstance(arms, Mapping):
+        return {str(name): vector(x) or [] for name, x in arms.items()}
+    return None if arms is None else [str(name) for name in arms]
+
+
+def items_of(items: Mapping[str, Vector] | Iterable[Item]) -> list[Item]:
+    """Items, from items or features by id."""
+    if isinstance(items, Mapping):
+        return [Item(id=str(name), features=vector(x) or []) for name, x in items.items()]
+    return list(items)
+
+
+def changes_of(
+    changes: Mapping[str, Vector] | Iterable[Item | ItemChange],
+) -> list[Item | ItemChange]:
+    """Items and changes of items, from those or features by id."""
+    if isinstance(changes, Mapping):
+        return [ItemChange(id=str(name), features=vector(x)) for name, x in changes.items()]
+    return list(changes)
+
+
+def content_of(outcome: Outcome) -> bytes:
+    """The content of an answer, or the error that the last attempt came to."""
+    if not isinstance(outcome, httpx.Response):
+        reason = type(outcome).__name__
+        raise ConnectionFailedError(f"the service could not be reached: {reason}") from outcome
+    if outcome.status_code >= 300:
+        raise _error(outcome)
+    return outcome.content
+
+
+def _error(response: httpx.Response) -> ServiceError:
     try:
         problem = decoded(response.content, Problem)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -144,3 +191,41 @@ def _problem(response: httpx.Response) -> ServiceError:
     error = ServiceError(problem.status, problem.title, problem.detail)
     error.problem = problem
     return error
+
+
+def decoded(content: bytes, kind: type[T]) -> T:
+    """The message of an answer; fields that this version does not know are left out."""
+    if kind is types.NoneType:
+        return None  # type: ignore[return-value]  # an answer without content
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.ValidationError:
+        return msgspec.convert(_without_new_fields(msgspec.json.decode(content), kind), kind)
+
+
+def decoded_row(content: bytes, kind: type[T]) -> T | Problem:
+    """One answer to a batch, or the problem in its place: only a problem has a detail."""
+    if b'"detail"' in content and "detail" in msgspec.json.decode(content):
+        return decoded(content, Problem)
+    return decoded(content, kind)
+
+
+def _without_new_fields(value: Any, kind: Any) -> Any:
+    if _is_struct(kind):
+        fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        if isinstance(value, dict):
+            return {
+                name: _without_new_fields(value[name], fields[name])
+                for name in value
+                if name in fields
+            }
+    elif isinstance(value, list) and get_origin(kind) is list:
+        return [_without_new_fields(row, get_args(kind)[0]) for row in value]
+    elif get_origin(kind) in (Union, types.UnionType):
+        structs = [member for member in get_args(kind) if _is_struct(member)]
+        return _without_new_fields(value, structs[0]) if len(structs) == 1 else value
+    return value
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -7,19 +7,6 @@ from msgspec import Meta
 from headstart.service.messages import MOST_ARMS, Item, ItemChange, Message, Name
 
 
-class ItemCount(Message):
-    """How many items the catalogue has now."""
-
-    items: int
-
-
-class ItemPage(Message):
-    """Items in the order of their ids; `next` is the `after` of the next page, None at the end."""
-
-    items: list[Item]
-    next: str | None
-
-
 class ItemQuery(Message):
     """Which items: those after an id, at most `limit`."""
 
@@ -37,12 +24,6 @@ class HistoryQuery(Message):
     """How many versions of the prior."""
 
     history: Annotated[int, Meta(ge=0, le=10_000)] = 100
-
-
-class Erased(Message):
-    """The version of the prior that no longer counts the task."""
-
-    prior_version: int
 
 
 class Health(Message):

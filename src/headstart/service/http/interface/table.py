@@ -6,12 +6,9 @@ from typing import Any
 from headstart import __version__
 from headstart.service.engine.service import Service
 from headstart.service.http.interface.answers import (
-    Erased,
     Health,
     HistoryQuery,
     ItemChanges,
-    ItemCount,
-    ItemPage,
     ItemQuery,
     Items,
     Readiness,
@@ -23,8 +20,11 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
+    Erased,
     Item,
     ItemChange,
+    ItemCount,
+    ItemPage,
     Names,
     ObservationAnswer,
     ObservationRequest,

@@ -1,0 +1,361 @@
+"""The client with asyncio; `make client` writes the one without, `_sync.py`, from this file."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import NoneType
+from typing import Any, Self, TypeVar
+
+import httpx
+import msgspec
+
+from headstart.service.client import transport as wire
+from headstart.service.client.transport import Arms, Outcome, Retries, Task, Vector
+from headstart.service.jobs.messages import (
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
+    JobView,
+)
+from headstart.service.messages import (
+    BanditConfiguration,
+    BanditView,
+    DecisionAnswer,
+    DecisionRecord,
+    DecisionRequest,
+    Erased,
+    Item,
+    ItemChange,
+    ItemCount,
+    ItemPage,
+    ObservationAnswer,
+    ObservationRequest,
+    PriorView,
+    Problem,
+    RewardAnswer,
+    RewardRequest,
+    TaskRecord,
+)
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """Calls of a decision service at an address, over connections that are kept open.
+
+    key: `hs_…`, where the service needs one. timeout: seconds that one attempt may take. A call
+    that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations have
+    a key by which they are done once, and rewards are counted once. What the service refuses is a
+    `ServiceError`, whose `problem` says why; a service that cannot be reached is a
+    `ConnectionFailedError`.
+    """
+
+    def __init__(
+        self,
+        address: str = "http://127.0.0.1:8000",
+        *,
+        key: str | None = None,
+        timeout: float = 10.0,
+        retries: Retries | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._retries = Retries() if retries is None else retries
+        options = wire.options(address, key, timeout)
+        self._http = httpx.AsyncClient(transport=transport, **options)
+
+    async def send(
+        self,
+        method: str,
+        *names: Task,
+        content: bytes | None = None,
+        content_type: str = "application/json",
+        query: Mapping[str, str | int] | None = None,
+        once: bool = False,
+    ) -> bytes:
+        """Send a call below /v1/bandits, again where that helps; the content of its answer.
+
+        once: what may be done twice if it is sent twice is sent again only if it did not arrive.
+        """
+        attempt = 0
+        while True:
+            try:
+                outcome: Outcome = await self._http.request(
+                    method,
+                    wire.path(names),
+                    content=content,
+                    params=query,
+                    headers={"content-type": content_type},
+                )
+            except httpx.TransportError as error:
+                outcome = error
+            seconds = self._retries.pause(attempt, outcome, once=once)
+            if seconds is None:
+                return wire.content_of(outcome)
+            await asyncio.sleep(seconds)
+            attempt += 1
+
+    async def bandits(self) -> list[BanditView]:
+        """All bandits."""
+        return wire.decoded(await self.send("GET"), list[BanditView])
+
+    def bandit(self, name: str) -> "AsyncBandit":
+        """A bandit by its name, whether there is one yet or not; nothing is sent."""
+        return AsyncBandit(self, name)
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class AsyncBandit:
+    """One bandit of a service.
+
+    Its catalogue is `items` (put, patch, delete, and iteration); `jobs` fit a log or evaluate a
+    policy on one (fit, evaluate, wait), and `fits` are priors from logs (promote, withdraw).
+    """
+
+    def __init__(self, client: AsyncClient, name: str) -> None:
+        self.name = name
+        self._client = client
+        self.items = AsyncItems(self)
+        self.jobs = AsyncJobs(self)
+        self.fits = AsyncFits(self)
+
+    async def call(
+        self,
+        answer: type[T],
+        method: str,
+        *names: Task,
+        body: Any = None,
+        content_type: str = "application/json",
+        query: Mapping[str, str | int] | None = None,
+        once: bool = False,
+    ) -> T:
+        """Send a call below the path of this bandit; its answer. A body of bytes goes as it is."""
+        content = await self._client.send(
+            method,
+            self.name,
+            *names,
+            content=body if isinstance(body, bytes | None) else msgspec.json.encode(body),
+            content_type=content_type,
+            query=query,
+            once=once,
+        )
+        return wire.decoded(content, answer)
+
+    async def put(self, configuration: BanditConfiguration) -> BanditView:
+        """Create the bandit, or change it."""
+        return await self.call(BanditView, "PUT", body=configuration)
+
+    async def view(self) -> BanditView:
+        """The bandit as it is."""
+        return await self.call(BanditView, "GET")
+
+    async def delete(self) -> None:
+        """Delete the bandit with all its tasks and decisions."""
+        await self.call(NoneType, "DELETE")
+
+    async def decide(
+        self,
+        task: Task,
+        arms: Arms = None,
+        *,
+        tag: str | None = None,
+        exclude: Iterable[str] = (),
+        side: Vector | None = None,
+        n: int = 1,
+        idempotency_key: str | None = None,
+    ) -> DecisionAnswer:
+        """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue."""
+        request = DecisionRequest(
+            task=task,
+            arms=wire.arms_of(arms),
+            tag=tag,
+            exclude=[str(arm) for arm in exclude],
+            side=wire.vector(side),
+            n=n,
+            idempotency_key=idempotency_key,
+        )
+        return await self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
+
+    async def decide_many(
+        self, requests: Sequence[DecisionRequest]
+    ) -> list[DecisionAnswer | Problem]:
+        """Many decisions in one call: in each place an answer, or a problem."""
+        rows = [wire.keyed(request) for request in requests]
+        return await self._many(DecisionAnswer, "decisions", rows)
+
+    async def reward(
+        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+    ) -> RewardAnswer:
+        """Give the reward of a decision; it counts once."""
+        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        return await self.call(RewardAnswer, "POST", "rewards", body=request)
+
+    async def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
+        """Many rewards in one call: in each place an answer, or a problem."""
+        return await self._many(RewardAnswer, "rewards", requests)
+
+    async def observe(
+        self,
+        task: Task,
+        value: float,
+        *,
+        features: Vector | None = None,
+        arm: str | None = None,
+        weight: float = 1.0,
+        side: Vector | None = None,
+        time: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> ObservationAnswer:
+        """Give the reward of a choice that was made elsewhere: its `arm`, or its `features`."""
+        request = ObservationRequest(
+            task=task,
+            value=float(value),
+            features=wire.vector(features),
+            arm=arm,
+            weight=weight,
+            side=wire.vector(side),
+            time=time,
+            idempotency_key=idempotency_key,
+        )
+        return await self.call(ObservationAnswer, "POST", "observations", body=wire.keyed(request))
+
+    async def observe_many(
+        self, requests: Sequence[ObservationRequest]
+    ) -> list[ObservationAnswer | Problem]:
+        """Many observations in one call: in each place an answer, or a problem."""
+        rows = [wire.keyed(request) for request in requests]
+        return await self._many(ObservationAnswer, "observations", rows)
+
+    async def decision(self, identity: str) -> DecisionRecord:
+        """A decision as it was made: why this arm, and what became of it."""
+        return await self.call(DecisionRecord, "GET", "decisions", identity)
+
+    async def task(self, name: Task) -> TaskRecord:
+        """What is known of a task."""
+        return await self.call(TaskRecord, "GET", "tasks", name)
+
+    async def finish(self, task: Task) -> None:
+        """Finish a task; rarely needed."""
+        await self.call(NoneType, "POST", "tasks", task, "finish")
+
+    async def erase(self, task: Task) -> int:
+        """Erase a task, from the prior too; the version of the prior without it."""
+        return (await self.call(Erased, "DELETE", "tasks", task)).prior_version
+
+    async def prior(self, *, history: int = 100) -> PriorView:
+        """What the tasks so far say about the next."""
+        return await self.call(PriorView, "GET", "prior", query={"history": history})
+
+    async def _many(self, answer: type[T], route: str, rows: Sequence[Any]) -> list[T | Problem]:
+        contents = await self.call(list[msgspec.Raw], "POST", route, body=rows)
+        return [wire.decoded_row(bytes(content), answer) for content in contents]
+
+
+class AsyncItems:
+    """The catalogue of a bandit. Iterate over it to read it, page by page."""
+
+    def __init__(self, bandit: AsyncBandit) -> None:
+        self._bandit = bandit
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        query: dict[str, str | int] = {"limit": 1_000}
+        while True:
+            page = await self._bandit.call(ItemPage, "GET", "items", query=query)
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            query["after"] = page.next
+
+    async def put(self, items: Mapping[str, Vector] | Iterable[Item]) -> int:
+        """Replace the whole catalogue, by items or features by id; how many there are now."""
+        return (await self._bandit.call(ItemCount, "PUT", "items", body=wire.items_of(items))).items
+
+    async def patch(self, changes: Mapping[str, Vector] | Iterable[Item | ItemChange]) -> int:
+        """Add items, or change some; how many there are now."""
+        body = wire.changes_of(changes)
+        return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+
+    async def delete(self, ids: Iterable[str] | None = None) -> int:
+        """Remove items by id, or all; how many are left."""
+        body = None if ids is None else list(ids)
+        return (await self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
+
+
+class AsyncJobs:
+    """The jobs of a bandit: fits from logs, and evaluations on them."""
+
+    def __init__(self, bandit: AsyncBandit) -> None:
+        self._bandit = bandit
+
+    async def fit(self, request: FitRequest, log: str | Path | None = None) -> JobView:
+        """Learn from files of the service's data folder, or from a log that is sent with it."""
+        return await self._start("fit", request, log)
+
+    async def evaluate(self, request: EvaluateRequest, log: str | Path | None = None) -> JobView:
+        """Estimate the mean reward on a log of decisions."""
+        return await self._start("evaluate", request, log)
+
+    async def list(self, *, limit: int = 100) -> Sequence[JobView]:
+        """The jobs of the bandit, the latest first."""
+        return await self._bandit.call(list[JobView], "GET", "jobs", query={"limit": limit})
+
+    async def get(self, job: str) -> JobView:
+        """A job as it stands."""
+        return await self._bandit.call(JobView, "GET", "jobs", job)
+
+    async def cancel(self, job: str) -> JobView:
+        """Cancel a job that has not ended."""
+        return await self._bandit.call(JobView, "DELETE", "jobs", job)
+
+    async def wait(self, job: str, *, every: float = 1.0) -> JobView:
+        """Wait until a job has ended; how it stands then."""
+        while True:
+            view = await self.get(job)
+            if view.ended is not None:
+                return view
+            await asyncio.sleep(every)
+
+    async def _start(
+        self, route: str, request: FitRequest | EvaluateRequest, log: str | Path | None
+    ) -> JobView:
+        content, kind, query = wire.job_content(request, log)
+        return await self._bandit.call(
+            JobView, "POST", route, body=content, content_type=kind, query=query, once=True
+        )
+
+
+class AsyncFits:
+    """The logs that a bandit has learned; one counts while it is promoted."""
+
+    def __init__(self, bandit: AsyncBandit) -> None:
+        self._bandit = bandit
+
+    async def list(self) -> Sequence[FitView]:
+        """All of them, the latest first."""
+        return await self._bandit.call(list[FitView], "GET", "fits")
+
+    async def get(self, fit: int) -> FitView:
+        """One of them, with its report."""
+        return await self._bandit.call(FitView, "GET", "fits", fit)
+
+    async def promote(self, fit: int) -> FitChange:
+        """Have a fit count for the prior."""
+        return await self._bandit.call(FitChange, "POST", "fits", fit, "promote")
+
+    async def withdraw(self, fit: int) -> FitChange:
+        """Have a fit count no longer."""
+        return await self._bandit.call(FitChange, "POST", "fits", fit, "withdraw")
+
+    async def delete(self, fit: int) -> None:
+        """Delete a fit that is not promoted."""
+        await self._bandit.call(NoneType, "DELETE", "fits", fit)
