@@ -253,6 +253,8 @@ class ItemPage(Message):
 class Erased(Message):
     """The version of the prior that no longer counts the task."""
 
+    prior_version: int
+
 
 # What jobs are asked for, how they stand, and what they report.
 JobKind = Literal["fit", "evaluate"]

@@ -11,16 +11,18 @@ from headstart.live.stored import Model
 from headstart.service.engine.configuration import model_of
 from headstart.service.jobs import evaluating, fits, fitting, table
 from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
-from headstart.service.jobs.messages import (
+from headstart.service.jobs.runner import Runner, RunnerOptions
+from headstart.service.messages import (
     EvaluateRequest,
     FitChange,
     FitRequest,
     FitView,
     JobView,
     LogColumns,
+    conflict,
+    invalid,
+    not_found,
 )
-from headstart.service.jobs.runner import Runner, RunnerOptions
-from headstart.service.messages import conflict, invalid, not_found
 from headstart.service.store.database import Database, is_sqlite, parsed
 from headstart.service.store.queries import bandits, priors
 from headstart.service.store.queries import jobs as queries
