@@ -130,6 +130,7 @@ def test_batches_are_remembered_as_single_rewards_are(monkeypatch: pytest.Monkey
             assert fast.values == slow.values
         some = f"{ORIGIN}{int(rng.integers(max(0, code - 70), code)):0{CODE_DIGITS}x}"
         if rng.random() < 0.3:
-            assert fast.outcome(some, 0.0) == slow.outcome(some, 0.0)
+            settings = hs.live.Settings()
+            assert fast.outcome(some, 0.0, settings) == slow.outcome(some, 0.0, settings)
     assert fast.values == slow.values
     assert len(fast.values) == 50

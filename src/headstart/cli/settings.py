@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headstart import MetaBandit, specs
-from headstart.live.settings import Options
+from headstart.live import settings as live
 
 # Of the parts that are specs, the package of their classes.
 _PARTS = {"policy": "policies", "prior": "priors"}
@@ -44,7 +44,7 @@ def _known() -> list[str]:
     """The settings of MetaBandit that plain data can give."""
     own = inspect.signature(MetaBandit).parameters.values()
     named = [each.name for each in own if each.kind is not each.VAR_KEYWORD]
-    return [name for name in (*named, *Options.__annotations__) if name not in _NOT_SET]
+    return [name for name in (*named, *live.names()) if name not in _NOT_SET]
 
 
 def names_of(text: str) -> list[str]:

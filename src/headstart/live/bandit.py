@@ -26,7 +26,7 @@ from headstart.live.memory import from_logs
 from headstart.live.memory.merging import merge
 from headstart.live.outcomes import Outcome
 from headstart.live.processes.guard import Guard
-from headstart.live.settings import CHANGEABLE, Options, Settings
+from headstart.live.settings import Change, Options, Settings, names
 from headstart.live.tasks import rewarding, rewarding_many
 from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.expiry import cancel, run_out
@@ -74,8 +74,8 @@ class MetaBandit:
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
-        names = FeatureNames(self.dimension, feature_names)
-        self._tasks = Tasks(self.dimension, self.prior, self.settings, names)
+        called = FeatureNames(self.dimension, feature_names)
+        self._tasks = Tasks(self.dimension, self.prior, self.settings, called)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._decider = Decider(self.policy, self._tasks, self._stream)
         self._guard = Guard(self._tasks, self._stream)
@@ -282,7 +282,7 @@ class MetaBandit:
         policy or prior of your own has to be given again.
         """
         for name in changes:
-            checks.one_of("the setting to change", name, CHANGEABLE)
+            checks.one_of("the setting to change", name, names(Change.ON_LOAD))
         given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
         return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
 

@@ -1,6 +1,8 @@
-"""Outcome: what became of a reward."""
+"""Outcome: what became of a reward, and the rule that says so."""
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
+
+from headstart.live.settings import Settings
 
 
 class Outcome(StrEnum):
@@ -20,3 +22,37 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"  # no such decision, or one of another bandit
     EXPIRED = "expired"  # the decision's deadline has passed
     OUT_OF_RANGE = "out_of_range"  # not learned; the decision still waits for its reward
+
+
+class DecisionState(IntEnum):
+    """What is known of a decision, wherever it is kept."""
+
+    PENDING = 0
+    PAID = 1
+    EXPIRED = 2
+
+
+def outcome_of(
+    state: int | None,
+    value: float,
+    settings: Settings,
+    *,
+    paid: float | None = None,
+    made: float = 0.0,
+    now: float = 0.0,
+) -> Outcome:
+    """What a reward comes to, for live use and for the service alike.
+
+    The decision is in one of the `DecisionState`s, None where there is no such decision; `paid` is
+    what it was paid, `made` and `now` are times in seconds. PAID means that the task is to learn
+    the value; if its sums would not stay finite, the outcome is OUT_OF_RANGE instead.
+    """
+    if state is None:
+        return Outcome.UNKNOWN
+    if state == DecisionState.EXPIRED:
+        return Outcome.EXPIRED
+    if state == DecisionState.PAID:
+        return Outcome.DUPLICATE if paid == value else Outcome.CONFLICT
+    if settings.has_expired(made, now):
+        return Outcome.EXPIRED
+    return Outcome.PAID if settings.in_range(value) else Outcome.OUT_OF_RANGE

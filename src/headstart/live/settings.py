@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from enum import IntEnum
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -12,24 +13,22 @@ from headstart import checks
 
 Refresh = Literal["background", "inline"]
 
-# What `load` may change: nothing of it changes what was learned.
-CHANGEABLE = (
-    "horizon",
-    "idle_seconds",
-    "deadline_seconds",
-    "default_reward",
-    "max_pending",
-    "reward_range",
-    "half_life_tasks",
-    "half_life_seconds",
-    "exploration",
-    "propensity_draws",
-    "refresh",
-)
+
+class Change(IntEnum):
+    """When a setting may become another, after tasks have learned with it."""
+
+    NEVER = 0  # what was learned depends on it
+    ON_LOAD = 1  # where all tasks are at hand and are brought to the new value: `MetaBandit.load`
+    ALWAYS = 2
+
+
+def _setting(default: Any, change: Change = Change.ALWAYS, *, stored: bool = True) -> Any:
+    """A field of `Settings`; stored: whether it has a meaning where a store keeps the tasks."""
+    return field(default=default, metadata={"change": change, "stored": stored})
 
 
 class Options(TypedDict, total=False):
-    """The settings as arguments of `MetaBandit`."""
+    """What `MetaBandit` takes for each of the `Settings`; a test compares the names."""
 
     horizon: int | None
     idle_seconds: float | None
@@ -75,19 +74,19 @@ class Settings:
     3600.0
     """
 
-    horizon: int | None = None
-    idle_seconds: float | None = None
-    discount: float = 1.0
-    deadline_seconds: float | None = None
-    default_reward: float | None = None
-    max_pending: int = 1_000_000
-    reward_range: tuple[float, float] | None = None
-    half_life_tasks: float | None = None
-    half_life_seconds: float | None = None
-    exploration: float = 0.0
-    propensity_draws: int = 100
-    scales: Literal["learn"] | tuple[float, ...] | None = "learn"
-    refresh: Refresh = "background"
+    horizon: int | None = _setting(None, stored=False)
+    idle_seconds: float | None = _setting(None, stored=False)
+    discount: float = _setting(1.0, Change.NEVER)
+    deadline_seconds: float | None = _setting(None)
+    default_reward: float | None = _setting(None)
+    max_pending: int = _setting(1_000_000, stored=False)
+    reward_range: tuple[float, float] | None = _setting(None)
+    half_life_tasks: float | None = _setting(None, Change.ON_LOAD)
+    half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
+    exploration: float = _setting(0.0)
+    propensity_draws: int = _setting(100)
+    scales: Literal["learn"] | tuple[float, ...] | None = _setting("learn", Change.NEVER)
+    refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
     clock: Callable[[], float] = time.time
     # Whether `refresh` follows from the seed.
     refresh_by_seed: bool = field(default=False, repr=False, compare=False)
@@ -104,7 +103,7 @@ class Settings:
         """The settings of a bandit with d features; a seed decides `refresh` where that is None."""
         options: dict[str, Any] = dict(given)
         for name in options:
-            checks.one_of("the setting", name, Options.__annotations__)
+            checks.one_of("the setting", name, names())
         if options.get("refresh") is None:
             refresh = "background" if seed is None else "inline"
             options |= {"refresh": refresh, "refresh_by_seed": True}
@@ -153,11 +152,26 @@ class Settings:
     def plain(self) -> dict[str, Any]:
         """Those that a bandit takes, but for the clock, as plain data."""
         # Not asdict, which would copy the object whose method the clock is.
-        return {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if each.name in Options.__annotations__
-        }
+        return {name: getattr(self, name) for name in names()}
+
+    def has_expired(self, made: float, now: float) -> bool:
+        """Whether the deadline of a decision that was made then has passed."""
+        deadline = self.deadline_seconds
+        return deadline is not None and made <= now - deadline
+
+
+def names(least: Change = Change.NEVER, *, stored: bool = False) -> tuple[str, ...]:
+    """The settings that may change at least so easily; with `stored`, those that a store has too.
+
+    The names are fields of `Settings`, which have their types and defaults.
+    """
+    return tuple(
+        each.name
+        for each in fields(Settings)
+        if "change" in each.metadata
+        and each.metadata["change"] >= least
+        and (each.metadata["stored"] or not stored)
+    )
 
 
 def scales_of(

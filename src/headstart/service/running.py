@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headstart.live.processes.threads import one_blas_thread
+from headstart.live.stored import one_blas_thread
 from headstart.service.dashboard import application
 from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service

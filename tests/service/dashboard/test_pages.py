@@ -13,7 +13,6 @@ from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import Promotions, logged_in
 
 from headstart.service.dashboard import application
-from headstart.service.dashboard.pages.operations import asked_for
 from headstart.service.dashboard.pages.prior import coefficients
 from headstart.service.dashboard.queries.priors import PriorRow
 from headstart.service.messages import BanditConfiguration
@@ -201,13 +200,6 @@ def test_a_path_that_is_not_there_is_one_sentence(reader: PageClient, path: str)
     page = reader.get(path, headers={"accept": "text/html,*/*"})
     assert page.status_code == 404
     assert "There is no page at this address" in page.text
-
-
-def test_a_job_says_what_it_reads_and_what_for(client: PageClient) -> None:
-    shown = text_of(client, "/jobs")
-    assert "clicks.parquet · shadow fit" in shown
-    assert "a log that was uploaded" in shown
-    assert asked_for("fit", '{"files": ["a.csv", "b.csv"]}') == "a.csv, b.csv · dry run"
 
 
 def test_coefficients_of_uneven_features_are_compared_by_their_spread() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert, select
 
-from headstart.live.stored.contributions import packed
+from headstart.live.stored import packed
 from headstart.service.engine.requests.expiry import JOB_SECONDS, ROWS
 from headstart.service.engine.service import Service
 from headstart.service.messages import BanditConfiguration

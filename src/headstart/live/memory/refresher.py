@@ -1,10 +1,12 @@
 """Refresher: the thread that keeps the prior up to date while calls go on."""
 
 import logging
+import math
 import threading
 import time
 import weakref
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from headstart.live.memory.population import Change, Start, State
 from headstart.live.processes.threads import one_blas_thread
@@ -15,13 +17,36 @@ _log = logging.getLogger("headstart.live")
 # The lock is held for so many tasks at a time, and one memory is computed from so many at most.
 _TASKS_PER_LOCK = 8
 _TASKS_PER_REFRESH = 256
-# The thread pauses for so many times as long as it worked, and at least for so many seconds.
-_PAUSE = 3.0
-_LEAST_PAUSE = 0.01
 # A thread without work ends after so many seconds; the next change starts another.
 _IDLE_SECONDS = 5.0
 # A refresh that takes longer is reported.
 _LONG_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How long the refreshing of a prior rests, so that calls have most of the time.
+
+    After one that took t seconds it rests for (1/share − 1)·t, within `least` and `most`. Longer,
+    where it leaves many bytes to be written; and where nothing is left to count and many tasks have
+    taught the prior, which then changes little.
+    """
+
+    share: float = 0.25  # of the time that refreshing takes
+    least: float = 0.01  # seconds
+    most: float = math.inf
+    seconds_per_byte: float = 0.0
+    seconds_per_root: float = 0.0  # of the number of tasks
+    most_by_tasks: float = 30.0
+
+    def rest(self, took: float, *, n_bytes: int = 0, n_tasks: int = 0) -> float:
+        """Seconds to rest. n_tasks: how many taught the prior; 0 if there are more to count."""
+        by_time = min(took / self.share - took, self.most)
+        by_tasks = min(self.seconds_per_root * math.sqrt(n_tasks), self.most_by_tasks)
+        return max(by_time, self.least, self.seconds_per_byte * n_bytes, by_tasks)
+
+
+_PACE = Pace()
 
 
 class Refresher:
@@ -74,7 +99,7 @@ class Refresher:
             _log.info("refreshing the prior of %d features took %.1f s, in the background", d, took)
         if more:
             self._requested.set()
-        return max(_PAUSE * took, _LEAST_PAUSE)
+        return _PACE.rest(took)
 
     def _refresh(self) -> bool:
         """Count the tasks that changed; whether some are left."""

@@ -10,11 +10,12 @@ from headstart.live.tasks.rewarding import reward
 
 def expire(tasks: Tasks) -> None:
     """Settle the decisions whose deadline has passed."""
-    deadline, pending = tasks.settings.deadline_seconds, tasks.pending
-    if deadline is None:
+    if tasks.settings.deadline_seconds is None:
         return
-    latest = tasks.settings.clock() - deadline
-    while (place := pending.oldest()) != NONE and pending.times[place] <= latest:
+    now, pending = tasks.settings.clock(), tasks.pending
+    while (place := pending.oldest()) != NONE:
+        if not tasks.settings.has_expired(float(pending.times[place]), now):
+            return
         _settle(tasks, place)
 
 

@@ -130,7 +130,11 @@ def reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     """`MetaBandit.reward`."""
     if tasks.settings.reward_range is not None and not tasks.settings.in_range(value):
         known = tasks.pending.find(decision) != NONE
-        return Outcome.OUT_OF_RANGE if known else tasks.settled.outcome(decision, value)
+        return (
+            Outcome.OUT_OF_RANGE
+            if known
+            else tasks.settled.outcome(decision, value, tasks.settings)
+        )
     if tasks.one_call and not tasks.catalogue_scores.by_slot:
         outcome = _reward_in_one_call(tasks, decision, value, weight)
     else:
@@ -159,7 +163,7 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
                 tasks.finish(tasks.names[slot])
             return Outcome.OUT_OF_RANGE
         else:
-            return tasks.settled.outcome(decision, value)
+            return tasks.settled.outcome(decision, value, tasks.settings)
     pending.freed(place)
     if status:
         follow_up(tasks, slot, status)
@@ -169,7 +173,7 @@ def _reward_in_one_call(tasks: Tasks, decision: str, value: float, weight: float
 def _reward(tasks: Tasks, decision: str, value: float, weight: float) -> Outcome:
     place = tasks.pending.find(decision)
     if place == NONE:
-        return tasks.settled.outcome(decision, value)
+        return tasks.settled.outcome(decision, value, tasks.settings)
     returned = owner(tasks.pending, place) < NONE
     if returned:
         tasks.place(decision)

@@ -4,7 +4,8 @@ from collections import OrderedDict, deque
 from collections.abc import Iterable
 
 from headstart.arrays import Floats
-from headstart.live.outcomes import Outcome
+from headstart.live.outcomes import DecisionState, Outcome, outcome_of
+from headstart.live.settings import Settings
 from headstart.live.tasks.ids import Ids
 
 # How many are remembered; about 250 bytes each. Beyond, a duplicate is an unknown decision.
@@ -52,15 +53,14 @@ class Settled:
         if self._n_in_batches >= CAPACITY:
             self._values.clear()
 
-    def outcome(self, decision: str, value: float) -> Outcome:
+    def outcome(self, decision: str, value: float, settings: Settings) -> Outcome:
         """What a reward for a decision that is not pending comes to."""
         values = self.values
         if decision not in values:
-            return Outcome.UNKNOWN
+            return outcome_of(None, value, settings)
         paid = values[decision]
-        if paid is None:
-            return Outcome.EXPIRED
-        return Outcome.DUPLICATE if paid == value else Outcome.CONFLICT
+        state = DecisionState.EXPIRED if paid is None else DecisionState.PAID
+        return outcome_of(state, value, settings, paid=paid)
 
     def _drop_oldest(self) -> None:
         while len(self._values) > CAPACITY:

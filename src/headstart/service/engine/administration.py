@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
+from headstart.arrays import packed
 from headstart.live import inputs
 from headstart.service.engine import configuration
 from headstart.service.engine.registry import Registry
@@ -25,7 +26,6 @@ from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import packed
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000

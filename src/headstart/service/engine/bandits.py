@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headstart.live.memory.population import Start
-from headstart.live.stored import Model, StoredMemory, StoredTasks
+from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import StoredCatalogue
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import KEPT

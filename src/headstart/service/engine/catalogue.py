@@ -7,8 +7,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import Booleans, Floats
-from headstart.live.deciding.decision_sets import DecisionSet, decision_set
-from headstart.live.feature_names import FeatureNames
+from headstart.live.stored import DecisionSet, FeatureNames, decision_set
 from headstart.service.messages import DecisionRequest, invalid
 from headstart.service.store.queries.bandits import items_of
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from headstart.live.deciding.decision_sets import decision_set
-from headstart.live.stored import StoredMemory, StoredTask, StoredTasks, recount
+from headstart.live.stored import StoredMemory, StoredTask, StoredTasks, decision_set, recount
 from headstart.service.engine.configuration import model_of
 from headstart.service.messages import BanditConfiguration
 

@@ -5,9 +5,8 @@ from typing import Any, cast
 
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
-from headstart.live.feature_names import FeatureNames
 from headstart.live.settings import Settings
-from headstart.live.stored import Model, StoredTasks
+from headstart.live.stored import FeatureNames, Model, StoredTasks
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service.messages import BanditConfiguration, conflict, invalid

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from sqlalchemy import Connection
 
+from headstart.arrays import floats
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.engine.configuration import model_of
 from headstart.service.messages import (
@@ -19,7 +20,6 @@ from headstart.service.messages import (
 from headstart.service.store.database import Database
 from headstart.service.store.queries import bandits, decisions, priors, tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import floats
 
 
 def task_record(connection: Connection, bandit: BanditRow, model: Model, name: str) -> TaskRecord:

@@ -7,6 +7,7 @@ import msgspec
 from sqlalchemy import Connection, bindparam, case, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from headstart.arrays import floats, packed
 from headstart.live.decision import Learned
 from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, recount
 from headstart.service.engine.bandits import Bandit, PriorInUse
@@ -17,7 +18,7 @@ from headstart.service.store import schema
 from headstart.service.store.queries import priors as queries
 from headstart.service.store.queries import tasks as task_queries
 from headstart.service.store.queries.tasks import TaskToCount
-from headstart.service.store.schema import contributions, floats, packed, priors, tasks
+from headstart.service.store.schema import contributions, priors, tasks
 
 # How many tasks one refresh counts at most, and how many get a newer prior with it. It writes their
 # statistics in one transaction, for which requests wait: so many bytes at most.

@@ -4,12 +4,13 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, delete, insert, update
 
+from headstart.arrays import packed
 from headstart.live.stored import Model
 from headstart.service.jobs.memories import memory_that_counts
 from headstart.service.messages import FitReport, ServiceError, conflict
 from headstart.service.store.queries import priors
 from headstart.service.store.queries.jobs import JobRow
-from headstart.service.store.schema import fits, packed
+from headstart.service.store.schema import fits
 
 
 def add(connection: Connection, job: JobRow, report: FitReport, memory: bytes, now: float) -> int:

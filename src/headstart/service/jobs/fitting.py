@@ -9,8 +9,7 @@ import msgspec
 import numpy as np
 
 from headstart.live.decision import Learned
-from headstart.live.feature_names import default_names
-from headstart.live.stored import memory_of_log
+from headstart.live.stored import default_names, memory_of_log
 from headstart.logs import Columns, LogReading, LogReport, check_log
 from headstart.service.engine.configuration import model_of
 from headstart.service.jobs.frames import Done, FitWork

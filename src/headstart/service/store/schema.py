@@ -7,7 +7,6 @@ processes never wait for each other's rows; a reader adds them up.
 
 from typing import Literal
 
-import numpy as np
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -23,8 +22,6 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-
-from headstart.arrays import Floats
 
 metadata = MetaData()
 
@@ -286,13 +283,3 @@ schema_version = Table(
     Column("version", Integer, primary_key=True),
 )
 VERSION = 1
-
-
-def floats(content: bytes) -> Floats:
-    """An array that a column holds, (n,)."""
-    return np.frombuffer(content, dtype="<f8").astype(np.float64)
-
-
-def packed(array: Floats) -> bytes:
-    """An array as a column holds it."""
-    return np.ascontiguousarray(array, dtype="<f8").tobytes()

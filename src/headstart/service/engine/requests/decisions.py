@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.live.deciding.decision_sets import DecisionSet
-from headstart.live.stored import Chosen
+from headstart.arrays import packed
+from headstart.live.stored import Chosen, DecisionSet
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all
@@ -26,7 +26,6 @@ from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.schema import decisions as table
-from headstart.service.store.schema import packed
 
 _RANDOM_BYTES = 10
 _COLUMNS = (

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, packed
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import Bandit, TaskEntry
@@ -22,7 +22,6 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 from headstart.service.store.schema import decisions as table
-from headstart.service.store.schema import packed
 
 
 def observe(

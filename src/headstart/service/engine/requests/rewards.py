@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, update
 
+from headstart.arrays import floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import Bandit, TaskEntry
@@ -16,7 +17,6 @@ from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries.decisions import to_pay
 from headstart.service.store.schema import decisions as table
-from headstart.service.store.schema import floats
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
 _PAY = Prepared(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, delete, insert, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats, packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid
@@ -16,7 +16,6 @@ from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries import tasks as queries
 from headstart.service.store.queries.tasks import KEPT
-from headstart.service.store.schema import floats, packed
 from headstart.service.store.schema import tasks as table
 
 _LEARNED = (

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, func, select
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats
 from headstart.live.feature_names import default_names
 from headstart.service.messages import (
     LONGEST_NAME,
@@ -15,7 +15,7 @@ from headstart.service.messages import (
     BanditView,
     not_found,
 )
-from headstart.service.store.schema import bandits, floats, items, minutes
+from headstart.service.store.schema import bandits, items, minutes
 
 _decode = msgspec.json.Decoder(BanditConfiguration).decode
 

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats
 from headstart.service.messages import Contribution, DecisionRecord, not_found
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, floats
+from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50

@@ -26,6 +26,13 @@ class StoredRequest(msgspec.Struct, kw_only=True):
     upload: str | None = None
     attempts: int = 0
 
+    def typed(self, kind: str) -> FitRequest | EvaluateRequest:
+        """The request itself."""
+        wanted: type[FitRequest] | type[EvaluateRequest] = (
+            FitRequest if kind == "fit" else EvaluateRequest
+        )
+        return msgspec.json.decode(self.content, type=wanted)
+
 
 class JobRow(msgspec.Struct, kw_only=True, frozen=True):
     """A job as it is stored.
@@ -113,11 +120,10 @@ def _rows(connection: Connection, query: Select[Any]) -> list[JobRow]:
 
 def _row(row: Any) -> JobRow:
     stored = msgspec.json.decode(row.request, type=StoredRequest)
-    kind = FitRequest if row.kind == "fit" else EvaluateRequest
     report = None if row.report is None else msgspec.json.decode(row.report, type=Report)
     fields = {
         **row._mapping,
-        "request": msgspec.json.decode(stored.content, type=kind),
+        "request": stored.typed(row.kind),
         "upload": stored.upload,
         "attempts": stored.attempts,
         "report": report,

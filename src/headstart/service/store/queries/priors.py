@@ -7,8 +7,9 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from headstart.arrays import floats
 from headstart.service.messages import FitReport, FitView, PriorVersion, not_found
-from headstart.service.store.schema import fits, floats, priors
+from headstart.service.store.schema import fits, priors
 
 SPREAD_VERSIONS = 60
 _NUMBERS = 60_000  # of a history that is spread, at most

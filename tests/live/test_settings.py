@@ -1,0 +1,61 @@
+"""Settings are one list; the rules that live use and the service share."""
+
+import dataclasses
+
+import pytest
+
+from headstart.live import Outcome, Settings
+from headstart.live.outcomes import DecisionState, outcome_of
+from headstart.live.settings import Change, Options, names
+from headstart.live.stored import Pace
+
+
+def test_what_a_bandit_takes_are_the_settings() -> None:
+    assert names() == tuple(Options.__annotations__)
+    assert {*names()} | {"clock", "refresh_by_seed"} == {
+        field.name for field in dataclasses.fields(Settings)
+    }
+
+
+def test_what_was_learned_with_a_setting_keeps_it() -> None:
+    assert {*names()} - {*names(Change.ON_LOAD)} == {"discount", "scales"}
+    assert {*names(Change.ON_LOAD)} - {*names(Change.ALWAYS)} == {
+        "half_life_tasks",
+        "half_life_seconds",
+    }
+    assert {*names()} - {*names(stored=True)} == {
+        "horizon",
+        "idle_seconds",
+        "max_pending",
+        "refresh",
+    }
+
+
+@pytest.mark.parametrize(
+    ("state", "paid", "value", "now", "outcome"),
+    [
+        (None, None, 1.0, 0.0, Outcome.UNKNOWN),
+        (DecisionState.EXPIRED, None, 1.0, 0.0, Outcome.EXPIRED),
+        (DecisionState.PAID, 1.0, 1.0, 99.0, Outcome.DUPLICATE),
+        (DecisionState.PAID, 1.0, 0.5, 0.0, Outcome.CONFLICT),
+        (DecisionState.PENDING, None, 1.0, 9.0, Outcome.PAID),
+        (DecisionState.PENDING, None, 1.0, 11.0, Outcome.EXPIRED),
+        (DecisionState.PENDING, None, 3.0, 9.0, Outcome.OUT_OF_RANGE),
+        (DecisionState.PENDING, None, 3.0, 11.0, Outcome.EXPIRED),
+    ],
+)
+def test_a_reward_has_one_outcome(
+    state: int | None, paid: float | None, value: float, now: float, outcome: Outcome
+) -> None:
+    settings = Settings(deadline_seconds=10.0, reward_range=(0.0, 2.0))
+    assert outcome_of(state, value, settings, paid=paid, made=0.5, now=now) is outcome
+
+
+def test_refreshes_take_a_share_of_the_time() -> None:
+    pace = Pace(share=0.25, most=5.0, seconds_per_byte=1e-6, seconds_per_root=0.1)
+    assert pace.rest(1.0) == 3.0
+    assert pace.rest(10.0) == 5.0
+    assert pace.rest(1.0, n_bytes=4_000_000) == 4.0
+    assert pace.rest(1.0, n_tasks=10_000) == 10.0
+    assert pace.rest(1.0, n_tasks=10**9) == 30.0
+    assert pace.rest(0.0) == pace.least
