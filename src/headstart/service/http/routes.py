@@ -25,13 +25,6 @@ from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
 from headstart.service.jobs.files import Upload
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import (
-    EvaluateRequest,
-    FitChange,
-    FitRequest,
-    FitView,
-    JobView,
-)
 from headstart.service.messages import (
     LONGEST_NAME,
     MOST_ARMS,
@@ -41,10 +34,15 @@ from headstart.service.messages import (
     DecisionRecord,
     DecisionRequest,
     Erased,
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
     Item,
     ItemChange,
     ItemCount,
     ItemPage,
+    JobView,
     Message,
     Name,
     Names,
