@@ -7,7 +7,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats
-from headstart.core.mixture import Mixture
+from headstart.core.prior import Mixture
 
 # The prior probability of the outlier component. It determines how much evidence an outlier takes:
 # odds of a hundred to one.
