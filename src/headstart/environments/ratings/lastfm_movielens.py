@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from headstart.core.task import Task
-from headstart.datasets.attributes import movielens_users
-from headstart.datasets.published import LASTFM, MOVIELENS, Published, find, load_filtered
+from headstart.datasets.published import (
+    LASTFM,
+    MOVIELENS,
+    Published,
+    find,
+    load_filtered,
+    movielens_users,
+)
 from headstart.datasets.table import RatingTable
-from headstart.environments.ratings.clusters import Clusters
 from headstart.environments.ratings.embedding import Features, Transform
-from headstart.environments.ratings.grouping import Grouping, Nearest
+from headstart.environments.ratings.grouping import Clusters, Grouping, Nearest
 from headstart.environments.ratings.ratings import PreparedRatings, Ratings
 from headstart.environments.rewards import Mode, Shift
 
