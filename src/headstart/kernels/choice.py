@@ -58,9 +58,9 @@ def choose(
 
 
 @compiled
-def propensities(scores: Floats, found: Floats) -> None:
-    """Set found (K,) to the mean over rows of each arm's probability to be picked."""
-    found[:] = 0.0
+def propensities(scores: Floats, probabilities: Floats) -> None:
+    """Set probabilities (K,) to the mean over rows of each arm's probability to be picked."""
+    probabilities[:] = 0.0
     for i in range(scores.shape[0]):
         threshold = tie_threshold(scores, i)
         tied = 0
@@ -69,9 +69,9 @@ def propensities(scores: Floats, found: Floats) -> None:
                 tied += 1
         for k in range(scores.shape[1]):
             if scores[i, k] >= threshold:
-                found[k] += 1.0 / tied
+                probabilities[k] += 1.0 / tied
     for k in range(scores.shape[1]):
-        found[k] /= scores.shape[0]
+        probabilities[k] /= scores.shape[0]
 
 
 @compiled
@@ -85,8 +85,8 @@ def regrets(means: Floats, choices: Integers, regret: Floats) -> None:
 
 
 @compiled(fastmath=False)
-def win_probabilities(utilities: Floats, found: Floats) -> None:
-    """Set found (R, K) to P(uₖ + zₖ is the largest), z independent standard normal.
+def win_probabilities(utilities: Floats, probabilities: Floats) -> None:
+    """Set probabilities (R, K) to P(uₖ + zₖ is the largest), z independent standard normal.
 
     ∫ φ(y − uₖ) Πⱼ≠ₖ Φ(y − uⱼ) dy by the trapezoid rule, whose error falls faster than any power of
     the step. The more arms, the sharper the integrand: to rounding for up to 20, 1e-10 for 100.
@@ -100,7 +100,7 @@ def win_probabilities(utilities: Floats, found: Floats) -> None:
         top = utilities[i, 0]
         for k in range(n_arms):
             top = max(top, utilities[i, k])
-            found[i, k] = 0.0
+            probabilities[i, k] = 0.0
         # No arm wins from below the largest utility's lower tail, so the integral starts there.
         for node in range(int(2 * reach / step) + 1):
             y = top - reach + node * step
@@ -112,5 +112,5 @@ def win_probabilities(utilities: Floats, found: Floats) -> None:
             before = step / math.sqrt(2.0 * math.pi)
             for k in range(n_arms):
                 gap = y - utilities[i, k]
-                found[i, k] += before * math.exp(-0.5 * gap * gap) * after[k + 1]
+                probabilities[i, k] += before * math.exp(-0.5 * gap * gap) * after[k + 1]
                 before *= below[k]

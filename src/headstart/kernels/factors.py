@@ -339,14 +339,14 @@ def climb(
     for _ in range(n_steps):
         plain = improve(tasks, model, expected)
         longer = _within(model, plain, length, floor, least, most)
-        found = expect(tasks, longer)
-        if found.deviance <= expected.deviance:
+        reached = expect(tasks, longer)
+        if reached.deviance <= expected.deviance:
             length = min(1.5 * length, 10.0)
         else:
             longer = _within(model, plain, 1.0, floor, least, most)
-            found = expect(tasks, longer)
+            reached = expect(tasks, longer)
             length = 1.5
-        model, expected = longer, found
+        model, expected = longer, reached
     return model, expected
 
 

@@ -174,7 +174,7 @@ def _cluster(data: bytes, size: int, n_clusters: int, seed: int) -> tuple[Intege
     # One thread, so that sums are taken in one order and labels do not depend on the machine.
     with threadpool_limits(1):
         fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(users)
-        each = silhouette_samples(users, fitted.labels_)
+        silhouettes = silhouette_samples(users, fitted.labels_)
     labels = np.asarray(fitted.labels_, dtype=np.int64)
     sizes = np.bincount(labels, minlength=n_clusters)
-    return labels, np.bincount(labels, each, minlength=n_clusters) / np.maximum(sizes, 1)
+    return labels, np.bincount(labels, silhouettes, minlength=n_clusters) / np.maximum(sizes, 1)

@@ -115,10 +115,10 @@ class MovieLens:
     @cached_property
     def ratings(self) -> Ratings:
         """The environment that these settings describe."""
-        found = _ratings(MOVIELENS, self)
+        ratings = _ratings(MOVIELENS, self)
         if not self.user_attributes:
-            return found
-        return replace(found, user_attributes=movielens_users(self.data))
+            return ratings
+        return replace(ratings, user_attributes=movielens_users(self.data))
 
     @staticmethod
     def files(data: str | Path | None = None, **settings: object) -> list[Path]:
@@ -147,9 +147,9 @@ class MovieLens:
 def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
     """The data set after the paper's filter, with the settings of the environment."""
     settings = {
-        each.name: getattr(environment, each.name)
-        for each in fields(environment)
-        if each.name not in {"data", "user_attributes"}
+        setting.name: getattr(environment, setting.name)
+        for setting in fields(environment)
+        if setting.name not in {"data", "user_attributes"}
     }
     # Filtered here, so that only the rows that are used are sent to another process.
     return Ratings(table=load_filtered(published, environment.data), **settings)

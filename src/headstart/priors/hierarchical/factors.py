@@ -289,12 +289,12 @@ class Candidate:
 def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
     """The model after so many steps; None where no digits are left to fit it with."""
     try:
-        found = Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+        candidate = Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
     except np.linalg.LinAlgError:
         return None
-    values = (found.expected.deviance, found.model.noise, found.model.task)
-    is_sound = np.isfinite(values).all() and np.isfinite(found.model.loadings).all()
-    return found if is_sound and np.isfinite(found.expected.gradients).all() else None
+    values = (candidate.expected.deviance, candidate.model.noise, candidate.model.task)
+    is_sound = np.isfinite(values).all() and np.isfinite(candidate.model.loadings).all()
+    return candidate if is_sound and np.isfinite(candidate.expected.gradients).all() else None
 
 
 def select(
@@ -309,18 +309,19 @@ def select(
     plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
     used = tasks if len(model.means) == n_regressors else plain
     steps = _STEPS if tasks.designs.shape[-1] < _LARGE else _STEPS_WHERE_LARGE
-    found = [_resized(fitted(used, model, limits, steps), limits)]
-    best = model if found[0] is None else found[0].model
+    nearest = _resized(fitted(used, model, limits, steps), limits)
+    candidates = [nearest]
+    best = model if nearest is None else nearest.model
     start = _shortened(best, 0)
-    if found[0] is None or (afresh and found[0].rank):
-        found.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
+    if nearest is None or (afresh and nearest.rank):
+        candidates.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
     if n_regressors > 1:
         other = plain if used is tasks else tasks
         side = np.full(other.regressors.shape[-1] - 1, start.task)
         start = start._replace(means=np.concatenate([start.means[:1], side]))
-        found.append(_resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
-    candidates = [each for each in found if each is not None]
-    return min(candidates, key=lambda each: each.criterion, default=None)
+        candidates.append(_resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
+    sound = [candidate for candidate in candidates if candidate is not None]
+    return min(sound, key=lambda candidate: candidate.criterion, default=None)
 
 
 def _resized(start: Candidate | None, limits: Limits) -> Candidate | None:

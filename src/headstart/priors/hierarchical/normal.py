@@ -76,14 +76,14 @@ class Normal:
 
 def mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixture:
     """The mixture of two equally likely components and an outlier, which comes last."""
-    bias = np.stack([each.mean for each in components], -2)
+    bias = np.stack([normal.mean for normal in components], -2)
     usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
     weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
     return checks.trusted(
         Mixture,
         bias=bias,
-        covariance=np.stack([each.covariance for each in components], -3),
-        noise_scale=np.sqrt(np.stack([each.noise_variance for each in components], -1)),
+        covariance=np.stack([normal.covariance for normal in components], -3),
+        noise_scale=np.sqrt(np.stack([normal.noise_variance for normal in components], -1)),
         weights=np.array(np.broadcast_to(weights, bias.shape[:-1])),
         components_differ=components_differ,
     )
