@@ -114,7 +114,7 @@ class _Pages(FPDF):
             [[unbroken(text) for text in row] for row in (block.header, *block.texts())],
             align="LEFT",
             v_align="TOP",
-            width=sum(widths),
+            width=min(self.epw, sum(widths)),
             col_widths=widths,
             text_align=["LEFT" if i in block.wide else "RIGHT" for i in range(len(widths))],
             line_height=size * 1.35,
