@@ -14,11 +14,11 @@ from tests.service.dashboard.conftest import Promotions, logged_in
 
 from headstart.service.dashboard import application
 from headstart.service.dashboard.pages.prior import coefficients
-from headstart.service.dashboard.queries import activity
 from headstart.service.dashboard.queries.priors import PriorRow
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema
 from headstart.service.store.database import Database
+from headstart.service.store.queries import activity
 
 PAGES = ["/", "/prior", "/tasks", "/decisions", "/quality", "/jobs", "/health"]
 ATTACK = "<script>alert('\"x\"')</script>"
