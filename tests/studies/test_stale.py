@@ -15,10 +15,9 @@ from headstart import own_code
 from headstart.datasets.published import LASTFM, MOVIELENS
 from headstart.specs import Spec
 from headstart.studies import runner
+from headstart.studies.digests import sources
 from headstart.studies.folder import StudyFolder
-from headstart.studies.netcdf import write_dataset
 from headstart.studies.shards import play_agents
-from headstart.studies.sources import sources
 from headstart.studies.toml import from_file
 
 STUDY = """
@@ -67,7 +66,9 @@ def file(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "helper.py").write_text(HELPER.format(0))
-    (tmp_path / "unrelated.py").write_text("a = 1\n")
+    (tmp_path / "another.py").write_text("a = 1\n")
+    (tmp_path / "not-a-package").mkdir()
+    (tmp_path / "not-a-package" / "never_imported.py").write_text("a = 1\n")
     yield tmp_path / "study.toml"
     for name in ("mine", "helper"):
         sys.modules.pop(name, None)
@@ -89,8 +90,12 @@ def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
     assert found["learner"].to_numpy().tolist() == ["ITL", "mine"]
     assert told == []
     assert sys.path == before
-    assert sources(from_file(file)).learners["mine"].keys() == {"mine.py", "helper.py"}
-    assert sources(from_file(file)).learners["ITL"] == {}
+    assert sources(from_file(file))["learners"]["mine"].keys() == {
+        "mine.py",
+        "helper.py",
+        "another.py",
+    }
+    assert "ITL" not in sources(from_file(file))["learners"]
 
 
 def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
@@ -103,7 +108,7 @@ def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
     xr.testing.assert_identical(
         first["reward"].sel(learner="ITL"), second["reward"].sel(learner="ITL")
     )
-    (file.parent / "unrelated.py").write_text("a = 2\n")
+    (file.parent / "not-a-package" / "never_imported.py").write_text("a = 2\n")
     again, told = _run(file)
     assert told == []
     assert again.identical(second)
@@ -178,7 +183,7 @@ def test_other_code_of_headstart_plays_all_again(
 ) -> None:
     small = replace(SEQUENCE, replications=2)
     first = runner.run(small, tmp_path, workers=1)
-    monkeypatch.setattr("headstart.studies.sources.code_digest", lambda: "other")
+    monkeypatch.setattr("headstart.studies.digests.code_digest", lambda: "other")
     told: list[str] = []
     second = runner.run(small, tmp_path, workers=1, notify=told.append)
     assert told == [
@@ -200,10 +205,10 @@ def test_a_class_lists_the_files_it_reads(tmp_path: Path) -> None:
         "        return [Path(__file__).parent / 'weights.npy']\n"
     )
     study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="reads:Reads"))
-    found = sources(study).environment
+    found = sources(study)["environment"]
     assert found.keys() == {"reads.py", "weights.npy"}
     (tmp_path / "weights.npy").write_bytes(b"2")
-    after = sources(study).environment
+    after = sources(study)["environment"]
     assert found["reads.py"] == after["reads.py"]
     assert found["weights.npy"] != after["weights.npy"]
     sys.modules.pop("reads", None)
@@ -234,15 +239,6 @@ def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: 
     assert runner.run(small, out, workers=1).sizes["replication"] == 2
 
 
-def test_a_shard_of_an_older_version_is_played_again(tmp_path: Path) -> None:
-    small = replace(SEQUENCE, replications=2)
-    out = StudyFolder(tmp_path / "out")
-    out.open(small)
-    write_dataset(xr.Dataset({"reward": ("learner", [1.0])}), out.shard(0))
-    found = runner.run(small, tmp_path / "out", workers=1)
-    assert found.identical(runner.run(small, tmp_path / "fresh", workers=1))
-
-
 def test_published_data_are_digested(tmp_path: Path) -> None:
     rows = random_rows()
     for published, name in ((LASTFM, "LastFM"), (MOVIELENS, "MovieLens")):
@@ -251,10 +247,10 @@ def test_published_data_are_digested(tmp_path: Path) -> None:
         file.write_text(as_text(published, rows))
         spec = Spec(kind=name, settings={"data": str(tmp_path)})
         study = replace(SEQUENCE, environment=spec)
-        before = sources(study).environment
+        before = sources(study)["environment"]
         assert before.keys() == {published.file}
         file.write_text(as_text(published, rows[1:]))
-        assert sources(study).environment != before
+        assert sources(study)["environment"] != before
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
@@ -286,30 +282,152 @@ def test_modules_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> No
     sys.modules.pop("twin_module")
 
 
-def test_files_are_found_through_packages_and_relative_imports(tmp_path: Path) -> None:
-    package = tmp_path / "bundle"
-    (package / "inner").mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "inner" / "__init__.py").write_text("from . import near\n")
-    (package / "inner" / "near.py").write_text("from .. import far\nfrom ..deep import x\n")
-    (package / "far.py").write_text("import numpy\nimport beside_the_bundle as b\n")
-    (package / "deep.py").write_text("def f():\n    import bundle.lazy\nx = 1\n")
-    (package / "lazy.py").write_text("")
-    (package / "unused.py").write_text("")
-    (tmp_path / "beside_the_bundle.py").write_text("")
+def test_all_python_files_of_the_folder_count(tmp_path: Path) -> None:
+    for name in ("bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for name in (".venv/lib/installed.py", "bundle/__pycache__/near.py", "bundle/data.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
     with own_code.importable(tmp_path):
-        found = own_code.source_files("bundle.inner.near")
-    assert set(found) == {
-        "bundle/__init__.py",
-        "bundle/inner/__init__.py",
-        "bundle/inner/near.py",
-        "bundle/far.py",
-        "bundle/deep.py",
-        "bundle/lazy.py",
-        "beside_the_bundle.py",
-    }
+        files = own_code.source_files("bundle.inner.near")
+    assert set(files) == {"bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"}
     assert own_code.source_files("no_such_module") == {}
     assert own_code.source_files("headstart.policies.oful") == {}
     # Of an installed package its own files, not those of others beside it.
     names = {label.split("/")[0] for label in own_code.source_files("tomli_w")}
     assert names == {"tomli_w"}
+
+
+# One's own class of every kind, in a module that takes a number from another module.
+OWN = """
+from dataclasses import dataclass, replace
+import numpy as np
+from headstart.environments import Synthetic
+from headstart.priors import Fixed
+from headstart.policies import OFUL
+from own_helper import NUMBER
+
+@dataclass(frozen=True, kw_only=True)
+class Environment(Synthetic):
+    def prepare(self, replications, rng):
+        return super().prepare(replications, np.random.default_rng(NUMBER))
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(OFUL):
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def scores(self, estimates, uniforms):
+        scores = np.zeros(estimates.predictions.shape)
+        scores[..., NUMBER] = 1.0
+        return scores
+
+@dataclass(frozen=True, kw_only=True)
+class Prior(Fixed):
+    def prior(self, memory):
+        return replace(super().prior(memory), bias=np.full((2, 3), 10.0 * (2 * NUMBER - 1)))
+
+@dataclass(frozen=True)
+class Agent:
+    name: str
+
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def begin(self, dimension, replications):
+        return {"tasks": np.zeros(replications)}
+
+    def play(self, state, rounds):
+        while not rounds.over:
+            rounds.choose(np.full(rounds.replications, NUMBER))
+        return None
+
+    def learn(self, state, played):
+        return {"tasks": state["tasks"] + 1}
+"""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        'policy = { class = "own_parts:Policy" }\nprior = { class = "Fixed" }',
+        'policy = { class = "Greedy" }\nprior = { class = "own_parts:Prior" }',
+        'agent = { class = "own_parts:Agent" }',
+        None,
+    ],
+    ids=["policy", "prior", "agent", "environment"],
+)
+def test_an_edited_class_of_every_kind_is_played_again(spec: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    learner = spec or 'policy = { class = "OFUL" }\nprior = { class = "Fixed" }'
+    environment = "Synthetic" if spec else "own_parts:Environment"
+    file.write_text(
+        "name = 'own'\nhorizon = 6\ntasks = 2\nreplications = 2\nshard = 2\n"
+        f"[environment]\nclass = '{environment}'\ndimension = 3\nreward = 'linear'\n"
+        f"[[learners]]\nname = 'mine'\n{learner}\n"
+    )
+    (tmp_path / "own_parts.py").write_text(OWN)
+    helper = tmp_path / "own_helper.py"
+    rewards = []
+    try:
+        for number in (0, 1):
+            helper.write_text(f"NUMBER = {number}\n")
+            results, told = _run(file)
+            rewards.append(_reward(results, "mine"))
+            assert bool(told) == bool(number)
+            assert all(sentence.startswith("own_helper.py changed") for sentence in told)
+        assert rewards[0] != rewards[1]
+        (tmp_path / "own_parts.py").write_text(OWN + "\n# Edited.\n")
+        _, told = _run(file)
+        assert len(told) == 1
+        assert told[0].startswith("own_parts.py changed")
+        _, told = _run(file)
+        assert told == []
+    finally:
+        for name in ("own_parts", "own_helper"):
+            sys.modules.pop(name, None)
+
+
+def test_an_editable_package_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "elsewhere" / "src" / "editable_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "parts.py").write_text(MINE.replace("from helper", "from editable_package.helper"))
+    (package / "helper.py").write_text(HELPER.format(0))
+    # As pip does for an editable installation: the source folder is on the path.
+    monkeypatch.syspath_prepend(package.parent)
+    file = tmp_path / "study" / "study.toml"
+    file.parent.mkdir()
+    file.write_text(STUDY.replace("mine:Last", "editable_package.parts:Last"))
+    first, _ = _run(file)
+    (package / "helper.py").write_text(HELPER.format(1))
+    second, told = _run(file)
+    assert told == [
+        "editable_package/helper.py changed since the results were made: mine is played again."
+    ]
+    assert _reward(first, "mine") != _reward(second, "mine")
+    for name in [name for name in sys.modules if name.startswith("editable_package")]:
+        del sys.modules[name]
+
+
+def test_files_of_one_name_in_two_folders_are_both_digested(tmp_path: Path) -> None:
+    (tmp_path / "pairs.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from pathlib import Path\n"
+        "from headstart.environments import Synthetic\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Pairs(Synthetic):\n"
+        "    @staticmethod\n"
+        "    def files(**settings):\n"
+        "        return [Path(__file__).parent / name / 'weights.npy' for name in 'ab']\n"
+    )
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "weights.npy").write_bytes(b"1")
+    study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="pairs:Pairs"))
+    for name in "ab":
+        before = sources(study)["environment"]
+        (tmp_path / name / "weights.npy").write_bytes(b"2")
+        assert sources(study)["environment"] != before
+    sys.modules.pop("pairs", None)

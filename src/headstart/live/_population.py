@@ -13,8 +13,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.core.mixture import Mixture
-from headstart.core.prior import Prior
+from headstart.core.prior import Mixture, Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import (
     FittedPriorEstimator,

@@ -208,7 +208,7 @@ def _jobs(connection: Connection, bandit: int) -> None:
         "started": NOW - 4060,
         "ended": None,
         "heartbeat": NOW - 1,
-        "request": "{}",
+        "request": '{"content": {}}',
         "report": None,
         "error": None,
     }
@@ -217,7 +217,7 @@ def _jobs(connection: Connection, bandit: int) -> None:
             **job,
             "id": "f1",
             "kind": "fit",
-            "request": '{"files": ["clicks.parquet"], "dry_run": false}',
+            "request": '{"content": {"files": ["clicks.parquet"], "dry_run": false}}',
             "status": "done",
             "created": NOW - 4061,
             "ended": NOW - 4000,

@@ -11,9 +11,9 @@ from tests.service.dashboard import filled
 from tests.service.dashboard.client import PageClient
 
 from headstart.service.dashboard import application
-from headstart.service.dashboard.queries import activity, decisions, priors, tasks
 from headstart.service.store import schema
 from headstart.service.store.database import Database
+from headstart.service.store.queries import activity, bandits, decisions, priors, tasks
 
 LARGE = ("tasks", "decisions", "minutes", "priors", "rounds", "gains")
 PAGES = [
@@ -89,10 +89,11 @@ def test_pages_of_tasks_have_each_once(shared: Database, monkeypatch: pytest.Mon
         place: tuple[float, int] | None = None
         with shared.reading() as connection:
             while True:
-                query = (
-                    tasks.tasks_by_prefix(1, "", name) if by_name else tasks.tasks_by_use(1, place)
+                page = (
+                    tasks.by_prefix(connection, 1, "", name)
+                    if by_name
+                    else tasks.by_use(connection, 1, place)
                 )
-                page = tasks.task_page(connection, query)
                 seen += [row.name for row in page.rows]
                 if not page.more:
                     break
@@ -111,7 +112,7 @@ def test_prefixes_are_taken_literally(store: str, name: str) -> None:
         more |= {"early_rewards": 0, "early_sum": 0.0}
         connection.execute(insert(schema.tasks), [row | more for row in rows])
     with database.reading() as connection:
-        found = tasks.task_page(connection, tasks.tasks_by_prefix(bandit, name, None))
+        found = tasks.by_prefix(connection, bandit, name, None)
     database.close()
     assert [row.name for row in found.rows] == [name, name + "~x"]
 
@@ -127,10 +128,9 @@ def test_a_rare_arm_is_found_page_by_page(
         wanted = connection.execute(
             select(table.c.id).where(table.c.arm == "Mocha", table.c.status == schema.PAID)
         ).scalars()
+        bandit = bandits.named(connection, "coffee")
         while True:
-            page = decisions.search(
-                connection, 1, 8, before=before, arm="Mocha", status=schema.PAID
-            )
+            page = decisions.search(connection, bandit, before=before, arm="Mocha", status="paid")
             seen += [row.id for row in page.rows]
             if page.after is None:
                 break
@@ -163,7 +163,7 @@ def test_history_has_its_ends(shared: Database) -> None:
 
 
 def test_long_histories_are_thinned(shared: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(priors, "SHOWN_VERSIONS", 5)
+    monkeypatch.setattr(priors, "SPREAD_VERSIONS", 5)
     with shared.reading() as connection:
         found = [row.version for row in priors.history(connection, 1)]
     assert found == [1, 11, 20, 30, 40]

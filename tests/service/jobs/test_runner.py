@@ -17,9 +17,14 @@ import headstart as hs
 from headstart.service.engine.service import Service
 from headstart.service.jobs import frames, table
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import FitRequest, JobView, LogColumns
 from headstart.service.jobs.process import JobProcess
-from headstart.service.messages import BanditConfiguration, ServiceError
+from headstart.service.messages import (
+    BanditConfiguration,
+    FitRequest,
+    JobView,
+    LogColumns,
+    ServiceError,
+)
 from headstart.service.store import schema
 
 COLUMNS = LogColumns(task="user", features=NAMES)

@@ -4,12 +4,13 @@ A service with many processes keeps every task as bytes in a database. `StoredTa
 of some of them, decides and learns; `recount` brings the memory up to date.
 """
 
+from headstart.arrays import floats, packed
 from headstart.live._blas import one_blas_thread
 from headstart.live._decision_sets import DecisionSet, decision_set
 from headstart.live._population import Start
 from headstart.live._refresh import Pace
 from headstart.live.inputs import FeatureNames, default_names
-from headstart.live.stored.memory import Model, StoredMemory, floats, memory_of_log, packed
+from headstart.live.stored.memory import Model, StoredMemory, memory_of_log
 from headstart.live.stored.recount import Recount, StoredTask, recount
 from headstart.live.stored.tasks import Chosen, StoredTasks, statistics_of
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import _logs
@@ -28,18 +28,6 @@ from headstart.live.inputs import FeatureNames
 from headstart.live.settings import Settings
 from headstart.logs import LogReading
 from headstart.progress import Progress
-
-_TYPE = "<f8"
-
-
-def floats(content: bytes) -> Floats:
-    """An array that was stored as bytes, (n,)."""
-    return np.frombuffer(content, dtype=_TYPE).astype(np.float64)
-
-
-def packed(array: Floats) -> bytes:
-    """An array as bytes."""
-    return np.ascontiguousarray(array, dtype=_TYPE).tobytes()
 
 
 def contribution_bytes(contribution: Contribution) -> bytes:

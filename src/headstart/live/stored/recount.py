@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_side
 from headstart.live._blas import one_blas_thread
@@ -22,8 +22,6 @@ from headstart.live.stored.memory import (
     Model,
     StoredMemory,
     contribution_bytes,
-    floats,
-    packed,
     read_contribution,
 )
 

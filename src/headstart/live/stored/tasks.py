@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats, Integers, floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.intervals import quantile
 from headstart.kernels import state as columns
@@ -29,7 +29,7 @@ from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 from headstart.live.decision import TaskView
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.memory import Model, StoredMemory, floats, packed
+from headstart.live.stored.memory import Model, StoredMemory
 
 
 class Chosen(NamedTuple):

@@ -5,8 +5,7 @@ from typing import IO
 import msgspec
 
 from headstart.service import children
-from headstart.service.jobs.messages import EvaluateRequest, FitRequest, Report
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, EvaluateRequest, FitRequest, Report
 
 
 class FitWork(msgspec.Struct, kw_only=True, tag="fit"):
