@@ -47,7 +47,7 @@ def _bandit(work: Callable[[Service, str], Any]) -> Callable[[Call], Any]:
 
 def _item_page(call: Call) -> ItemPage:
     query: ItemQuery = call.query
-    found = call.service.records.items(call.names["bandit"], after=query.after, limit=query.limit)
+    found = call.service.items(call.names["bandit"], after=query.after, limit=query.limit)
     full = len(found) == query.limit
     return ItemPage(items=found, next=found[-1].id if full else None)
 
@@ -61,7 +61,7 @@ def _patch(call: Call) -> ItemCount:
         else c
         for c in given
     ]
-    return ItemCount(items=call.service.administration.patch_items(call.names["bandit"], items))
+    return ItemCount(items=call.service.patch_items(call.names["bandit"], items))
 
 
 def _ready(call: Call) -> Readiness:
@@ -119,7 +119,7 @@ BANDITS = (
         name="list_bandits",
         summary="All bandits.",
         role="read",
-        read=lambda call: call.service.records.bandits(),
+        read=lambda call: call.service.bandits(),
         answer=list[BanditView],
     ),
     Route(
@@ -129,7 +129,7 @@ BANDITS = (
         summary="Create or change a bandit.",
         role="admin",
         body=BanditConfiguration,
-        read=lambda call: call.service.administration.put_bandit(call.names["bandit"], call.body),
+        read=lambda call: call.service.put_bandit(call.names["bandit"], call.body),
         answer=BanditView,
         errors=(409,),
     ),
@@ -139,7 +139,7 @@ BANDITS = (
         name="get_bandit",
         summary="A bandit as it is.",
         role="read",
-        read=_bandit(lambda service, bandit: service.records.bandit(bandit)),
+        read=_bandit(lambda service, bandit: service.bandit(bandit)),
         answer=BanditView,
         errors=(404,),
     ),
@@ -149,7 +149,7 @@ BANDITS = (
         name="delete_bandit",
         summary="Delete a bandit with all its tasks and decisions.",
         role="admin",
-        read=_bandit(lambda service, bandit: service.administration.delete_bandit(bandit)),
+        read=_bandit(lambda service, bandit: service.delete_bandit(bandit)),
         status=204,
         errors=(404,),
     ),
@@ -160,9 +160,7 @@ BANDITS = (
         summary="What the tasks so far say about the next: the prior, and its history.",
         role="read",
         query=HistoryQuery,
-        read=lambda call: call.service.records.prior(
-            call.names["bandit"], history=call.query.history
-        ),
+        read=lambda call: call.service.prior(call.names["bandit"], history=call.query.history),
         answer=PriorView,
         errors=(404,),
     ),
@@ -187,9 +185,7 @@ ITEMS = (
         summary="Replace the whole catalogue.",
         role="admin",
         body=Items,
-        read=lambda call: ItemCount(
-            items=call.service.administration.put_items(call.names["bandit"], call.body)
-        ),
+        read=lambda call: ItemCount(items=call.service.put_items(call.names["bandit"], call.body)),
         answer=ItemCount,
         errors=(404,),
     ),
@@ -213,7 +209,7 @@ ITEMS = (
         body=Names,
         body_optional=True,
         read=lambda call: ItemCount(
-            items=call.service.administration.delete_items(call.names["bandit"], call.body)
+            items=call.service.delete_items(call.names["bandit"], call.body)
         ),
         answer=ItemCount,
         errors=(404,),
@@ -227,9 +223,7 @@ RECORDS = (
         name="get_decision",
         summary="A decision as it was made: why this arm, and what became of it.",
         role="read",
-        read=lambda call: call.service.records.decision(
-            call.names["bandit"], call.names["decision"]
-        ),
+        read=lambda call: call.service.decision(call.names["bandit"], call.names["decision"]),
         answer=DecisionRecord,
         errors=(404,),
     ),
@@ -239,7 +233,7 @@ RECORDS = (
         name="get_task",
         summary="What is known of a task.",
         role="read",
-        read=lambda call: call.service.records.task(call.names["bandit"], call.names["task"]),
+        read=lambda call: call.service.task(call.names["bandit"], call.names["task"]),
         answer=TaskRecord,
         errors=(404,),
     ),
