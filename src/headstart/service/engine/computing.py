@@ -1,14 +1,12 @@
-"""Computing priors in a child process: `python -m headstart.service.engine.computing`."""
+"""Computing priors in a child process."""
 
-import pickle
-import subprocess
-import sys
 import threading
 import time
+from multiprocessing.connection import Connection
 
 from headstart.live.decision import Learned
 from headstart.live.stored import Recount
-from headstart.service import children
+from headstart.service.children import Child
 from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
 
@@ -20,7 +18,7 @@ class Computing:
     """A process that computes versions of priors, started when it is first needed."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Child | None = None
         self._lock = threading.Lock()
         self._stopped = False
 
@@ -32,7 +30,7 @@ class Computing:
     def compute(self, given: str, seen: refreshing.Seen, source: str) -> refreshing.Refreshed:
         """`refreshing.compute`, for the bandit of a configuration as it is stored."""
         with self._lock:
-            answer = self._answer(pickle.dumps((given, seen, source)))
+            answer = self._answer((given, seen, source))
         if isinstance(answer, str):
             raise RuntimeError(answer)
         found, prior, learned, memory = answer
@@ -40,26 +38,19 @@ class Computing:
             seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
         )
 
-    def _answer(self, asked: bytes) -> "_Computed | str":
+    def _answer(self, asked: object) -> "_Computed | str":
         """What the process answers: the parts of a version, or what went wrong."""
         if self._stopped:
             raise OSError("no more priors are computed: the service is stopping")
         if self._process is None:
-            self._process = children.spawn(__name__)
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        content = None
+            self._process = Child(main)
         try:
-            children.write(stdin, asked)
-            content = children.read(stdout)
-        finally:
-            if content is None:  # it has ended; the next version starts another
-                children.end(self._process)
-                self._process = None
-        if content is None:
-            raise OSError("the process that computes priors has ended")
-        answer: _Computed | str = pickle.loads(content)  # of a process of our own
+            self._process.connection.send(asked)
+            answer: _Computed | str = self._process.connection.recv()  # of a process of our own
+        except (EOFError, OSError) as error:  # the next version starts another
+            self._process.end()
+            self._process = None
+            raise OSError("the process that computes priors has ended") from error
         return answer
 
     def stop(self) -> None:
@@ -70,26 +61,18 @@ class Computing:
             process.kill()
         with self._lock:
             if self._process is not None:
-                children.end(self._process)
+                self._process.end()
                 self._process = None
 
 
-def main() -> None:
-    """Compute what stdin asks for, until it ends."""
-    answers = children.begin()
-    while (asked := children.read(sys.stdin.buffer)) is not None:
-        given, seen, source = pickle.loads(asked)
+def main(connection: Connection) -> None:
+    """In the child: compute what the connection asks for, until this process is ended."""
+    while True:
+        given, seen, source = connection.recv()
         try:
             model = configuration.model_of(configuration.decode(given), time.time)
             done = refreshing.compute(seen, model, source)
             answer: _Computed | str = (done.found, done.prior, done.learned, done.memory)
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
-        try:
-            children.write(answers, pickle.dumps(answer))
-        except OSError:
-            return  # the process that asked is gone
-
-
-if __name__ == "__main__":
-    main()
+        connection.send(answer)

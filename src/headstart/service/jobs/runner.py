@@ -11,11 +11,20 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from headstart.live.stored import floats
-from headstart.service.jobs import fits, frames, table
+from headstart.service.jobs import fits, table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.messages import FitReport
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.table import Job
+from headstart.service.jobs.work import (
+    Answer,
+    Done,
+    EvaluateWork,
+    Failed,
+    FitWork,
+    Update,
+    Work,
+)
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema
 from headstart.service.store.database import Database
@@ -32,7 +41,7 @@ _JOIN_SECONDS = 15.0
 class Doing(Protocol):
     """A job that is being done; `JobProcess` does it in a process of its own."""
 
-    def next(self, seconds: float) -> frames.Answer | None:
+    def next(self, seconds: float) -> Answer | None:
         """The next answer; None where there is none within so many seconds."""
         ...
 
@@ -45,7 +54,7 @@ class RunnerOptions(TypedDict, total=False):
     """How a runner works, for tests: after how long a job is lost, and what does a job."""
 
     lost_seconds: float
-    begin: Callable[[frames.Work], Doing]
+    begin: Callable[[Work], Doing]
 
 
 class Runner:
@@ -62,7 +71,7 @@ class Runner:
         *,
         clock: Callable[[], float] = time.time,
         lost_seconds: float = LOST_SECONDS,
-        begin: Callable[[frames.Work], Doing] = JobProcess,
+        begin: Callable[[Work], Doing] = JobProcess,
     ) -> None:
         self._begin = begin
         self._database, self._folders, self._clock = database, folders, clock
@@ -152,10 +161,10 @@ class Runner:
             with self._database.writing() as connection:
                 table.put_back(connection, job)
             return
-        if isinstance(answer, frames.Done):
+        if isinstance(answer, Done):
             done = answer
             self._write(lambda c: self._note(c, job, done))
-        elif isinstance(answer, frames.Failed):
+        elif isinstance(answer, Failed):
             error = answer.error
             self._write(lambda c: table.fail(c, job, error, self._clock()))
             if answer.unexpected:
@@ -163,12 +172,12 @@ class Runner:
         _log.info("job %s ends", job.id)
         self._folders.delete(job.request.upload)
 
-    def _answer(self, job: Job, doing: Doing) -> frames.Done | frames.Failed | None:
+    def _answer(self, job: Job, doing: Doing) -> Done | Failed | None:
         """The last answer; None where the job is no longer this process's, or the service stops."""
-        last, at = -1.0, frames.Update(0.0, "starting")
+        last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
             answer = doing.next(_BEAT_SECONDS / 5)
-            if isinstance(answer, frames.Update):
+            if isinstance(answer, Update):
                 at = answer
             elif answer is not None:
                 return answer
@@ -183,7 +192,7 @@ class Runner:
                 continue  # the store is away; the work goes on
         return None
 
-    def _note(self, connection: Connection, job: Job, done: frames.Done) -> None:
+    def _note(self, connection: Connection, job: Job, done: Done) -> None:
         """Store what a job found, unless it was cancelled or taken up meanwhile."""
         report, now = done.report, self._clock()
         if not table.finish(connection, job, report, now) or done.memory is None:
@@ -205,7 +214,7 @@ class Runner:
                 if self._stopping.wait(_BEAT_SECONDS):
                     return
 
-    def _work(self, connection: Connection, job: Job) -> frames.Work | None:
+    def _work(self, connection: Connection, job: Job) -> Work | None:
         bandits, items = schema.bandits, schema.items
         query = select(bandits.c.configuration).where(bandits.c.id == job.bandit)
         content = connection.execute(query).scalar_one_or_none()
@@ -217,7 +226,7 @@ class Runner:
         folder, names = str(found[0]), found[1]
         if job.kind == "fit":
             memory, promoted = fits.memories(connection, job.bandit)
-            return frames.FitWork(
+            return FitWork(
                 folder=folder,
                 files=names,
                 configuration=configuration,
@@ -231,7 +240,7 @@ class Runner:
             query = select(items.c.item, items.c.features).where(items.c.bandit == job.bandit)
             rows = connection.execute(query.order_by(items.c.item)).all()
             catalogue = {row.item: floats(row.features).tolist() for row in rows}
-        return frames.EvaluateWork(
+        return EvaluateWork(
             folder=folder,
             files=names,
             configuration=configuration,
