@@ -1,5 +1,6 @@
-"""Stores for the pages, and clients of them."""
+"""Stores for the pages, each filled by the service, and clients of them."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,23 +8,10 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 from tests.service.dashboard import filled
 from tests.service.dashboard.client import PageClient
+from tests.service.dashboard.filled import Shop
 
 from headstart.service.dashboard import application
 from headstart.service.http import sessions
-from headstart.service.store.database import Database
-
-
-class Promotions:
-    """Fits that note what was asked of them."""
-
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, str, int]] = []
-
-    def promote(self, bandit: str, fit: int) -> None:
-        self.calls.append(("promote", bandit, fit))
-
-    def withdraw(self, bandit: str, fit: int) -> None:
-        self.calls.append(("withdraw", bandit, fit))
 
 
 def logged_in(app: ASGIApp) -> ASGIApp:
@@ -37,41 +25,43 @@ def logged_in(app: ASGIApp) -> ASGIApp:
     return inner
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    """An empty store."""
-    found = Database.open(tmp_path / "store.sqlite")
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def promotions() -> Promotions:
-    return Promotions()
-
-
-@pytest.fixture
-def empty(database: Database, promotions: Promotions) -> PageClient:
-    return PageClient(logged_in(application(filled.StoreService(database), promotions)))
-
-
-@pytest.fixture
-def client(database: Database, empty: PageClient) -> PageClient:
-    """The pages of a store with some tasks."""
-    filled.fill(database)
-    return empty
-
-
-@pytest.fixture
-def reader(shared: Database) -> PageClient:
-    """The pages of a filled store that tests only read."""
-    return PageClient(logged_in(application(filled.StoreService(shared), Promotions())))
+def pages_of(shop: Shop) -> PageClient:
+    """The pages as an admin sees them."""
+    return PageClient(logged_in(application(shop.service, shop.jobs)))
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A filled store that nothing uses: tests copy it."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    with filled.opened(folder / "store.sqlite", folder) as shop:
+        filled.fill(shop)
+        filled.add_jobs(shop.jobs, folder / "data")
+    return folder / "store.sqlite"
+
+
+@pytest.fixture(scope="session")
+def shared(filled_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A filled store that tests only read."""
-    found = Database.open(tmp_path_factory.mktemp("dashboard") / "store.sqlite")
-    filled.fill(found)
-    yield found
-    found.close()
+    folder = tmp_path_factory.mktemp("shared")
+    with filled.opened(shutil.copy(filled_store, folder), folder) as found:
+        yield found
+
+
+@pytest.fixture
+def reader(shared: Shop) -> PageClient:
+    """The pages of a filled store that tests only read."""
+    return pages_of(shared)
+
+
+@pytest.fixture
+def shop(filled_store: Path, tmp_path: Path) -> Iterator[Shop]:
+    """A filled store of the test's own."""
+    with filled.opened(shutil.copy(filled_store, tmp_path), tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def client(shop: Shop) -> PageClient:
+    """The pages of a filled store of the test's own."""
+    return pages_of(shop)
