@@ -1,18 +1,24 @@
-"""Own code: the modules of classes outside of headstart, the files they consist of, and digests."""
+"""Own code: modules outside of headstart that specs name, the files they depend on, and digests.
 
-import ast
+A module depends on all Python files of the folder that it is imported from (that of the study file,
+of an editable installation, or another on Python's path) and of the folders within, whose names
+Python can import. So whatever it imports from beside it counts, by whatever name. Of a package in
+site-packages its own files count. Not seen are packages of other folders that no spec names, and
+files that code opens by itself.
+"""
+
 import hashlib
 import importlib
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import find_spec
+from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-# Folders of installed packages: of those, only the named package itself is own code.
+_SUFFIXES = (*SOURCE_SUFFIXES, *EXTENSION_SUFFIXES)
 _INSTALLED = {"site-packages", "dist-packages"}
 
 # The digests of a module's files when this process loaded it, by the module's name.
@@ -35,13 +41,12 @@ def importable(folder: str | Path) -> Iterator[None]:
 
 def load(name: str) -> ModuleType:
     """Import a module; where its files have changed since it was imported, import it again."""
-    files = source_files(name)
-    now = {path: file_digest(path) for path in files.values()}
+    now = {path.resolve(): file_digest(path) for path in source_files(name).values()}
     before = _loaded.get(name, now)
     loaded = getattr(sys.modules.get(name), "__file__", None)
-    moved = loaded is not None and Path(loaded).resolve() not in set(now)
+    moved = loaded is not None and Path(loaded).resolve() not in now
     if now and (moved or before != now):
-        _unload(set(now) | set(before), set(_modules_of(files)))
+        _unload({*now, *before}, name.partition(".")[0])
     importlib.invalidate_caches()
     writes = sys.dont_write_bytecode
     # Python compares the time of a .pyc file by the second: an edit within one would be missed.
@@ -55,36 +60,17 @@ def load(name: str) -> ModuleType:
 
 
 def source_files(name: str) -> dict[str, Path]:
-    """The files of a module and of what it imports beside it, by path relative to that folder.
+    """The files that a module depends on, by path relative to the folder it is imported from.
 
-    Imports are read from the source text: `import_module("…")` and files that code opens are not
-    seen. Empty for headstart itself, and for a module that is not found.
+    Empty for headstart itself, and for a module that is not found.
     """
-    top = name.partition(".")[0]
-    if top == "headstart":
-        return {}
     importlib.invalidate_caches()
-    spec = _locate(top, sys.path)
-    if spec is None:
-        return _found_otherwise(name)
-    root = _root(spec)
-    installed = bool(_INSTALLED & set(root.parts)) or root == Path(ast.__file__).parent
-    found: dict[str, Path] = {}
-    todo, seen = [name], set[str]()
-    while todo:
-        wanted = todo.pop()
-        if wanted in seen or (installed and wanted.partition(".")[0] != top):
-            continue
-        seen.add(wanted)
-        parent = wanted.rpartition(".")[0]
-        if parent:
-            todo.append(parent)
-        file = _file(_locate(wanted, [str(root)]))
-        if file is not None:
-            found[file.relative_to(root.resolve()).as_posix()] = file
-            package = wanted if file.name == "__init__.py" else parent
-            todo.extend(_imports(file, package))
-    return dict(sorted(found.items()))
+    place = _place(name.partition(".")[0])
+    if place is None:
+        return {}
+    searched = place if _INSTALLED & set(place.parts) else place.parent
+    paths = [place] if searched.is_file() else _python_files(searched)
+    return {path.relative_to(place.parent).as_posix(): path for path in paths}
 
 
 def file_digest(path: Path) -> str:
@@ -93,78 +79,38 @@ def file_digest(path: Path) -> str:
     return _digest(path, status.st_size, status.st_mtime_ns)
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=4096)
 def _digest(path: Path, size: int, changed: int) -> str:
     """Read a file; its size and time of change are part of the cache's key."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
 
-def _unload(files: set[Path], names: set[str]) -> None:
-    """Forget modules of these files or names, so that they are imported again."""
+def _unload(files: set[Path], top: str) -> None:
+    """Forget modules of these files or below this name, so that they are imported again."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if name in names or (file is not None and Path(file).resolve() in files):
+        in_files = file is not None and Path(file).resolve() in files
+        if name.partition(".")[0] == top or (in_files and name not in {"__main__", "__mp_main__"}):
             del sys.modules[name]
 
 
-def _modules_of(files: Mapping[str, Path]) -> Iterator[str]:
-    for label in files:
-        yield label.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-
-
-def _locate(name: str, path: list[str]) -> ModuleSpec | None:
-    """Where a module is, without importing anything."""
-    searched: list[str] | None = path
-    spec = None
-    parts = name.split(".")
-    for i in range(len(parts)):
-        if searched is None:
-            return None
-        spec = PathFinder.find_spec(".".join(parts[: i + 1]), searched)
-        if spec is None:
-            return None
-        inside = spec.submodule_search_locations
-        searched = None if inside is None else list(inside)
-    return spec
-
-
-def _file(spec: ModuleSpec | None) -> Path | None:
-    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+def _place(top: str) -> Path | None:
+    """The file or folder that a top-level module would be imported from; None if there is none."""
+    if top == "headstart":
         return None
-    return Path(spec.origin).resolve()
+    # Not `importlib.util.find_spec`, which answers with what was imported before.
+    specs = (finder.find_spec(top, None) for finder in sys.meta_path)
+    spec = next((spec for spec in specs if spec is not None), None)
+    if spec is None:
+        return None
+    if spec.submodule_search_locations:
+        return Path(next(iter(spec.submodule_search_locations))).resolve()
+    return Path(spec.origin).resolve() if spec.origin and spec.has_location else None
 
 
-def _root(spec: ModuleSpec) -> Path:
-    """The folder that a top-level module or package lies in."""
-    inside = spec.submodule_search_locations
-    if inside:
-        return Path(next(iter(inside))).parent
-    return Path(spec.origin).parent if spec.origin else Path()
-
-
-def _found_otherwise(name: str) -> dict[str, Path]:
-    """The file of a module that another finder knows, such as that of an editable install."""
-    try:
-        file = _file(find_spec(name))
-    except (ImportError, ValueError):
-        return {}
-    return {} if file is None else {file.name: file}
-
-
-def _imports(file: Path, package: str) -> Iterator[str]:
-    """The names of modules that a source file may import."""
-    if file.suffix != ".py":
-        return
-    try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):  # importing it will say so
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parts = package.split(".")[: -node.level + 1 or None] if node.level else []
-            base = ".".join([*parts, *([node.module] if node.module else [])])
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+def _python_files(folder: Path) -> Iterator[Path]:
+    """The Python files of a folder and of those within that can be imported from."""
+    for here, below, names in os.walk(folder):
+        below[:] = sorted(name for name in below if name.isidentifier() and name != "__pycache__")
+        yield from (Path(here, name) for name in sorted(names) if name.endswith(_SUFFIXES))

@@ -7,7 +7,7 @@ class can be named without being listed anywhere else. A class outside of headst
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from types import MappingProxyType
@@ -49,9 +49,11 @@ class Spec:
         """The names that are left to the run, without their @."""
         return set().union(*map(_placeholders, self.settings.values()))
 
-    def kinds(self) -> set[str]:
-        """The names of its class and of all classes in its settings."""
-        return {self.kind}.union(*map(_kinds, self.settings.values()))
+    def nested(self) -> Iterator["Spec"]:
+        """It and all specs in its settings."""
+        yield self
+        for value in self.settings.values():
+            yield from _nested(value)
 
     def strings(self) -> set[str]:
         """All strings in its settings."""
@@ -237,10 +239,12 @@ def _placeholders(value: Setting) -> set[str]:
     return {str(value)[1:]} if _is_placeholder(value) else set()
 
 
-def _kinds(value: Setting) -> set[str]:
+def _nested(value: Setting) -> Iterator[Spec]:
     if isinstance(value, Spec):
-        return value.kinds()
-    return set().union(*map(_kinds, value)) if isinstance(value, tuple) else set()
+        yield from value.nested()
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _nested(item)
 
 
 def _strings(value: Setting) -> set[str]:

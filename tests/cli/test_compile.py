@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from headstart.kernels.cache_folders import VARIABLE
-from headstart.kernels.compilation import PACKAGE, compiled_functions
+from headstart.kernels.cache import PACKAGE, VARIABLE
+from headstart.kernels.compilation import compiled_functions
 
 USE = """
 import numpy as np

@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 import headstart
-from headstart.kernels import compilation
-from headstart.kernels.cache_folders import CacheFolders, Root
-from headstart.kernels.compilation import (
+from headstart.kernels import cache
+from headstart.kernels.cache import (
     COMPILED_PARTS,
     PACKAGE,
+    CacheFolders,
     CompilationRefused,
     FunctionCache,
-    compiled,
-    compiled_functions,
+    Root,
     no_compilation,
 )
+from headstart.kernels.compilation import compiled, compiled_functions
 
 
 def _double(x: float) -> float:
@@ -35,7 +35,7 @@ def _double(x: float) -> float:
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CacheFolders:
     found = CacheFolders(package=Path("/"), digest="one", roots=[Root(path=tmp_path)])
-    monkeypatch.setattr(compilation, "cache_folders", lambda: found)
+    monkeypatch.setattr(cache, "cache_folders", lambda: found)
     return found
 
 
@@ -104,23 +104,23 @@ def test_compiling_can_be_refused(folders: CacheFolders) -> None:
 
 
 def test_other_sources_have_another_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = compilation.source_digest()
+    before = cache.source_digest()
     for part in COMPILED_PARTS:
         path = PACKAGE / part
         file = path if path.is_file() else next(iter(sorted(path.rglob("*.py"))))
-        monkeypatch.setitem(compilation._sources, file, b"edited")
-        compilation.source_digest.cache_clear()
-        assert compilation.source_digest() != before, part
+        monkeypatch.setitem(cache._sources, file, b"edited")
+        cache.source_digest.cache_clear()
+        assert cache.source_digest() != before, part
         monkeypatch.undo()
-        compilation.source_digest.cache_clear()
-    assert compilation.source_digest() == before
+        cache.source_digest.cache_clear()
+    assert cache.source_digest() == before
 
 
 def test_a_file_edited_after_the_import_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     file = str(PACKAGE / "kernels" / "compilation.py")
-    assert compilation._current.__wrapped__(file)
-    monkeypatch.setitem(compilation._sources, Path(file), b"as it was")
-    assert not compilation._current.__wrapped__(file)
+    assert cache._current.__wrapped__(file)
+    monkeypatch.setitem(cache._sources, Path(file), b"as it was")
+    assert not cache._current.__wrapped__(file)
 
 
 def test_functions_outside_of_the_package_stay_in_memory(folders: CacheFolders) -> None:

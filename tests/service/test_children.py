@@ -21,8 +21,7 @@ child = Child(main)
 DOES_A_JOB = """
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import FitWork, Update
-from headstart.service.jobs.messages import FitRequest
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, FitRequest
 work = FitWork(
     folder=".",
     files=["slow.csv"],

@@ -67,7 +67,9 @@ def file(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "study.toml").write_text(STUDY)
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "helper.py").write_text(HELPER.format(0))
-    (tmp_path / "unrelated.py").write_text("a = 1\n")
+    (tmp_path / "another.py").write_text("a = 1\n")
+    (tmp_path / "not-a-package").mkdir()
+    (tmp_path / "not-a-package" / "never_imported.py").write_text("a = 1\n")
     yield tmp_path / "study.toml"
     for name in ("mine", "helper"):
         sys.modules.pop(name, None)
@@ -89,7 +91,11 @@ def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
     assert found["learner"].to_numpy().tolist() == ["ITL", "mine"]
     assert told == []
     assert sys.path == before
-    assert sources(from_file(file)).learners["mine"].keys() == {"mine.py", "helper.py"}
+    assert sources(from_file(file)).learners["mine"].keys() == {
+        "mine.py",
+        "helper.py",
+        "another.py",
+    }
     assert sources(from_file(file)).learners["ITL"] == {}
 
 
@@ -103,7 +109,7 @@ def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
     xr.testing.assert_identical(
         first["reward"].sel(learner="ITL"), second["reward"].sel(learner="ITL")
     )
-    (file.parent / "unrelated.py").write_text("a = 2\n")
+    (file.parent / "not-a-package" / "never_imported.py").write_text("a = 2\n")
     again, told = _run(file)
     assert told == []
     assert again.identical(second)
@@ -286,30 +292,152 @@ def test_modules_of_one_name_in_two_folders_are_told_apart(tmp_path: Path) -> No
     sys.modules.pop("twin_module")
 
 
-def test_files_are_found_through_packages_and_relative_imports(tmp_path: Path) -> None:
-    package = tmp_path / "bundle"
-    (package / "inner").mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    (package / "inner" / "__init__.py").write_text("from . import near\n")
-    (package / "inner" / "near.py").write_text("from .. import far\nfrom ..deep import x\n")
-    (package / "far.py").write_text("import numpy\nimport beside_the_bundle as b\n")
-    (package / "deep.py").write_text("def f():\n    import bundle.lazy\nx = 1\n")
-    (package / "lazy.py").write_text("")
-    (package / "unused.py").write_text("")
-    (tmp_path / "beside_the_bundle.py").write_text("")
+def test_all_python_files_of_the_folder_count(tmp_path: Path) -> None:
+    for name in ("bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for name in (".venv/lib/installed.py", "bundle/__pycache__/near.py", "bundle/data.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
     with own_code.importable(tmp_path):
-        found = own_code.source_files("bundle.inner.near")
-    assert set(found) == {
-        "bundle/__init__.py",
-        "bundle/inner/__init__.py",
-        "bundle/inner/near.py",
-        "bundle/far.py",
-        "bundle/deep.py",
-        "bundle/lazy.py",
-        "beside_the_bundle.py",
-    }
+        files = own_code.source_files("bundle.inner.near")
+    assert set(files) == {"bundle/__init__.py", "bundle/inner/near.py", "beside_the_bundle.py"}
     assert own_code.source_files("no_such_module") == {}
     assert own_code.source_files("headstart.policies.oful") == {}
     # Of an installed package its own files, not those of others beside it.
     names = {label.split("/")[0] for label in own_code.source_files("tomli_w")}
     assert names == {"tomli_w"}
+
+
+# One's own class of every kind, in a module that takes a number from another module.
+OWN = """
+from dataclasses import dataclass, replace
+import numpy as np
+from headstart.environments import Synthetic
+from headstart.priors import Fixed
+from headstart.policies import OFUL
+from own_helper import NUMBER
+
+@dataclass(frozen=True, kw_only=True)
+class Environment(Synthetic):
+    def prepare(self, replications, rng):
+        return super().prepare(replications, np.random.default_rng(NUMBER))
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(OFUL):
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def scores(self, estimates, uniforms):
+        scores = np.zeros(estimates.predictions.shape)
+        scores[..., NUMBER] = 1.0
+        return scores
+
+@dataclass(frozen=True, kw_only=True)
+class Prior(Fixed):
+    def prior(self, memory):
+        return replace(super().prior(memory), bias=np.full((2, 3), 10.0 * (2 * NUMBER - 1)))
+
+@dataclass(frozen=True)
+class Agent:
+    name: str
+
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def begin(self, dimension, replications):
+        return {"tasks": np.zeros(replications)}
+
+    def play(self, state, rounds):
+        while not rounds.over:
+            rounds.choose(np.full(rounds.replications, NUMBER))
+        return None
+
+    def learn(self, state, played):
+        return {"tasks": state["tasks"] + 1}
+"""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        'policy = { class = "own_parts:Policy" }\nprior = { class = "Fixed" }',
+        'policy = { class = "Greedy" }\nprior = { class = "own_parts:Prior" }',
+        'agent = { class = "own_parts:Agent" }',
+        None,
+    ],
+    ids=["policy", "prior", "agent", "environment"],
+)
+def test_an_edited_class_of_every_kind_is_played_again(spec: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    learner = spec or 'policy = { class = "OFUL" }\nprior = { class = "Fixed" }'
+    environment = "Synthetic" if spec else "own_parts:Environment"
+    file.write_text(
+        "name = 'own'\nhorizon = 6\ntasks = 2\nreplications = 2\nshard = 2\n"
+        f"[environment]\nclass = '{environment}'\ndimension = 3\nreward = 'linear'\n"
+        f"[[learners]]\nname = 'mine'\n{learner}\n"
+    )
+    (tmp_path / "own_parts.py").write_text(OWN)
+    helper = tmp_path / "own_helper.py"
+    rewards = []
+    try:
+        for number in (0, 1):
+            helper.write_text(f"NUMBER = {number}\n")
+            results, told = _run(file)
+            rewards.append(_reward(results, "mine"))
+            assert bool(told) == bool(number)
+            assert all(sentence.startswith("own_helper.py changed") for sentence in told)
+        assert rewards[0] != rewards[1]
+        (tmp_path / "own_parts.py").write_text(OWN + "\n# Edited.\n")
+        _, told = _run(file)
+        assert len(told) == 1
+        assert told[0].startswith("own_parts.py changed")
+        _, told = _run(file)
+        assert told == []
+    finally:
+        for name in ("own_parts", "own_helper"):
+            sys.modules.pop(name, None)
+
+
+def test_an_editable_package_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "elsewhere" / "src" / "editable_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "parts.py").write_text(MINE.replace("from helper", "from editable_package.helper"))
+    (package / "helper.py").write_text(HELPER.format(0))
+    # As pip does for an editable installation: the source folder is on the path.
+    monkeypatch.syspath_prepend(package.parent)
+    file = tmp_path / "study" / "study.toml"
+    file.parent.mkdir()
+    file.write_text(STUDY.replace("mine:Last", "editable_package.parts:Last"))
+    first, _ = _run(file)
+    (package / "helper.py").write_text(HELPER.format(1))
+    second, told = _run(file)
+    assert told == [
+        "editable_package/helper.py changed since the results were made: mine is played again."
+    ]
+    assert _reward(first, "mine") != _reward(second, "mine")
+    for name in [name for name in sys.modules if name.startswith("editable_package")]:
+        del sys.modules[name]
+
+
+def test_files_of_one_name_in_two_folders_are_both_digested(tmp_path: Path) -> None:
+    (tmp_path / "pairs.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from pathlib import Path\n"
+        "from headstart.environments import Synthetic\n"
+        "@dataclass(frozen=True, kw_only=True)\n"
+        "class Pairs(Synthetic):\n"
+        "    @staticmethod\n"
+        "    def files(**settings):\n"
+        "        return [Path(__file__).parent / name / 'weights.npy' for name in 'ab']\n"
+    )
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "weights.npy").write_bytes(b"1")
+    study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="pairs:Pairs"))
+    for name in "ab":
+        before = sources(study).environment
+        (tmp_path / name / "weights.npy").write_bytes(b"2")
+        assert sources(study).environment != before
+    sys.modules.pop("pairs", None)

@@ -1,15 +1,25 @@
 """`headstart compile`."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from headstart.cli.exercise import Outcome
-
-# The parts of `headstart.cli.exercise`, each run in a separate process.
+# The functions of `headstart.warm_up` that call everything, each run in a separate process.
 PARTS = ("simulation", "live", "logs")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one part did: specialisations compiled and read, and where they are."""
+
+    part: str
+    n_compiled: int
+    n_loaded: int
+    seconds: float
+    folder: Path | None
 
 
 def compile(  # noqa: A001 - the name of the command
@@ -20,19 +30,19 @@ def compile(  # noqa: A001 - the name of the command
     """Compile everything ahead of time, for instance when an image is built."""
     start = time.perf_counter()
     outcomes = _check() if check else _compile()
-    for each in outcomes:
+    for outcome in outcomes:
         typer.echo(
-            f"{each.part}: {each.n_compiled} functions compiled, {each.n_loaded} found compiled, "
-            f"{each.seconds:.1f} s"
+            f"{outcome.part}: {outcome.n_compiled} functions compiled, "
+            f"{outcome.n_loaded} found compiled, {outcome.seconds:.1f} s"
         )
-    folders = sorted({str(each.folder) for each in outcomes if each.folder is not None})
+    folders = sorted({str(outcome.folder) for outcome in outcomes if outcome.folder is not None})
     typer.echo(f"{time.perf_counter() - start:.1f} s in all; cache: {', '.join(folders) or 'none'}")
     if not folders:
         typer.echo("Nothing was cached: set HEADSTART_CACHE to a folder that can be written.")
         raise typer.Exit(1)
 
 
-def _compile() -> "list[Outcome]":
+def _compile() -> list[Outcome]:
     """Every part; compilation holds one lock per process, so processes share the work."""
     import gc
     import os
@@ -42,22 +52,32 @@ def _compile() -> "list[Outcome]":
     n = min(os.cpu_count() or 1, len(PARTS))
     # The compiler's objects are never freed: garbage collection would take a seventh of the time.
     with ProcessPoolExecutor(n, get_context("spawn"), initializer=gc.disable) as pool:
-        return list(pool.map(_exercise, PARTS))
+        return list(pool.map(_warm_up, PARTS))
 
 
-def _check() -> "list[Outcome]":
+def _check() -> list[Outcome]:
     """Every part, in this process, up to the first function that is not compiled."""
-    from headstart.kernels.compilation import CompilationRefused, no_compilation
+    from headstart.kernels.cache import CompilationRefused, no_compilation
 
     try:
         with no_compilation():
-            return [_exercise(part) for part in PARTS]
+            return [_warm_up(part) for part in PARTS]
     except CompilationRefused as refusal:
         typer.echo(f"Not everything is compiled: {refusal}. Run: headstart compile")
         raise typer.Exit(1) from refusal
 
 
-def _exercise(part: str) -> "Outcome":
-    from headstart.cli.exercise import exercise
+def _warm_up(part: str) -> Outcome:
+    from headstart import warm_up
+    from headstart.kernels.cache import cache_folders
+    from headstart.kernels.compilation import n_compiled, n_loaded
 
-    return exercise(part)
+    start, compiled, loaded = time.perf_counter(), n_compiled(), n_loaded()
+    getattr(warm_up, part)()
+    return Outcome(
+        part=part,
+        n_compiled=n_compiled() - compiled,
+        n_loaded=n_loaded() - loaded,
+        seconds=time.perf_counter() - start,
+        folder=cache_folders().folder,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import xarray as xr
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
@@ -13,6 +13,7 @@ from headstart.core.task import Episode, Task
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.policies import OFUL
 from headstart.simulation.learner import Learner
+from headstart.simulation.rounds import Rounds
 from headstart.theory import Trajectory
 
 CONFIDENCE_SETS = ("Theorem 1", "fixed bias", "as played")
@@ -32,15 +33,15 @@ def record_learner(
     `report` is called after every task.
     """
     mine = results.sel(learner=learner.name)
-    memory = learner.prior.empty(tasks[0].dimension, tasks[0].lead)
+    (replications,) = tasks[0].lead
+    memory = learner.begin(tasks[0].dimension, replications)
     recorded: list[xr.Dataset] = []
     for j, task in enumerate(tasks):
-        choices = mine["choice"].isel(task=j).to_numpy().astype(np.int64)
-        rewards = mine["reward"].isel(task=j).to_numpy()
-        empty = TaskStatistics.zeros(task.dimension, task.lead)
-        path = Trajectory.of(task, Episode(choices, rewards, empty), learner.prior, memory)
-        recorded.append(_record_task(path, learner, noise_scale, failure_probability))
-        memory = learner.prior.absorb(memory, _last(path.estimate.statistics))
+        episode = replayed(task, mine["choice"].isel(task=j).to_numpy())
+        path = Trajectory.of(task, episode, learner.prior, memory)
+        sets = _outside(path, learner.policy, noise_scale, failure_probability)
+        recorded.append(_record_task(path, episode.statistics, sets))
+        memory = learner.learn(memory, episode)
         start = path.estimate.prior
         report()
     by_task = xr.concat(recorded, dim=results["task"])
@@ -53,27 +54,37 @@ def record_learner(
     return by_task
 
 
-def _record_task(
-    path: Trajectory, learner: Learner, noise_scale: float, failure_probability: float
-) -> xr.Dataset:
-    estimate = path.estimate
-    end = _last(estimate.statistics)
+def replayed(task: Task, choices: Integers) -> Episode:
+    """What a learner sees of a task in which it makes these choices, (R, T)."""
+    rounds = Rounds(task, np.zeros((*task.lead, task.horizon, 1)))
+    for t in range(task.horizon):
+        rounds.choose(choices[:, t])
+    return rounds.episode()
+
+
+def _outside(
+    path: Trajectory, policy: Policy, noise_scale: float, failure_probability: float
+) -> Integers:
+    """Whether w is outside of each confidence set, (set, R, T + 1): 1, 0, or −1 for no set."""
     outside = path.misses(noise_scale=noise_scale, failure_probability=failure_probability)
-    radius = claimed_radius(learner.policy, estimate)
+    radius = claimed_radius(policy, path.estimate)
     if radius is not None:
-        outside["as played"] = estimate.distance(path.truth) > radius
+        outside["as played"] = path.estimate.distance(path.truth) > radius
     no_claim = np.full(path.bias_error.shape, -1, dtype=np.int8)
-    sets = [np.asarray(outside.get(name, no_claim), dtype=np.int8) for name in CONFIDENCE_SETS]
+    return np.stack([np.asarray(outside.get(name, no_claim), np.int8) for name in CONFIDENCE_SETS])
+
+
+def _record_task(path: Trajectory, statistics: TaskStatistics, outside: Integers) -> xr.Dataset:
+    prior = path.estimate.prior
     return xr.Dataset(
         {
-            "gram": (("replication", "feature", "feature_"), end.gram),
-            "moment": (("replication", "feature"), end.moment),
-            "sum_of_squares": (("replication",), end.sum_of_squares),
-            "bias": (("replication", "end", "feature"), estimate.prior.bias[:, [0, -1]]),
+            "gram": (("replication", "feature", "feature_"), statistics.gram),
+            "moment": (("replication", "feature"), statistics.moment),
+            "sum_of_squares": (("replication",), statistics.sum_of_squares),
+            "bias": (("replication", "end", "feature"), prior.bias[:, [0, -1]]),
             "bias_error": (("replication", "after"), path.bias_error),
-            # 1 outside, 0 inside, −1 where there is no confidence set.
-            "outside": (("set", "replication", "after"), np.stack(sets)),
-            "largest_eigenvalue": (("replication",), _largest_eigenvalue(estimate.prior)),
+            "outside": (("set", "replication", "after"), outside),
+            "largest_eigenvalue": (("replication",), _largest_eigenvalue(prior)),
         },
         coords={
             "set": list(CONFIDENCE_SETS),
@@ -108,13 +119,3 @@ def _number(prior: PriorEstimator, name: str) -> float:
     """A setting of a prior; NaN where it has none, or a matrix."""
     value = np.asarray(getattr(prior, name, np.nan))
     return float(value) if value.ndim == 0 and value.dtype.kind in "if" else float("nan")
-
-
-def _last(statistics: TaskStatistics) -> TaskStatistics:
-    """The statistics after the last round."""
-    return TaskStatistics(
-        gram=statistics.gram[:, -1],
-        moment=statistics.moment[:, -1],
-        count=statistics.count[:, -1],
-        sum_of_squares=statistics.sum_of_squares[:, -1],
-    )

@@ -100,11 +100,10 @@ def is_swept(learner: Table) -> bool:
 
 
 def _learner_files(learner: LearnerSpec) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for spec, package in ((learner.policy, "policies"), (learner.prior, "priors")):
-        if spec is not None:
-            found |= _files(spec, package)
-    return found
+    files: dict[str, str] = {}
+    for package, spec in learner.specs().items():
+        files |= _files(spec, package)
+    return files
 
 
 def _files(spec: Spec, package: str) -> dict[str, str]:
@@ -113,16 +112,16 @@ def _files(spec: Spec, package: str) -> dict[str, str]:
     Those are the modules of one's own classes, the files that settings name, and, where a class has
     a static method `files`, what it returns for the settings: the paths of the files it reads.
     """
-    found: dict[str, Path] = {}
-    for kind in spec.kinds():
-        if ":" in kind:
-            found |= own_code.source_files(kind.partition(":")[0])
-    found |= {text: Path(text) for text in spec.strings() if _is_file(text)}
-    made = find_class(spec, package)
-    if isinstance(getattr_static(made, "files", None), staticmethod):
-        paths: list[Path] = getattr(made, "files")(**spec.settings)  # noqa: B009 - for mypy
-        found |= {Path(path).name: Path(path) for path in paths}
-    return {name: own_code.file_digest(path) for name, path in sorted(found.items())}
+    files = {text: Path(text) for text in spec.strings() if _is_file(text)}
+    for part in spec.nested():
+        if ":" in part.kind:
+            files |= own_code.source_files(part.kind.partition(":")[0])
+        kind = find_class(part, package)
+        if isinstance(getattr_static(kind, "files", None), staticmethod):
+            for path in map(Path, getattr(kind, "files")(**part.settings)):  # noqa: B009 - for mypy
+                label = path.name if files.get(path.name, path) == path else str(path)
+                files[label] = path
+    return {name: own_code.file_digest(path) for name, path in sorted(files.items())}
 
 
 def _is_file(text: str) -> bool:

@@ -74,8 +74,12 @@ class LearnerSpec:
     @property
     def swept(self) -> bool:
         """Whether anything in it follows the grid of regularizations."""
-        given = (self.policy, self.prior, self.agent)
-        return any("regularization" in spec.placeholders() for spec in given if spec)
+        return any("regularization" in spec.placeholders() for spec in self.specs().values())
+
+    def specs(self) -> dict[str, Spec]:
+        """What it consists of, by the package of headstart that has such classes."""
+        parts = {"policies": self.policy, "priors": self.prior, "learners": self.agent}
+        return {package: spec for package, spec in parts.items() if spec is not None}
 
     def check(self) -> None:
         """Raise what `build` would raise, as far as it can be known before the run."""

@@ -14,7 +14,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
-from headstart.interfaces import Memory, PriorEstimator
+from headstart.interfaces import Memory, PriorEstimator, starting_prior
 from headstart.theory.linearity import fit_means
 from headstart.theory.radii import biased_radius, fixed_bias_radius
 
@@ -126,8 +126,9 @@ def running_prior(
 ) -> Prior:
     """The prior after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1).
 
-    A `RunningEstimate` goes through the rounds as it did when they were played: its bias moves if
-    the estimator's does, and its prior is revised when that is due.
+    A `RunningEstimate` starts with the task's side information and goes through the rounds as it
+    did when they were played: its bias moves if the estimator's does, and its prior is revised when
+    that is due.
 
     >>> task = hs.environments.Synthetic(dimension=2).sample(4, 1, np.random.default_rng(0))
     >>> choices = np.zeros((1, 4), dtype=int)
@@ -138,7 +139,7 @@ def running_prior(
     """
     chosen = _chosen(task, choices)
     moving = prior.running_bias(memory)
-    estimate = RunningEstimate(prior.prior(memory))
+    estimate = RunningEstimate(starting_prior(prior, memory, task.side))
     passed = [estimate.prior]
     for t in range(task.horizon):
         estimate.observe(chosen[..., t, :], rewards[..., t])

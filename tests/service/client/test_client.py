@@ -14,12 +14,12 @@ from tests.service.http.fake import FakeService
 from headstart.service.client import AsyncClient, Client, ConnectionFailedError, Retries
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
-from headstart.service.jobs.messages import FitRequest
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
     DecisionAnswer,
     DecisionRequest,
+    FitRequest,
     Item,
     Problem,
     RewardRequest,

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.service.dashboard import filled
 from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import pages_of
-from tests.service.dashboard.filled import Shop
+from tests.service.shop import BANDIT, FEATURES, Shop, arms, configuration, decided, fill, opened
 
 from headstart.service.dashboard import application
 from headstart.service.dashboard.pages.prior import coefficients
@@ -35,15 +34,15 @@ def text_of(client: PageClient, path: str, code: int = 200) -> str:
 
 
 def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
-    with filled.opened(tmp_path / "store.sqlite", tmp_path) as shop:
+    with opened(tmp_path / "store.sqlite", tmp_path) as shop:
         client = pages_of(shop)
         for page in PAGES:
             assert "PUT http://testserver/v1/bandits/shop" in text_of(client, page)
 
 
 def test_pages_work_on_each_store(store: str, tmp_path: Path) -> None:
-    with filled.opened(store, tmp_path) as shop:
-        filled.fill(shop, n_tasks=10)
+    with opened(store, tmp_path) as shop:
+        fill(shop, n_tasks=10)
         client = pages_of(shop)
         for page in (*PAGES, "/task?task=user-0003", "/tasks?prefix=user", "/?window=week"):
             assert 'value="coffee" selected' in text_of(client, page)
@@ -52,19 +51,19 @@ def test_pages_work_on_each_store(store: str, tmp_path: Path) -> None:
 def test_overview_says_whether_it_pays(client: PageClient, shop: Shop) -> None:
     page = text_of(client, "/?window=day")
     assert re.search(r"earn 0\.\d+ more per round than the control, 95 % interval", page)
-    shop.service.administration.put_bandit("new", filled.configuration())
+    shop.service.administration.put_bandit("new", configuration())
     assert "Too little data" in text_of(client, "/?bandit=new")
 
 
 def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
     """A default reward is a reward: the decision that got it has expired all the same."""
-    with filled.opened(tmp_path / "store.sqlite", tmp_path) as shop:
+    with opened(tmp_path / "store.sqlite", tmp_path) as shop:
         settings = BanditConfiguration(
-            feature_names=filled.FEATURES, deadline_seconds=3_600.0, default_reward=0.25
+            feature_names=FEATURES, deadline_seconds=3_600.0, default_reward=0.25
         )
         shop.service.administration.put_bandit("late", settings)
-        shop.service.administration.put_items("late", filled.arms())
-        answers = filled.decided(shop.service, "late", [f"user-{i}" for i in range(10)])
+        shop.service.administration.put_items("late", arms())
+        answers = decided(shop.service, "late", [f"user-{i}" for i in range(10)])
         paid = [RewardRequest(decision=answer.id, value=1.0) for answer in answers[:6]]
         shop.service.reward("late", paid).result(60)
         shop.clock.now += 3_700.0
@@ -84,7 +83,7 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
 
 
 def test_a_bandit_without_control_says_so(client: PageClient, shop: Shop) -> None:
-    shop.service.administration.put_bandit("cold", filled.configuration(control_share=0.0))
+    shop.service.administration.put_bandit("cold", configuration(control_share=0.0))
     assert "no task starts cold" in text_of(client, "/?bandit=cold")
     for path in PAGES:
         text_of(client, f"{path}?bandit=cold")
@@ -102,7 +101,7 @@ def test_nothing_is_inline_or_from_elsewhere(reader: PageClient, page: str) -> N
 def test_names_are_escaped(client: PageClient, shop: Shop) -> None:
     shop.service.administration.put_bandit(ATTACK, BanditConfiguration(feature_names=[ATTACK]))
     shop.service.administration.put_items(ATTACK, [Item(id=ATTACK, features=[1.0])])
-    filled.decided(shop.service, ATTACK, [ATTACK])
+    decided(shop.service, ATTACK, [ATTACK])
     given = {"bandit": ATTACK, "task": ATTACK, "prefix": ATTACK, "arm": ATTACK, "status": ATTACK}
     for path in (*PAGES, "/task", "/tasks"):
         html = client.get(path, params=given).text
@@ -142,15 +141,15 @@ def test_the_changing_part_comes_alone(reader: PageClient, page: str) -> None:
 
 
 def test_a_decision_says_why(client: PageClient, shop: Shop) -> None:
-    [answer] = filled.decided(shop.service, filled.BANDIT, ["user-0003"])
+    [answer] = decided(shop.service, BANDIT, ["user-0003"])
     page = text_of(client, f"/decision?id={answer.id}")
     assert f'<h1 class="name">{answer.arms[0].arm}</h1>' in page
-    assert all(name in page for name in filled.FEATURES)
+    assert all(name in page for name in FEATURES)
 
 
 def test_an_observation_has_no_reasons(client: PageClient, shop: Shop) -> None:
     request = ObservationRequest(task="user-0003", arm="Mocha", value=0.5)
-    [answer] = shop.service.observe(filled.BANDIT, [request]).result(60)
+    [answer] = shop.service.observe(BANDIT, [request]).result(60)
     assert isinstance(answer, ObservationAnswer)
     page = text_of(client, f"/decision?id={answer.id}")
     assert "The choice was made elsewhere" in page
@@ -168,14 +167,14 @@ def test_erasing_needs_the_name(client: PageClient) -> None:
 
 
 def test_fits_are_promoted_and_withdrawn(client: PageClient, shop: Shop) -> None:
-    [fit] = shop.jobs.fits(filled.BANDIT)
+    [fit] = shop.jobs.fits(BANDIT)
     assert 'action="/fit/promote"' in text_of(client, "/prior")
-    form = {"bandit": filled.BANDIT, "fit": str(fit.id), "csrf": "token"}
+    form = {"bandit": BANDIT, "fit": str(fit.id), "csrf": "token"}
     assert "promoted" in client.post("/fit/promote", data=form).text
-    assert shop.jobs.fit(filled.BANDIT, fit.id).status == "promoted"
+    assert shop.jobs.fit(BANDIT, fit.id).status == "promoted"
     assert 'action="/fit/withdraw"' in text_of(client, "/prior")
     assert "withdrawn" in client.post("/fit/withdraw", data=form).text
-    assert shop.jobs.fit(filled.BANDIT, fit.id).status == "withdrawn"
+    assert shop.jobs.fit(BANDIT, fit.id).status == "withdrawn"
     assert client.post("/fit/promote", data=form | {"fit": "1; --"}).status_code == 422
 
 

@@ -32,21 +32,21 @@ def test_a_version_of_another_process_is_that_of_a_bandit_that_saw_everything(st
 def test_another_process_is_started_for_one_that_ended() -> None:
     computing = Computing()
     try:
-        with pytest.raises(RuntimeError, match=r"DecodeError|ValidationError"):
-            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+        with pytest.raises(RuntimeError, match="ServiceError"):
+            computing.compute(BanditConfiguration(), None, "refresh")  # type: ignore[arg-type]
         first = computing.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
         with pytest.raises(OSError, match="has ended"):
-            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+            computing.compute(BanditConfiguration(), None, "refresh")  # type: ignore[arg-type]
         with pytest.raises(RuntimeError):
-            computing.compute("no configuration", None, "refresh")  # type: ignore[arg-type]
+            computing.compute(BanditConfiguration(), None, "refresh")  # type: ignore[arg-type]
         assert computing.pid not in (None, first)
     finally:
         computing.stop()
     assert computing.pid is None
     with pytest.raises(OSError, match="the service is stopping"):
-        computing.compute("no configuration", None, "refresh")
+        computing.compute(BanditConfiguration(), None, "refresh")
 
 
 class Stuck(Computing):
@@ -56,7 +56,9 @@ class Stuck(Computing):
         super().__init__()
         self.asked, self._end = threading.Event(), threading.Event()
 
-    def compute(self, given: str, seen: refreshing.Seen, source: str) -> refreshing.Refreshed:
+    def compute(
+        self, given: BanditConfiguration, seen: refreshing.Seen, source: str
+    ) -> refreshing.Refreshed:
         self.asked.set()
         self._end.wait()
         raise OSError("stopped")

@@ -8,8 +8,7 @@ import pytest
 from tests.service.http.real import serving
 
 from headstart.service.client import Client, ServiceError
-from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, FitReport, FitRequest, LogColumns
 
 
 def test_a_log_is_uploaded_fitted_promoted_and_withdrawn(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from sqlalchemy import select
 
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import JobView
 from headstart.service.jobs.process import answer
 from headstart.service.jobs.work import Answer, Work
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, JobView
 from headstart.service.store import schema
 from headstart.service.store.database import Database
 

@@ -7,8 +7,7 @@ from tests.service.jobs.setting import NAMES, ON_SQLITE, ended, in_folder, log, 
 
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, FitReport, FitRequest, LogColumns
 
 COLUMNS = LogColumns(task="user", features=NAMES, id="row")
 

@@ -11,8 +11,13 @@ from tests.service.jobs.setting import ON_SQLITE, D, W, ended, in_folder
 import headstart as hs
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import DecisionLogColumns, EvaluateReport, EvaluateRequest
-from headstart.service.messages import Item, ServiceError
+from headstart.service.messages import (
+    DecisionLogColumns,
+    EvaluateReport,
+    EvaluateRequest,
+    Item,
+    ServiceError,
+)
 
 ITEMS = {"milk": [0.0, 1.0, 0.0], "rum": [0.0, 0.0, 1.0], "tea": [1.0, 0.0, 0.0]}
 

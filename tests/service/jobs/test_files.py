@@ -13,8 +13,13 @@ from tests.service.jobs.setting import NAMES, ON_SQLITE, ended, in_folder, log, 
 from headstart.service.engine.service import Service
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.jobs import Jobs, uploads_folder
-from headstart.service.jobs.messages import FitReport, FitRequest, LogColumns
-from headstart.service.messages import BanditConfiguration, ServiceError
+from headstart.service.messages import (
+    BanditConfiguration,
+    FitReport,
+    FitRequest,
+    LogColumns,
+    ServiceError,
+)
 
 COLUMNS = LogColumns(task="user", features=NAMES)
 CSV = log(tasks=5).to_csv(index=False).encode()

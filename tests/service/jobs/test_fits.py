@@ -11,10 +11,12 @@ from tests.service.jobs.setting import NAMES, ON_SQLITE, D, ended, in_folder, lo
 import headstart as hs
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import FitRequest, FitView, LogColumns
 from headstart.service.messages import (
     DecisionAnswer,
     DecisionRequest,
+    FitRequest,
+    FitView,
+    LogColumns,
     ObservationRequest,
     ServiceError,
 )

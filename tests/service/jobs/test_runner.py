@@ -17,10 +17,9 @@ import headstart as hs
 from headstart.service.engine.service import Service
 from headstart.service.jobs import table
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import FitRequest, JobView, LogColumns
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Failed, Update, Work
-from headstart.service.messages import ServiceError
+from headstart.service.messages import FitRequest, JobView, LogColumns, ServiceError
 from headstart.service.store import schema
 
 COLUMNS = LogColumns(task="user", features=NAMES)

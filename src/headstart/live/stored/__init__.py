@@ -4,12 +4,12 @@ A service with many processes keeps every task as bytes in a database. `StoredTa
 of some of them, decides and learns; `recount` brings the memory up to date.
 """
 
+from headstart.arrays import floats, packed
 from headstart.live.deciding.decision_sets import DecisionSet, decision_set
 from headstart.live.feature_names import FeatureNames, default_names
 from headstart.live.memory.population import Start
 from headstart.live.memory.refresher import Pace
 from headstart.live.processes.threads import one_blas_thread
-from headstart.live.stored.contributions import floats, packed
 from headstart.live.stored.from_logs import memory_of_log
 from headstart.live.stored.memory import StoredMemory
 from headstart.live.stored.model import Model

@@ -3,11 +3,9 @@
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.live.memory.population import Contribution
-
-_TYPE = "<f8"
 
 
 def to_bytes(contribution: Contribution) -> bytes:
@@ -16,7 +14,7 @@ def to_bytes(contribution: Contribution) -> bytes:
     numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
     lower = task.gram[np.tril_indices(task.dimension)]
     side = np.empty(0) if task.side is None else task.side
-    return np.concatenate([numbers, task.moment, lower, side]).astype(_TYPE).tobytes()
+    return packed(np.concatenate([numbers, task.moment, lower, side]))
 
 
 def from_bytes(content: bytes, dimension: int, n_side: int) -> Contribution:
@@ -35,13 +33,3 @@ def from_bytes(content: bytes, dimension: int, n_side: int) -> Contribution:
         side=numbers[length:] if n_side else None,
     )
     return Contribution(task, float(numbers[0]))
-
-
-def floats(content: bytes) -> Floats:
-    """An array that was stored as bytes, (n,)."""
-    return np.frombuffer(content, dtype=_TYPE).astype(np.float64)
-
-
-def packed(array: Floats) -> bytes:
-    """An array as bytes."""
-    return np.ascontiguousarray(array, dtype=_TYPE).tobytes()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats, packed
 from headstart.interfaces import n_side
 from headstart.live.decision import Name
 from headstart.live.memory.population import Change, State
@@ -94,7 +94,7 @@ def _beginning_with(scaled: StoredMemory, memory: StoredMemory, model: Model) ->
 def _adopt(live: Tasks, tasks: Sequence[StoredTask]) -> None:
     rows: dict[Name, Floats] = {}
     for each in tasks:
-        row = contributions.floats(each.state)
+        row = floats(each.state)
         if each.side is not None:
             live.sides[each.task] = each.side
         row[COUNTED] = TO_COUNT if each.changed else NOT_COUNTED
@@ -132,5 +132,5 @@ def _moved(live: Tasks, tasks: Sequence[StoredTask], most: int | None) -> dict[i
         live.reopen(each.task)
         live.rebase(each.task, start, n_others)
         slot = live.slots[each.task]
-        moved[each.task] = contributions.packed(live.layout.finished(live.rows[slot]))
+        moved[each.task] = packed(live.layout.finished(live.rows[slot]))
     return moved

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Floats, Integers, floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.intervals import quantile
 from headstart.kernels import state as columns
@@ -17,7 +17,6 @@ from headstart.live.deciding.uniforms import UniformStream
 from headstart.live.decision import TaskView
 from headstart.live.memory.population import Start
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.contributions import floats, packed
 from headstart.live.stored.memory import StoredMemory
 from headstart.live.stored.model import Model
 from headstart.live.tasks.layout import (

@@ -11,13 +11,6 @@ import msgspec
 
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import Arms, Outcome, Retries, Task, Vector
-from headstart.service.jobs.messages import (
-    EvaluateRequest,
-    FitChange,
-    FitRequest,
-    FitView,
-    JobView,
-)
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
@@ -25,10 +18,15 @@ from headstart.service.messages import (
     DecisionRecord,
     DecisionRequest,
     Erased,
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
     Item,
     ItemChange,
     ItemCount,
     ItemPage,
+    JobView,
     ObservationAnswer,
     ObservationRequest,
     PriorView,

@@ -1,31 +1,9 @@
 """Measures: what sums over tasks and rewards say about the warm start, with 95 % intervals."""
 
 import math
-from dataclasses import dataclass
 
 from headstart.intervals import Interval, quantile
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sums:
-    """Number n, sum Σy and squares Σy² of values."""
-
-    n: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        """Σy/n, nan without values."""
-        return self.total / self.n if self.n else math.nan
-
-    @property
-    def squared_error(self) -> float:
-        """The square of the mean's standard error, s²/n; ∞ below two values."""
-        if self.n < 2:
-            return math.inf
-        within = max(self.squares - self.total * self.total / self.n, 0.0)
-        return within / (self.n - 1) / self.n
+from headstart.service.store.queries.activity import Sums
 
 
 def mean_interval(sums: Sums) -> Interval:

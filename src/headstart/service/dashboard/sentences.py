@@ -4,7 +4,7 @@ import math
 
 from headstart.intervals import Interval
 from headstart.service.dashboard.formats import count, interval_words
-from headstart.service.dashboard.measures import Sums
+from headstart.service.store.queries.activity import Sums
 from headstart.service.store.schema import EARLY_ROUNDS
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
+from headstart.arrays import packed
 from headstart.live import inputs
-from headstart.live.stored import floats, packed
 from headstart.service.engine import configuration
-from headstart.service.engine.records import bandit_row, bandit_view
 from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.tasks import by_names
 from headstart.service.engine.transaction import Transaction
@@ -25,6 +24,8 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
+from headstart.service.store.queries import bandits
+from headstart.service.store.queries.bandits import BanditRow
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
@@ -39,29 +40,27 @@ def put_bandit(
     configuration.model_of(given, lambda: transaction.now)
     configuration.check_scales(given)
     table, connection = schema.bandits, transaction.connection
-    row = connection.execute(select(table).where(table.c.name == name)).one_or_none()
-    encoded = configuration.encode(given)
+    content = msgspec.json.encode(given).decode()
+    row = bandits.find(connection, name)
     if row is None:
-        values = {"name": name, "created": transaction.now}
-        connection.execute(
-            insert(table).values(configuration=encoded, changed=transaction.now, **values)
-        )
-    elif row.configuration != encoded:
-        configuration.check_change(configuration.decode(row.configuration), given)
+        values = {"name": name, "created": transaction.now, "changed": transaction.now}
+        connection.execute(insert(table).values(configuration=content, **values))
+    elif row.configuration != given:
+        configuration.check_change(row.configuration, given)
         changed = max(transaction.now, row.changed + 1e-6)
         connection.execute(
-            update(table).where(table.c.id == row.id).values(configuration=encoded, changed=changed)
+            update(table).where(table.c.id == row.id).values(configuration=content, changed=changed)
         )
     transaction.after_commit(lambda: registry.forget(name))
-    return bandit_view(connection, bandit_row(connection, name))
+    return bandits.view(connection, bandits.named(connection, name))
 
 
 def delete_bandit(transaction: Transaction, registry: Registry, name: str) -> int:
     """Delete a bandit; its rows in other tables are deleted by `delete_rows`."""
-    row = bandit_row(transaction.connection, name)
+    row = bandits.named(transaction.connection, name)
     transaction.connection.execute(delete(schema.bandits).where(schema.bandits.c.id == row.id))
     transaction.after_commit(lambda: registry.forget(name))
-    return int(row.id)
+    return row.id
 
 
 def delete_rows(transaction: Transaction, bandit: int) -> bool:
@@ -109,7 +108,7 @@ def put_items(
     transaction: Transaction, registry: Registry, name: str, items: Sequence[Item]
 ) -> int:
     """Replace the catalogue."""
-    row = bandit_row(transaction.connection, name)
+    row = bandits.named(transaction.connection, name)
     table = schema.items
     transaction.connection.execute(delete(table).where(table.c.bandit == row.id))
     _check_different(items)
@@ -123,12 +122,11 @@ def patch_items(
     transaction: Transaction, registry: Registry, name: str, items: Sequence[Item | ItemChange]
 ) -> int:
     """Add items, and change those that are there."""
-    row = bandit_row(transaction.connection, name)
+    row = bandits.named(transaction.connection, name)
     table, connection = schema.items, transaction.connection
     _check_different(items)
-    query = select(table).where(table.c.bandit == row.id)
     wanted = [item.id for item in items]
-    before = {each.item: each for each in connection.execute(query.where(table.c.item.in_(wanted)))}
+    before = {item.id: item for item in bandits.items_of(connection, row.id, ids=wanted)}
     rows = []
     for item in items:
         old = before.get(item.id)
@@ -136,9 +134,9 @@ def patch_items(
         if features is None:
             if old is None:
                 raise invalid(f"features must be given for a new item, got none for {item.id!r}")
-            features = floats(old.features).tolist()
+            features = old.features.tolist()
         if tags is None:
-            tags = [] if old is None else msgspec.json.decode(old.tags)
+            tags = [] if old is None else old.tags
         rows.append(_row(row, Item(id=item.id, features=features, tags=tags)))
     if rows:
         connection.execute(delete(table).where(table.c.bandit == row.id, table.c.item.in_(wanted)))
@@ -150,13 +148,12 @@ def delete_items(
     transaction: Transaction, registry: Registry, name: str, ids: Sequence[str] | None
 ) -> int:
     """Delete items by id, or all."""
-    row = bandit_row(transaction.connection, name)
+    row = bandits.named(transaction.connection, name)
     table = schema.items
     statement = delete(table).where(table.c.bandit == row.id)
     if ids is not None:
-        known = select(table.c.item).where(table.c.bandit == row.id, table.c.item.in_(list(ids)))
-        found = {each.item for each in transaction.connection.execute(known)}
-        unknown = next((item for item in ids if item not in found), None)
+        present = {item.id for item in bandits.items_of(transaction.connection, row.id, ids=ids)}
+        unknown = next((item for item in ids if item not in present), None)
         if unknown is not None:
             raise not_found(f"the catalogue has no item {unknown!r}")
         statement = statement.where(table.c.item.in_(list(ids)))
@@ -172,20 +169,19 @@ def _check_different(items: Sequence[Item | ItemChange]) -> None:
         seen.add(item.id)
 
 
-def _row(bandit: Any, item: Item) -> dict[str, Any]:
-    dimension = configuration.dimension_of(configuration.decode(bandit.configuration))
+def _row(bandit: BanditRow, item: Item) -> dict[str, Any]:
     return {
         "bandit": bandit.id,
         "item": item.id,
-        "features": _features(item.features, dimension, item.id),
+        "features": _features(item.features, bandit.dimension, item.id),
         "tags": msgspec.json.encode(item.tags).decode(),
     }
 
 
-def _changed(transaction: Transaction, registry: Registry, row: Any) -> int:
+def _changed(transaction: Transaction, registry: Registry, row: BanditRow) -> int:
     """Note that the catalogue has changed; how many items it has now."""
     connection, table = transaction.connection, schema.bandits
-    n = _n_items(connection, row.id)
+    n = bandits.n_items(connection, row.id)
     if n > MOST_ARMS:
         raise invalid(f"the catalogue must have at most {MOST_ARMS:,} items, got {n:,}")
     connection.execute(
@@ -195,12 +191,6 @@ def _changed(transaction: Transaction, registry: Registry, row: Any) -> int:
     )
     transaction.after_commit(lambda: registry.forget(row.name))
     return n
-
-
-def _n_items(connection: Connection, bandit: int) -> int:
-    table = schema.items
-    query = select(func.count()).select_from(table).where(table.c.bandit == bandit)
-    return int(connection.execute(query).scalar_one())
 
 
 def finish(transaction: Transaction, registry: Registry, name: str, task: str) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import StoredCatalogue
-from headstart.service.messages import BanditConfiguration
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.tasks import KEPT
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,14 +31,10 @@ class TaskEntry:
 
     @classmethod
     def of(cls, row: Any) -> "TaskEntry":
-        """The entry of a row that begins with the columns of STORED."""
-        found = cls(**dict(zip(STORED, row, strict=False)))
-        found.control = bool(found.control)  # SQLite has a number for it
-        return found
-
-
-# The columns that an entry holds.
-STORED = tuple(name for name in TaskEntry.__slots__ if name != "is_new")
+        """The entry of a row that begins with the columns of KEPT."""
+        entry = cls(**dict(zip(KEPT, row, strict=False)))
+        entry.control = bool(entry.control)  # SQLite has a number for it
+        return entry
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,17 +55,14 @@ class Bandit:
 
     def __init__(
         self,
-        number: int,
-        name: str,
-        configuration: BanditConfiguration,
-        changed: float,
+        row: BanditRow,
         model: Model,
         cache_bytes: int,
     ) -> None:
-        self.number = number
-        self.name = name
-        self.configuration = configuration
-        self.changed = changed
+        self.number = row.id
+        self.name = row.name
+        self.configuration = row.configuration
+        self.changed = row.changed
         self.model = model
         self.catalogue = StoredCatalogue((), np.empty((0, model.dimension)), ())
         self.catalogue_version = -1

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import msgspec
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from headstart.arrays import Booleans, Floats
-from headstart.live.stored import DecisionSet, FeatureNames, decision_set, floats
+from headstart.live.stored import DecisionSet, FeatureNames, decision_set
 from headstart.service.messages import DecisionRequest, invalid
-from headstart.service.store import schema
+from headstart.service.store.queries.bandits import items_of
 
 
 class StoredCatalogue:
@@ -30,14 +29,9 @@ class StoredCatalogue:
     @classmethod
     def read(cls, connection: Connection, bandit: int, dimension: int) -> "StoredCatalogue":
         """The catalogue that is stored."""
-        table = schema.items
-        query = select(table.c.item, table.c.features, table.c.tags)
-        rows = connection.execute(query.where(table.c.bandit == bandit).order_by(table.c.item))
-        found = [
-            (item, floats(features), msgspec.json.decode(tags)) for item, features, tags in rows
-        ]
-        features = np.array([each[1] for each in found]).reshape(len(found), dimension)
-        return cls([each[0] for each in found], features, [each[2] for each in found])
+        items = items_of(connection, bandit)
+        features = np.array([item.features for item in items]).reshape(len(items), dimension)
+        return cls([item.id for item in items], features, [item.tags for item in items])
 
     def _some(self, places: Sequence[int]) -> DecisionSet:
         return _set(self.features[list(places)], [self.ids[i] for i in places])

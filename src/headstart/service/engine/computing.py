@@ -9,6 +9,7 @@ from headstart.live.stored import Recount
 from headstart.service.children import Child
 from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.bandits import PriorInUse
+from headstart.service.messages import BanditConfiguration
 
 # What a version is made of, beside what it was computed from.
 _Computed = tuple[Recount, PriorInUse, Learned, bytes]
@@ -27,8 +28,10 @@ class Computing:
         """The number of the process, for tests that end it; None before it is needed."""
         return None if self._process is None else self._process.pid
 
-    def compute(self, given: str, seen: refreshing.Seen, source: str) -> refreshing.Refreshed:
-        """`refreshing.compute`, for the bandit of a configuration as it is stored."""
+    def compute(
+        self, given: BanditConfiguration, seen: refreshing.Seen, source: str
+    ) -> refreshing.Refreshed:
+        """`refreshing.compute`, for the bandit of a configuration."""
         with self._lock:
             answer = self._answer((given, seen, source))
         if isinstance(answer, str):
@@ -70,7 +73,7 @@ def main(connection: Connection) -> None:
     while True:
         given, seen, source = connection.recv()
         try:
-            model = configuration.model_of(configuration.decode(given), time.time)
+            model = configuration.model_of(given, time.time)
             done = refreshing.compute(seen, model, source)
             answer: _Computed | str = (done.found, done.prior, done.learned, done.memory)
         except Exception as error:

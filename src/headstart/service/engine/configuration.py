@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-import msgspec
-
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
 from headstart.live.settings import Settings
@@ -108,13 +106,3 @@ def check_change(before: BanditConfiguration, after: BanditConfiguration) -> Non
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             raise conflict(f"{name} must stay {old!r}, got {new!r}: create another bandit")
-
-
-def encode(configuration: BanditConfiguration) -> str:
-    """As it is stored."""
-    return msgspec.json.encode(configuration).decode()
-
-
-def decode(content: str) -> BanditConfiguration:
-    """As it was stored; a field that a later version adds has its default."""
-    return msgspec.json.decode(content, type=BanditConfiguration)

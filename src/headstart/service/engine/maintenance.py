@@ -15,7 +15,6 @@ from headstart.service.engine import configuration, refreshing
 from headstart.service.engine.administration import delete_rows, left_behind
 from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.computing import Computing
-from headstart.service.engine.records import bandit_row, bandit_rows
 from headstart.service.engine.registry import Registry, read_prior
 from headstart.service.engine.requests import expiry
 from headstart.service.engine.requests.sums import compact
@@ -23,6 +22,9 @@ from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
 from headstart.service.store.processes import refresh_lock
+from headstart.service.store.queries import bandits
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.tasks import any_to_count
 
 _log = logging.getLogger("headstart.service")
 
@@ -98,9 +100,9 @@ class Maintenance:
             except Exception:
                 _log.exception("maintenance failed and goes on")
 
-    def _rows(self) -> list[Any]:
+    def _rows(self) -> list[BanditRow]:
         with self._database.reading() as connection:
-            return list(bandit_rows(connection))
+            return bandits.all_bandits(connection)
 
     def _refresh_all(self) -> None:
         for row in self._rows():
@@ -114,7 +116,7 @@ class Maintenance:
         for row in self._rows():
             if self._stopping.is_set():
                 return
-            given = configuration.decode(row.configuration)
+            given = row.configuration
             if given.deadline_seconds is not None:
                 self._repeat(partial(expiry.expire, registry=self._registry, name=row.name))
             if sweep and given.retention_seconds is not None:
@@ -142,12 +144,12 @@ class Maintenance:
         while not self._stopping.is_set() and self._submit(call).result() >= expiry.ROWS:
             pass
 
-    def _install(self, row: Any) -> None:
+    def _install(self, row: BanditRow) -> None:
         """Take over a version that another process has computed."""
         known = {bandit.number: bandit.prior_version for bandit in self._registry}
         if row.id not in known or known[row.id] >= row.prior_version:
             return
-        model = configuration.model_of(configuration.decode(row.configuration), self._clock)
+        model = configuration.model_of(row.configuration, self._clock)
         with self._database.reading() as connection:
             prior = read_prior(connection, row.id, model)
         if prior is not None:
@@ -158,9 +160,9 @@ class Maintenance:
         if bandit.prior_version < prior.version:
             bandit.use(prior)
 
-    def _refresh_when_needed(self, row: Any) -> None:
+    def _refresh_when_needed(self, row: BanditRow) -> None:
         with self._database.reading() as connection:
-            needed = refreshing.needs_refresh(connection, row.id)
+            needed = any_to_count(connection, row.id)
         if not needed:
             return
         began = time.monotonic()
@@ -179,7 +181,7 @@ class Maintenance:
         began = time.monotonic()
         with self._refreshing:
             with self._database.reading() as connection:
-                row = bandit_row(connection, name)
+                row = bandits.named(connection, name)
             with refresh_lock(self._database, row.id) as held:
                 if not held:
                     return None
@@ -190,8 +192,8 @@ class Maintenance:
         self.last_refresh, self.last_seconds = self._clock(), time.monotonic() - began
         return done
 
-    def _computed(self, row: Any, source: str) -> refreshing.Refreshed:
-        model = configuration.model_of(configuration.decode(row.configuration), self._clock)
+    def _computed(self, row: BanditRow, source: str) -> refreshing.Refreshed:
+        model = configuration.model_of(row.configuration, self._clock)
         with self._database.reading() as connection:
             seen = refreshing.see(connection, row.id, model)
         source = "erasure" if seen.erased else source

@@ -1,20 +1,23 @@
 """Refreshing the prior: from the tasks that changed, by one process at a time, in versions."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, bindparam, case, delete, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from headstart.arrays import floats, packed
 from headstart.live.decision import Learned
-from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, floats, packed, recount
+from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, recount
 from headstart.service.engine.bandits import Bandit, PriorInUse
-from headstart.service.engine.registry import Registry, promoted, read_fits, read_memory
+from headstart.service.engine.registry import Registry, read_fits
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import conflict
 from headstart.service.store import schema
+from headstart.service.store.queries import priors as queries
+from headstart.service.store.queries import tasks as task_queries
+from headstart.service.store.queries.tasks import TaskToCount
 from headstart.service.store.schema import contributions, priors, tasks
 
 # How many tasks one refresh counts at most, and how many get a newer prior with it. It writes their
@@ -69,18 +72,19 @@ class Refreshed:
 
 def see(connection: Connection, bandit: int, model: Model) -> Seen:
     """Read what changed since the last version."""
-    found = read_memory(connection, bandit, model)
-    version, memory = (0, StoredMemory.empty(model)) if found is None else found[:2]
+    latest = queries.latest_memory(connection, bandit)
+    version, memory = 0, StoredMemory.empty(model)
+    if latest is not None:
+        version, memory = latest.version, StoredMemory.from_bytes(latest.memory, model)
     most = max(16, min(_TASKS_PER_REFRESH, _BYTES_PER_REFRESH // (4 * model.dimension**2)))
-    rows = list(connection.execute(_changed(bandit).limit(most + 1)))
+    rows = task_queries.changed(connection, bandit, most + 1)
     more = len(rows) > most
     rows = rows[:most]
     if not memory.scales_known:
-        rows += _unchanged(connection, bandit, {row.id for row in rows})
-    fits = promoted(connection, bandit)
-    gone = select(contributions.c.task, contributions.c.content).where(
-        contributions.c.bandit == bandit, contributions.c.erased == 1
-    )
+        # All tasks that are counted: few, as long as the features' scales are not known.
+        numbers = {row.id for row in rows}
+        rows += [row for row in task_queries.counted(connection, bandit) if row.id not in numbers]
+    fits = queries.promoted(connection, bandit)
     return Seen(
         version=version,
         memory=memory,
@@ -88,35 +92,12 @@ def see(connection: Connection, bandit: int, model: Model) -> Seen:
         others=read_fits(connection, fits, model),
         tasks=[_task(row) for row in rows],
         versions={row.id: row.version for row in rows},
-        erased={row.task: row.content for row in connection.execute(gone)},
+        erased=task_queries.erased(connection, bandit),
         more=more,
     )
 
 
-def _query() -> Select[Any]:
-    names = ("id", "version", "control", "changed", "moves", "side", "state")
-    return select(*(tasks.c[name] for name in names), contributions.c.content).outerjoin(
-        contributions, contributions.c.task == tasks.c.id
-    )
-
-
-def _changed(bandit: int) -> Select[Any]:
-    """The tasks that changed, those that were counted longest ago first."""
-    condition = or_(tasks.c.changed == 1, tasks.c.moves == 1)
-    return (
-        _query()
-        .where(tasks.c.bandit == bandit, condition)
-        .order_by(tasks.c.bandit, tasks.c.counted_in)
-    )
-
-
-def _unchanged(connection: Connection, bandit: int, known: set[int]) -> list[Any]:
-    """The other tasks that are counted: few, as long as the features' scales are not known."""
-    rows = connection.execute(_query().where(tasks.c.bandit == bandit, tasks.c.counted_in > 0))
-    return [row for row in rows if row.id not in known]
-
-
-def _task(row: Any) -> StoredTask:
+def _task(row: TaskToCount) -> StoredTask:
     return StoredTask(
         task=row.id,
         state=row.state,
@@ -155,7 +136,9 @@ def store(transaction: Transaction, registry: Registry, name: str, done: Refresh
     connection, version = transaction.connection, done.prior.version
     _check_latest(connection, bandit.number, version)
     _insert_version(transaction, bandit, done)
-    present = _lock(transaction, done.seen.versions)
+    present = task_queries.versions(
+        connection, numbers=done.seen.versions, lock=not transaction.owns_store
+    )
     _write_counted(transaction, bandit, done, present)
     _write_moved(transaction, bandit, done, present)
     gone = list(done.seen.erased)
@@ -204,21 +187,10 @@ def _insert_version(transaction: Transaction, bandit: Bandit, done: Refreshed) -
 
 def _thin(connection: Connection, bandit: int, version: int) -> None:
     """Delete a version, unless it is the last of its hour."""
-    query = select(priors.c.version, priors.c.time).where(
-        priors.c.bandit == bandit, priors.c.version.in_([version, version + 1])
-    )
-    times = {row.version: row.time for row in connection.execute(query)}
+    times = queries.times(connection, bandit, [version, version + 1])
     if len(times) == 2 and times[version] // 3600 == times[version + 1] // 3600:
         own = (priors.c.bandit == bandit) & (priors.c.version == version)
         connection.execute(delete(priors).where(own))
-
-
-def _lock(transaction: Transaction, numbers: dict[int, int]) -> dict[int, int]:
-    """The versions of tasks that are still there."""
-    query = select(tasks.c.id, tasks.c.version).where(tasks.c.id.in_(sorted(numbers)))
-    if not transaction.owns_store:
-        query = query.order_by(tasks.c.id).with_for_update()
-    return {row.id: row.version for row in transaction.connection.execute(query)}
 
 
 def _write_counted(
@@ -282,17 +254,3 @@ def _replacing(dialect: str) -> Any:
             set_={name: statement.excluded[name] for name in ("content", "erased")},
         )
     return _statements[dialect]
-
-
-def needs_refresh(connection: Connection, bandit: int) -> bool:
-    """Whether tasks changed or were erased."""
-    gone = select(contributions.c.task).where(
-        contributions.c.bandit == bandit, contributions.c.erased == 1
-    )
-    queries: Sequence[Select[Any]] = (_first_changed(bandit), gone)
-    return any(connection.execute(query.limit(1)).first() is not None for query in queries)
-
-
-def _first_changed(bandit: int) -> Select[Any]:
-    condition = or_(tasks.c.changed == 1, tasks.c.moves == 1)
-    return select(tasks.c.id).where(tasks.c.bandit == bandit, condition)

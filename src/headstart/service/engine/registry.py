@@ -3,16 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from headstart.live.stored import Model, StoredMemory
 from headstart.service.engine import configuration
 from headstart.service.engine.bandits import Bandit, PriorInUse
 from headstart.service.engine.catalogue import StoredCatalogue
-from headstart.service.engine.records import bandit_row
 from headstart.service.engine.transaction import Transaction
-from headstart.service.store import schema
+from headstart.service.store.queries import bandits, priors
+from headstart.service.store.queries.bandits import BanditRow
 
 
 class Registry:
@@ -40,7 +39,7 @@ class Registry:
             return self._bandits[name]
         connection = transaction.connection
         try:
-            row = bandit_row(connection, name)
+            row = bandits.named(connection, name)
         except Exception:
             self._bandits.pop(name, None)
             raise
@@ -55,10 +54,9 @@ class Registry:
         self._current.add(name)
         return bandit
 
-    def _read(self, connection: Connection, row: Any) -> Bandit:
-        given = configuration.decode(row.configuration)
-        model = configuration.model_of(given, self._clock)
-        bandit = Bandit(row.id, row.name, given, row.changed, model, self._cache_bytes)
+    def _read(self, connection: Connection, row: BanditRow) -> Bandit:
+        model = configuration.model_of(row.configuration, self._clock)
+        bandit = Bandit(row, model, self._cache_bytes)
         prior = read_prior(connection, row.id, model)
         if prior is not None:
             bandit.use(prior)
@@ -67,41 +65,15 @@ class Registry:
 
 def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse | None:
     """The latest version of a bandit's prior; None if there is none yet."""
-    found = read_memory(connection, bandit, model)
-    if found is None:
+    latest = priors.latest_memory(connection, bandit)
+    if latest is None:
         return None
-    version, memory, others = found
-    merged = memory.merged(others, model)
-    return PriorInUse(version=version, memory=merged, start=merged.start(model))
-
-
-def read_memory(
-    connection: Connection, bandit: int, model: Model
-) -> tuple[int, StoredMemory, list[StoredMemory]] | None:
-    """The latest version, the memory of the store's tasks, and those of the promoted logs."""
-    table = schema.priors
-    query = (
-        select(table.c.version, table.c.memory, table.c.fits)
-        .where(table.c.bandit == bandit)
-        .order_by(table.c.version.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
-    if row is None:
-        return None
-    memory = StoredMemory.from_bytes(row.memory, model)
-    return row.version, memory, read_fits(connection, msgspec.json.decode(row.fits), model)
+    memory = StoredMemory.from_bytes(latest.memory, model)
+    merged = memory.merged(read_fits(connection, latest.fits, model), model)
+    return PriorInUse(version=latest.version, memory=merged, start=merged.start(model))
 
 
 def read_fits(connection: Connection, numbers: list[int], model: Model) -> list[StoredMemory]:
     """The memories of logs."""
-    table = schema.fits
-    query = select(table.c.memory).where(table.c.id.in_(numbers)).order_by(table.c.id)
-    return [StoredMemory.from_bytes(row.memory, model) for row in connection.execute(query)]
-
-
-def promoted(connection: Connection, bandit: int) -> list[int]:
-    """The numbers of the logs that count now."""
-    table = schema.fits
-    query = select(table.c.id).where(table.c.bandit == bandit, table.c.status == "promoted")
-    return [row.id for row in connection.execute(query.order_by(table.c.id))]
+    memories = priors.fit_memories(connection, numbers)
+    return [StoredMemory.from_bytes(memory, model) for memory in memories]

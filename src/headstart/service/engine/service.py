@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from headstart import warm_up
 from headstart.service.engine import administration
 from headstart.service.engine.administration import Administration
 from headstart.service.engine.committing import Committer, Runner, Work
-from headstart.service.engine.compiling import compile_kernels
 from headstart.service.engine.computing import Computing
 from headstart.service.engine.maintenance import Call, Maintenance
 from headstart.service.engine.records import Records
@@ -87,7 +87,7 @@ class Service:
 
     def start(self) -> None:
         """Compile what requests need, and start the threads."""
-        compile_kernels()
+        warm_up.stored()
         self.database.keep_log_short()
         self._committer.start()
         self._maintenance.start()

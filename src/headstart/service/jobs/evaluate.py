@@ -14,14 +14,14 @@ from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
 from headstart.service.engine.configuration import model_of
 from headstart.service.jobs.files import estimated_rows
-from headstart.service.jobs.messages import (
+from headstart.service.jobs.work import Done, EvaluateWork, Steps
+from headstart.service.messages import (
+    BanditConfiguration,
     DecisionLogColumns,
     Estimate,
     EvaluateReport,
     EvaluateRequest,
 )
-from headstart.service.jobs.work import Done, EvaluateWork, Steps
-from headstart.service.messages import BanditConfiguration
 
 _ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
 

@@ -14,8 +14,8 @@ from headstart.logs import Columns, LogReading, LogReport, check_log
 from headstart.service.engine.configuration import model_of
 from headstart.service.jobs.files import estimated_rows
 from headstart.service.jobs.memories import memory_that_counts
-from headstart.service.jobs.messages import FitReport, LogColumns, LogSummary, PriorNumbers
 from headstart.service.jobs.work import Done, FitWork, Steps
+from headstart.service.messages import FitReport, LogColumns, LogSummary, PriorNumbers
 
 _READING = "reading rows: {done:,} of {total:,}"
 _READING_ON = "reading rows: {done:,}"

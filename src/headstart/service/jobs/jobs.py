@@ -13,17 +13,21 @@ from headstart.service.jobs import fits, table
 from headstart.service.jobs.evaluate import model_to_evaluate
 from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
 from headstart.service.jobs.fit import columns_of
-from headstart.service.jobs.messages import (
+from headstart.service.jobs.runner import Runner, RunnerOptions
+from headstart.service.messages import (
     EvaluateRequest,
     FitChange,
     FitRequest,
     FitView,
     JobView,
     LogColumns,
+    conflict,
+    invalid,
+    not_found,
 )
-from headstart.service.jobs.runner import Runner, RunnerOptions
-from headstart.service.messages import conflict, invalid, not_found
 from headstart.service.store.database import Database, is_sqlite, parsed
+from headstart.service.store.queries import bandits, priors
+from headstart.service.store.queries import jobs as queries
 
 
 class PriorOwner(Protocol):
@@ -84,22 +88,23 @@ class Jobs:
     def job(self, bandit: str, job: str) -> JobView:
         """One job of a bandit."""
         with self._database.reading() as connection:
-            number, _ = table.bandit_of(connection, bandit)
-            found = table.views(connection, number, bandit, job=job)
-        if not found:
+            number = bandits.named(connection, bandit).id
+            found = queries.one(connection, number, job)
+        if found is None:
             raise not_found(f"there is no job {job[:64]!r} of this bandit")
-        return found[0]
+        return found.view(bandit)
 
     def jobs(self, bandit: str, *, limit: int = 100) -> list[JobView]:
         """The jobs of a bandit, the latest first."""
         with self._database.reading() as connection:
-            number, _ = table.bandit_of(connection, bandit)
-            return table.views(connection, number, bandit, limit=limit)
+            number = bandits.named(connection, bandit).id
+            rows = queries.of_bandit(connection, number, limit)
+        return [row.view(bandit) for row in rows]
 
     def cancel(self, bandit: str, job: str) -> JobView:
         """Cancel a job that has not ended; what it has done is dropped."""
         with self._database.writing() as connection:
-            number, _ = table.bandit_of(connection, bandit)
+            number = bandits.named(connection, bandit).id
             cancelled = table.cancel(connection, number, job, self._service.clock())
         found = self.job(bandit, job)
         if not cancelled:
@@ -112,36 +117,36 @@ class Jobs:
     def fits(self, bandit: str) -> list[FitView]:
         """The logs that were learned, the latest first."""
         with self._database.reading() as connection:
-            number, _ = table.bandit_of(connection, bandit)
-            return fits.views(connection, number)
+            number = bandits.named(connection, bandit).id
+            return priors.fits_of(connection, number)
 
     def fit(self, bandit: str, fit: int) -> FitView:
         """One log that was learned."""
         with self._database.reading() as connection:
-            number, _ = table.bandit_of(connection, bandit)
-            return fits.view(connection, number, fit)
+            number = bandits.named(connection, bandit).id
+            return priors.fit(connection, number, fit)
 
     def promote(self, bandit: str, fit: int) -> FitChange:
         """Have a fit count for the prior, which gets a new version."""
         with self._database.reading() as connection:
-            number, configuration = table.bandit_of(connection, bandit)
-            model = model_of(configuration, self._service.clock)
-            before = fits.check_promotable(connection, number, fit, model)
+            row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self._service.clock)
+            before = fits.check_promotable(connection, row.id, fit, model)
         with self._database.writing() as connection:
-            fits.change_status(connection, number, fit, before, "promoted")
+            fits.change_status(connection, row.id, fit, before, "promoted")
         return self._rebuilt(bandit, fit, before, source="fit")
 
     def withdraw(self, bandit: str, fit: int) -> FitChange:
         """Have a fit count no longer; the prior gets a new version, without it."""
         with self._database.writing() as connection:
-            number, _ = table.bandit_of(connection, bandit)
+            number = bandits.named(connection, bandit).id
             fits.change_status(connection, number, fit, "promoted", "withdrawn")
         return self._rebuilt(bandit, fit, "promoted", source="withdrawal")
 
     def delete_fit(self, bandit: str, fit: int) -> None:
         """Delete a fit that is not promoted, with what was learned from its log."""
         with self._database.writing() as connection:
-            number, _ = table.bandit_of(connection, bandit)
+            number = bandits.named(connection, bandit).id
             fits.remove(connection, number, fit)
 
     def _rebuilt(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
@@ -151,7 +156,7 @@ class Jobs:
         except BaseException:
             now = self.fit(bandit, fit).status
             with self._database.writing() as connection:
-                number, _ = table.bandit_of(connection, bandit)
+                number = bandits.named(connection, bandit).id
                 fits.change_status(connection, number, fit, now, before)
             raise
         return FitChange(fit=self.fit(bandit, fit), prior_version=version)
@@ -161,19 +166,19 @@ class Jobs:
     ) -> JobView:
         try:
             with self._database.reading() as connection:
-                number, configuration = table.bandit_of(connection, bandit)
-            model = model_of(configuration, self._service.clock)
+                row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self._service.clock)
             if isinstance(request, FitRequest):
                 _check_columns(model, request.columns)
             else:
-                model_to_evaluate(configuration, request)
+                model_to_evaluate(row.configuration, request)
             if (upload is None) == (not request.files):
                 raise invalid("files of the data folder must be given, or one log uploaded")
             if upload is None:
                 self.folders.resolve(request.files)
             name = None if upload is None else upload.name
             with self._database.writing() as connection:
-                job = table.add(connection, number, request, name, self._service.clock())
+                job = table.add(connection, row.id, request, name, self._service.clock())
         except BaseException:
             if upload is not None:
                 upload.discard()

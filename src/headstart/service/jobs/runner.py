@@ -6,28 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypedDict
 
-import msgspec
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.live.stored import floats
 from headstart.service.jobs import fits, table
 from headstart.service.jobs.files import Folders
-from headstart.service.jobs.messages import FitReport
 from headstart.service.jobs.process import JobProcess
-from headstart.service.jobs.table import Job
-from headstart.service.jobs.work import (
-    Answer,
-    Done,
-    EvaluateWork,
-    Failed,
-    FitWork,
-    Update,
-    Work,
-)
-from headstart.service.messages import BanditConfiguration
-from headstart.service.store import schema
+from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
+from headstart.service.messages import FitReport, FitRequest
 from headstart.service.store.database import Database
+from headstart.service.store.queries import bandits, jobs
+from headstart.service.store.queries.jobs import JobRow
 
 _log = logging.getLogger("headstart.service.jobs")
 
@@ -113,18 +102,16 @@ class Runner:
                 _log.exception("a job stopped")
             self._wake.wait(_POLL_SECONDS)
 
-    def _take(self, *, first: bool) -> Job | None:
+    def _take(self, *, first: bool) -> JobRow | None:
         now = self._clock()
         # Where one process owns the store, no other can have begun what is running.
         alone = first and self._database.is_sqlite
         before = now + 1.0 if alone else now - self._lost_seconds
         with self._database.reading() as connection:
-            open_jobs = select(schema.jobs.c.id).where(
-                schema.jobs.c.status.in_(("waiting", "running"))
-            )
-            idle = connection.execute(open_jobs.limit(1)).first() is None
+            idle = not jobs.any_unfinished(connection)
             if first:
-                self._folders.sweep(table.uploads_needed(connection))
+                uploads = (job.upload for job in jobs.unfinished(connection))
+                self._folders.sweep([upload for upload in uploads if upload is not None])
         if idle:
             return None
         with self._database.writing() as connection:
@@ -136,11 +123,10 @@ class Runner:
             self._folders.delete(upload)
         return job
 
-    def _has_files(self, job: Job) -> bool:
-        files: list[str] = msgspec.json.decode(job.request.content)["files"]
-        return self._folders.of_job(files, job.request.upload) is not None
+    def _has_files(self, job: JobRow) -> bool:
+        return self._folders.of_job(job.request.files, job.upload) is not None
 
-    def _do(self, job: Job) -> None:
+    def _do(self, job: JobRow) -> None:
         """Do a job to its end, or until it is no longer this process's."""
         _log.info("job %s begins: %s", job.id, job.kind)
         with self._database.reading() as connection:
@@ -149,7 +135,7 @@ class Runner:
             self._write(
                 lambda c: table.fail(c, job, "the bandit or the files are gone", self._clock())
             )
-            self._folders.delete(job.request.upload)
+            self._folders.delete(job.upload)
             return
         self.doing = self._begin(work)
         try:
@@ -170,9 +156,9 @@ class Runner:
             if answer.unexpected:
                 _log.error("job %s failed: %s", job.id, error.partition(":")[0])
         _log.info("job %s ends", job.id)
-        self._folders.delete(job.request.upload)
+        self._folders.delete(job.upload)
 
-    def _answer(self, job: Job, doing: Doing) -> Done | Failed | None:
+    def _answer(self, job: JobRow, doing: Doing) -> Done | Failed | None:
         """The last answer; None where the job is no longer this process's, or the service stops."""
         last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
@@ -192,7 +178,7 @@ class Runner:
                 continue  # the store is away; the work goes on
         return None
 
-    def _note(self, connection: Connection, job: Job, done: Done) -> None:
+    def _note(self, connection: Connection, job: JobRow, done: Done) -> None:
         """Store what a job found, unless it was cancelled or taken up meanwhile."""
         report, now = done.report, self._clock()
         if not table.finish(connection, job, report, now) or done.memory is None:
@@ -214,32 +200,28 @@ class Runner:
                 if self._stopping.wait(_BEAT_SECONDS):
                     return
 
-    def _work(self, connection: Connection, job: Job) -> Work | None:
-        bandits, items = schema.bandits, schema.items
-        query = select(bandits.c.configuration).where(bandits.c.id == job.bandit)
-        content = connection.execute(query).scalar_one_or_none()
-        files: list[str] = msgspec.json.decode(job.request.content)["files"]
-        found = self._folders.of_job(files, job.request.upload)
-        if content is None or found is None:
+    def _work(self, connection: Connection, job: JobRow) -> Work | None:
+        bandit = bandits.numbered(connection, job.bandit)
+        request = job.request
+        found = self._folders.of_job(request.files, job.upload)
+        if bandit is None or found is None:
             return None
-        configuration = msgspec.json.decode(content, type=BanditConfiguration)
+        configuration = bandit.configuration
         folder, names = str(found[0]), found[1]
-        if job.kind == "fit":
+        if isinstance(request, FitRequest):
             memory, promoted = fits.memories(connection, job.bandit)
             return FitWork(
                 folder=folder,
                 files=names,
                 configuration=configuration,
-                request=job.fit_request(),
+                request=request,
                 memory=memory,
                 promoted=promoted,
             )
-        request = job.evaluate_request()
         catalogue = {}
         if request.columns.arm is not None:
-            query = select(items.c.item, items.c.features).where(items.c.bandit == job.bandit)
-            rows = connection.execute(query.order_by(items.c.item)).all()
-            catalogue = {row.item: floats(row.features).tolist() for row in rows}
+            items = bandits.items_of(connection, job.bandit)
+            catalogue = {item.id: item.features.tolist() for item in items}
         return EvaluateWork(
             folder=folder,
             files=names,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import msgspec
 
 from headstart.progress import Progress
-from headstart.service.jobs.messages import EvaluateRequest, FitRequest, Report
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, EvaluateRequest, FitRequest, Report
 
 _SECONDS_BETWEEN = 0.1
 

@@ -6,10 +6,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
@@ -114,6 +115,32 @@ class Database:
             self._lock = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class StoreFacts:
+    """What a store is, and how large."""
+
+    kind: str
+    bytes: int | None
+    schema_version: int
+
+
+def facts(connection: Connection) -> StoreFacts:
+    """Kind, size and version of a store."""
+    sqlite = connection.dialect.name == "sqlite"
+    if sqlite:
+        size = text("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        version = text("SELECT sqlite_version()")
+    else:
+        size = text("SELECT pg_database_size(current_database())")
+        version = text("SHOW server_version")
+    name = "SQLite" if sqlite else "PostgreSQL"
+    return StoreFacts(
+        kind=f"{name} {connection.execute(version).scalar_one()}",
+        bytes=int(connection.execute(size).scalar_one()),
+        schema_version=version_of(connection),
+    )
+
+
 @contextmanager
 def snapshot(store: str | Path) -> Iterator[Connection]:
     """One state of a store that may be in use by others; nothing is created or migrated."""
@@ -133,11 +160,11 @@ def snapshot(store: str | Path) -> Iterator[Connection]:
 
 def parsed(store: str | Path) -> URL:
     """The address of a store."""
-    text = str(store)
-    if "://" not in text:
-        return URL.create("sqlite", database=text)
+    address = str(store)
+    if "://" not in address:
+        return URL.create("sqlite", database=address)
     try:
-        url = make_url(text)
+        url = make_url(address)
     except (ArgumentError, ValueError):  # a port that is no number is a ValueError
         raise ValueError("store must be a path or postgresql://…, got neither") from None
     if url.drivername in ("postgresql", "postgres"):

@@ -5,6 +5,8 @@ Everything that belongs to a bandit has its number. Sums that every request adds
 processes never wait for each other's rows; a reader adds them up.
 """
 
+from typing import Literal
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -31,10 +33,10 @@ _Name = Text().with_variant(Text(collation="C"), "postgresql")
 
 # What became of a decision.
 PENDING, PAID, EXPIRED = range(3)
-DECISION_STATUS = ("pending", "paid", "expired")
+DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending", "paid", "expired")
 # How a task stands.
 OPEN, FINISHED = range(2)
-TASK_STATUS = ("open", "finished")
+TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 
 bandits = Table(
     "bandits",

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.formats import day, hour
-from headstart.service.dashboard.queries.bandits import Bandit, bandit_named, bandit_names
 from headstart.service.dashboard.rendering import page
-from headstart.service.messages import not_found
+from headstart.service.store.queries import bandits
+from headstart.service.store.queries.bandits import BanditRow
 
 LIVE_SECONDS = 3
 
@@ -90,8 +90,8 @@ def with_bandit(
     request: Request,
     tab: str,
     template: str,
-    gather: Callable[[Connection, Bandit], dict[str, Any]],
-    afterwards: Callable[[Bandit], dict[str, Any]] = lambda _: {},
+    gather: Callable[[Connection, BanditRow], dict[str, Any]],
+    afterwards: Callable[[BanditRow], dict[str, Any]] = lambda _: {},
     *,
     live: int = LIVE_SECONDS,
 ) -> Response:
@@ -101,11 +101,9 @@ def with_bandit(
     for more, which has transactions of its own. live: seconds between refreshes, 0 for none.
     """
     with service.database.reading() as connection:
-        names = bandit_names(connection)
+        names = [bandit.name for bandit in bandits.all_bandits(connection)]
         name = request.query_params.get("bandit") or (names[0] if names else None)
-        found = None if name is None else bandit_named(connection, name)
-        if name is not None and found is None:
-            raise not_found(f"there is no bandit {name!r}")
+        found = None if name is None else bandits.named(connection, name)
         context = {} if found is None else gather(connection, found)
     if found is None:
         return page(request, "welcome.html", tab=tab, live=LIVE_SECONDS, base=str(request.base_url))

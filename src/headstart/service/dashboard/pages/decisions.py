@@ -11,11 +11,10 @@ from headstart.service.dashboard import charts
 from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.formats import column_decimals
 from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.queries import decisions as queries
-from headstart.service.dashboard.queries.bandits import Bandit
-from headstart.service.dashboard.queries.tasks import task_id
 from headstart.service.messages import DecisionRecord, not_found
-from headstart.service.store.schema import DECISION_STATUS
+from headstart.service.store.queries import decisions as queries
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.tasks import number_of
 
 _SHOWN_FEATURES = 40
 
@@ -24,31 +23,25 @@ def decisions(service: Facade, request: Request) -> Response:
     """`GET /decisions`: the latest first, of one task, arm or status if asked for."""
     given = request.query_params
     before, arm, task = (given.get(name) or None for name in ("before", "arm", "task"))
-    status = given.get("status", "")
+    status = given.get("status")
+    status = status if status in queries.STATUSES else None
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         shown = {
             "arm": arm,
             "task_name": task,
-            "status": status if status in DECISION_STATUS else "",
-            "statuses": DECISION_STATUS,
+            "status": status or "",
+            "statuses": queries.STATUSES,
             "before": before,
         }
         if task is not None:
-            number = task_id(connection, bandit.id, task)
+            number = number_of(connection, bandit.id, task)
             if number is None:
                 found = queries.DecisionPage(rows=[], names={}, after=None)
                 return shown | {"found": found, "decimals": 0}
-            found = queries.of_task(connection, number, before, arm=arm, status=_number_of(status))
+            found = queries.of_task(connection, number, before, arm=arm, status=status)
         else:
-            found = queries.search(
-                connection,
-                bandit.id,
-                bandit.dimension,
-                before=before,
-                arm=arm,
-                status=_number_of(status),
-            )
+            found = queries.search(connection, bandit, before=before, arm=arm, status=status)
         return shown | {"found": found, "decimals": reward_decimals(found)}
 
     live = 0 if before else common.LIVE_SECONDS
@@ -59,7 +52,7 @@ def decision(service: Facade, request: Request) -> Response:
     """`GET /decision`: why this arm, and what became of it."""
     given = request.query_params.get("id", "")
 
-    def afterwards(bandit: Bandit) -> dict[str, Any]:
+    def afterwards(bandit: BanditRow) -> dict[str, Any]:
         if not given:
             raise not_found("the address names no decision")
         record = service.records.decision(bandit.name, given)
@@ -75,10 +68,6 @@ def reward_decimals(found: queries.DecisionPage) -> int:
     return column_decimals(
         value for row in found.rows for value in (row.value, row.mean) if value is not None
     )
-
-
-def _number_of(status: str) -> int | None:
-    return DECISION_STATUS.index(status) if status in DECISION_STATUS else None
 
 
 def _parts(record: DecisionRecord) -> dict[str, Any] | None:

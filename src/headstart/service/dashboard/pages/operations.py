@@ -13,10 +13,12 @@ from starlette.responses import Response
 from headstart.service.dashboard import formats
 from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.queries import activity, operations
-from headstart.service.dashboard.queries.bandits import Bandit
-from headstart.service.jobs.messages import FitRequest
-from headstart.service.jobs.table import Request as StoredRequest
+from headstart.service.dashboard.queries import operations
+from headstart.service.messages import FitRequest
+from headstart.service.store.database import facts as store_facts
+from headstart.service.store.queries import activity
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.jobs import StoredRequest
 
 # A running job whose process wrote nothing for so long is shown as one that hangs.
 _QUIET_SECONDS = 60.0
@@ -27,7 +29,7 @@ def jobs(service: Facade, request: Request) -> Response:
     """`GET /jobs`."""
     now = service.clock()
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         return {
             "jobs": [
                 {
@@ -60,12 +62,12 @@ def health(service: Facade, request: Request) -> Response:
     """`GET /health`."""
     now, status = service.clock(), service.status()
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         return {
             "facts": facts(status, now),
             "commits": mean_commit(status),
             "reachable": status.get("store_reachable", True),
-            "store": operations.store_facts(connection),
+            "store": store_facts(connection),
             "processes": activity.processes(
                 connection, bandit.id, since=int(now // 60) - _RECENT_MINUTES
             ),

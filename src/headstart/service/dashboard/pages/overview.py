@@ -12,10 +12,10 @@ from headstart.intervals import Interval
 from headstart.service.dashboard import charts, measures, sentences
 from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.formats import fixed, interval_words
-from headstart.service.dashboard.measures import Sums
 from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.queries import activity, decisions
-from headstart.service.dashboard.queries.bandits import Bandit
+from headstart.service.store.queries import activity, decisions
+from headstart.service.store.queries.activity import Sums
+from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.schema import EARLY_ROUNDS
 
 # The parts over which "now" is measured, in minutes.
@@ -28,7 +28,7 @@ def overview(service: Facade, request: Request) -> Response:
     window = common.chosen_window(request)
     now = service.clock()
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         return {
             **_gain(connection, bandit),
             **_rates(connection, bandit, window, now),
@@ -42,7 +42,7 @@ def overview(service: Facade, request: Request) -> Response:
     )
 
 
-def _gain(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     warm, control = activity.early_means(connection, bandit.id)
     gain = measures.difference(warm, control) if warm.n > 1 and control.n > 1 else None
     share = bandit.configuration.control_share
@@ -119,7 +119,7 @@ def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series
 
 
 def _rates(
-    connection: Connection, bandit: Bandit, window: common.Window, now: float
+    connection: Connection, bandit: BanditRow, window: common.Window, now: float
 ) -> dict[str, Any]:
     parts = common.stretch(window, now, bandit.created)
     both = activity.activity(
@@ -156,7 +156,7 @@ def _rates(
     }
 
 
-def _recent(connection: Connection, bandit: Bandit, now: float) -> dict[str, Any]:
+def _recent(connection: Connection, bandit: BanditRow, now: float) -> dict[str, Any]:
     """Rates over the last minutes, and what waits for a reward."""
     start = int(now // 60) - _RECENT + 1
     names = ("decisions", "rewards")

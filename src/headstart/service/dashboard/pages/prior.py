@@ -15,9 +15,9 @@ from headstart.service.dashboard.facade import Facade, Fits
 from headstart.service.dashboard.formats import clock, column_decimals, day, moment, span
 from headstart.service.dashboard.pages import common
 from headstart.service.dashboard.queries import priors
-from headstart.service.dashboard.queries.bandits import Bandit
 from headstart.service.dashboard.rendering import link
 from headstart.service.messages import invalid
+from headstart.service.store.queries.bandits import BanditRow
 
 _ROWS = 50
 _DAY = 86_400.0
@@ -32,7 +32,7 @@ def prior(service: Facade, request: Request) -> Response:
     sort = "name" if request.query_params.get("sort") == "name" else "size"
     first = common.whole(request, "first")
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         history = priors.history(connection, bandit.id)
         fits = priors.fits_of(connection, bandit.id)
         shown = {

@@ -12,8 +12,8 @@ from headstart.service.dashboard import charts
 from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.formats import count
 from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.queries import activity, decisions
-from headstart.service.dashboard.queries.bandits import Bandit
+from headstart.service.store.queries import activity, decisions
+from headstart.service.store.queries.bandits import BanditRow
 
 # What each count is, and what to do about many.
 MEANINGS = (
@@ -38,7 +38,7 @@ def quality(service: Facade, request: Request) -> Response:
     window = common.chosen_window(request)
     now = service.clock()
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         parts = common.stretch(window, now, bandit.created)
         both = activity.activity(
             connection, bandit.id, start=parts.start, width=parts.width, n=parts.n
@@ -95,7 +95,7 @@ def _kind(
     }
 
 
-def _scales(features: Floats, bandit: Bandit) -> dict[str, Any] | None:
+def _scales(features: Floats, bandit: BanditRow) -> dict[str, Any] | None:
     """Size and range of each feature over the latest decisions."""
     if not len(features):
         return None

@@ -13,12 +13,11 @@ from headstart.service.dashboard.facade import Facade
 from headstart.service.dashboard.formats import column_decimals, moment
 from headstart.service.dashboard.pages import common
 from headstart.service.dashboard.pages.decisions import reward_decimals
-from headstart.service.dashboard.queries import decisions
-from headstart.service.dashboard.queries import tasks as queries
-from headstart.service.dashboard.queries.bandits import Bandit
 from headstart.service.dashboard.rendering import link
 from headstart.service.messages import TaskRecord, not_found
-from headstart.service.store.schema import DECISION_STATUS, TASK_STATUS
+from headstart.service.store.queries import decisions
+from headstart.service.store.queries import tasks as queries
+from headstart.service.store.queries.bandits import BanditRow
 
 _SHOWN_FEATURES = 50
 _SHOWN_ROUNDS = 200
@@ -30,19 +29,17 @@ def tasks(service: Facade, request: Request) -> Response:
     prefix, after = given.get("prefix", ""), given.get("after") or None
     by_name = bool(prefix) or given.get("sort") == "name"
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
-        query = (
-            queries.tasks_by_prefix(bandit.id, prefix, after)
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
+        found = (
+            queries.by_prefix(connection, bandit.id, prefix, after)
             if by_name
-            else queries.tasks_by_use(bandit.id, _place(after))
+            else queries.by_use(connection, bandit.id, _place(after))
         )
-        found = queries.task_page(connection, query)
         last = found.rows[-1] if found.rows and found.more else None
         return {
             "rows": found.rows,
             "prefix": prefix,
             "by_name": by_name,
-            "statuses": TASK_STATUS,
             "decimals": column_decimals(row.mean_reward or 0.0 for row in found.rows),
             "after": after,
             "next": last and (last.name if by_name else f"{last.last_used!r}:{last.id}"),
@@ -57,20 +54,19 @@ def task(service: Facade, request: Request) -> Response:
     name = request.query_params.get("task", "")
     before = request.query_params.get("before") or None
 
-    def gather(connection: Connection, bandit: Bandit) -> dict[str, Any]:
-        number = queries.task_id(connection, bandit.id, name)
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
+        number = queries.number_of(connection, bandit.id, name)
         if number is None:
             raise not_found(f"there is no task {name!r} in bandit {bandit.name!r}")
         rounds = decisions.of_task(connection, number, before, _SHOWN_ROUNDS)
         return {
             "rounds": rounds,
-            "statuses": DECISION_STATUS,
             "decimals": reward_decimals(rounds),
             "chart": _rewards_chart(rounds),
             "before": before,
         }
 
-    def afterwards(bandit: Bandit) -> dict[str, Any]:
+    def afterwards(bandit: BanditRow) -> dict[str, Any]:
         record = service.records.task(bandit.name, name)
         return {"task": record, "estimates": _estimates(record)}
 

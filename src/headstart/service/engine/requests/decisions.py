@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.live.stored import Chosen, DecisionSet, packed
+from headstart.arrays import packed
+from headstart.live.stored import Chosen, DecisionSet
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all

@@ -8,6 +8,7 @@ from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
+from headstart.service.store.queries.decisions import overdue
 from headstart.service.store.schema import decisions, fits, idempotency, jobs
 
 # How many rows one transaction takes.
@@ -24,14 +25,10 @@ def expire(transaction: Transaction, registry: Registry, name: str) -> int:
     deadline = bandit.configuration.deadline_seconds
     if deadline is None:
         return 0
-    query = (
-        select(decisions.c.id)
-        .where(decisions.c.bandit == bandit.number, decisions.c.status == schema.PENDING)
-        .where(decisions.c.time < transaction.now - deadline)
-        .order_by(decisions.c.time)
-        .limit(ROWS)
+    before = transaction.now - deadline
+    return _expire(
+        transaction, bandit, overdue(transaction.connection, bandit.number, before, ROWS)
     )
-    return _expire(transaction, bandit, [row.id for row in transaction.connection.execute(query)])
 
 
 def _expire(transaction: Transaction, bandit: Bandit, ids: list[str]) -> int:

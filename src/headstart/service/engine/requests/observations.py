@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.arrays import Floats
+from headstart.arrays import Floats, packed
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.live.stored import packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.decisions import new_ids
 from headstart.service.engine.requests.idempotency import Keys

@@ -4,17 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import bindparam, update
 
+from headstart.arrays import floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.live.stored import floats
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
-from headstart.service.store.prepared import LISTED, Lookup, Prepared
+from headstart.service.store.prepared import Prepared
+from headstart.service.store.queries.decisions import to_pay
 from headstart.service.store.schema import decisions as table
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
@@ -23,12 +24,6 @@ _PAY = Prepared(
     .where(table.c.bandit == bindparam("own"), table.c.id == bindparam("decision"))
     .values({name: bindparam(f"new_{name}") for name in _PAID}),
     ["own", "decision", *(f"new_{name}" for name in _PAID)],
-)
-_FOUND = Lookup(
-    select(
-        *(table.c[name] for name in ("id", "task", "status", "value", "features", "time"))
-    ).where(table.c.bandit == bindparam("own"), table.c.id.in_(LISTED)),
-    ["own"],
 )
 
 
@@ -64,8 +59,8 @@ class Payments:
             self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
 
     def _read(self, decisions: list[str]) -> list[Payment]:
-        connection, own = self._transaction.connection, (self._bandit.number,)
-        return [Payment(*row) for row in _FOUND.rows(connection, decisions, own)]
+        rows = to_pay(self._transaction.connection, self._bandit.number, decisions)
+        return [Payment(*row) for row in rows]
 
     def outcome(self, request: RewardRequest) -> Outcome:
         """Pay a reward if it can be paid; what became of it."""

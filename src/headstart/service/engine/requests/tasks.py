@@ -4,29 +4,20 @@ import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    Select,
-    bindparam,
-    delete,
-    insert,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import Connection, bindparam, delete, insert, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
-from headstart.arrays import Floats
-from headstart.live.stored import floats, packed
-from headstart.service.engine.bandits import STORED, Bandit, TaskEntry
+from headstart.arrays import Floats, floats, packed
+from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid
 from headstart.service.store import schema
-from headstart.service.store.prepared import LISTED, Lookup, Prepared
+from headstart.service.store.prepared import Prepared
+from headstart.service.store.queries import tasks as queries
+from headstart.service.store.queries.tasks import KEPT
 from headstart.service.store.schema import tasks as table
 
-_ENTRY = [table.c[name] for name in STORED]
 _LEARNED = (
     "status",
     "last_used",
@@ -47,16 +38,8 @@ _CHANGE = Prepared(
     ["task", *(f"new_{name}" for name in _LEARNED), "new_moves"],
 )
 
-
-_BY_NUMBER = Lookup(select(*_ENTRY, table.c.state).where(table.c.id.in_(LISTED)))
-_BY_NAME = Lookup(
-    select(*_ENTRY, table.c.state).where(
-        table.c.bandit == bindparam("own"), table.c.name.in_(LISTED)
-    ),
-    ["own"],
-)
 _OPENED = ("bandit", "opened", "last_used", "changed", "moves", "counted_in", "state")
-_INSERT = Prepared(insert(table), [*STORED, *_OPENED])
+_INSERT = Prepared(insert(table), [*KEPT, *_OPENED])
 
 
 def by_numbers(
@@ -64,8 +47,8 @@ def by_numbers(
 ) -> dict[int, TaskEntry]:
     """Tasks of the store by number; with `lock` no other process changes them meanwhile."""
     if not transaction.owns_store:
-        read = _read(transaction, bandit, table.c.id.in_(sorted(numbers)), lock=lock)
-        return {task.id: task for task in read}
+        versions = queries.versions(transaction.connection, numbers=numbers, lock=lock)
+        return {task.id: task for task in _as_stored(transaction, bandit, versions)}
     found = {number: bandit.by_number(number) for number in numbers}
     missing = sorted(number for number, task in found.items() if task is None)
     present = {number: task for number, task in found.items() if task is not None}
@@ -76,38 +59,35 @@ def by_names(
     transaction: Transaction, bandit: Bandit, names: Collection[str], *, lock: bool
 ) -> dict[str, TaskEntry]:
     """Tasks of the store by name; with `lock` no other process changes them meanwhile."""
+    connection = transaction.connection
     if not transaction.owns_store:
-        condition = (table.c.bandit == bandit.number) & table.c.name.in_(sorted(names))
-        read = _read(transaction, bandit, condition, lock=lock) if names else []
-        return {task.name: task for task in read}
+        named = (bandit.number, names)
+        versions = queries.versions(connection, named=named, lock=lock) if names else {}
+        return {task.name: task for task in _as_stored(transaction, bandit, versions)}
     found = {name: bandit.by_name(name) for name in names}
     missing = sorted(name for name, task in found.items() if task is None)
     present = {name: task for name, task in found.items() if task is not None}
-    rows = _BY_NAME.rows(transaction.connection, missing, [bandit.number])
+    rows = queries.kept_by_name(connection, bandit.number, missing)
     return present | {task.name: task for task in _kept(transaction, bandit, rows)}
 
 
-def _read(
-    transaction: Transaction, bandit: Bandit, condition: Any, *, lock: bool
+def _as_stored(
+    transaction: Transaction, bandit: Bandit, versions: Mapping[int, int]
 ) -> list[TaskEntry]:
-    """Read tasks, and the states of those that are not in memory as they are."""
-    query: Select[Any] = select(*_ENTRY).where(condition).order_by(table.c.id)
-    if lock and not transaction.owns_store:
-        query = query.with_for_update()
-    tasks: dict[int, TaskEntry] = {}
-    stale = []
-    for row in transaction.connection.execute(query):
-        task = bandit.by_number(row.id)
-        if task is None or task.version != row.version:
-            stale.append(row.id)
-            continue
-        tasks[task.id] = task
-    return [*tasks.values(), *_load(transaction, bandit, stale)]
+    """Tasks of these versions, read where those in memory are not of them."""
+    tasks, stale = [], []
+    for number, version in versions.items():
+        task = bandit.by_number(number)
+        if task is None or task.version != version:
+            stale.append(number)
+        else:
+            tasks.append(task)
+    return tasks + _load(transaction, bandit, stale)
 
 
 def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[TaskEntry]:
     """Read tasks with their states."""
-    rows = _BY_NUMBER.rows(transaction.connection, numbers)
+    rows = queries.kept_by_number(transaction.connection, numbers)
     return _kept(transaction, bandit, rows)
 
 
@@ -227,7 +207,7 @@ def close_all(transaction: Transaction, bandit: Bandit, tasks: Collection[TaskEn
 
 
 def _row(transaction: Transaction, bandit: Bandit, task: TaskEntry) -> dict[str, Any]:
-    values = {name: getattr(task, name) for name in STORED}
+    values = {name: getattr(task, name) for name in KEPT}
     return values | {
         "bandit": bandit.number,
         "opened": transaction.now,

@@ -3,14 +3,15 @@
 from headstart.service.http.interface.answers import LimitQuery
 from headstart.service.http.interface.routing import VERSION, Call, Route
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import (
+from headstart.service.messages import (
     EvaluateRequest,
     FitChange,
     FitRequest,
     FitView,
     JobView,
+    not_found,
+    unavailable,
 )
-from headstart.service.messages import not_found, unavailable
 
 _ONE = f"/{VERSION}/bandits/{{bandit}}"
 _JOB = f"{_ONE}/jobs/{{job}}"

@@ -1,46 +1,22 @@
-"""Small problems that call every compiled function with the types that occur in use."""
+"""Warm-up: small problems that call every compiled function with the types that occur in use.
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+What is called is compiled, or read from the cache.
+"""
+
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from headstart import policies, priors
 from headstart.interfaces import Policy, PriorEstimator
-from headstart.kernels.compilation import cache_folders, n_compiled, n_loaded
 
 if TYPE_CHECKING:
-    from headstart import MetaBandit
+    from headstart.live import MetaBandit
+
+# Each part imports what it needs: a second of a process's time goes into imports.
 
 _DIMENSION = 3
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What one part of the exercise did: specialisations compiled and read, and where they are."""
-
-    part: str
-    n_compiled: int
-    n_loaded: int
-    seconds: float
-    folder: Path | None
-
-
-def exercise(part: str) -> Outcome:
-    """Run one part."""
-    start, compiled, loaded = time.perf_counter(), n_compiled(), n_loaded()
-    _PARTS[part]()
-    return Outcome(
-        part=part,
-        n_compiled=n_compiled() - compiled,
-        n_loaded=n_loaded() - loaded,
-        seconds=time.perf_counter() - start,
-        folder=cache_folders().folder,
-    )
 
 
 def _policies() -> list[Policy]:
@@ -67,15 +43,14 @@ def _priors() -> list[PriorEstimator]:
     ]
 
 
-def _simulation() -> None:
+def simulation() -> None:
     """Every policy and every prior, for linear and 0/1 rewards, beyond one block of rewards."""
-    # Each part imports what it needs: a second of a process's time goes into imports.
-    from headstart import Learner, Optimal, evaluate, simulate
     from headstart.environments import Synthetic
+    from headstart.simulation import Learner, Optimal, evaluate, simulate
 
     learners: list[Learner | Optimal] = [
-        *(Learner(f"prior {i}", policies.BayesUCB(), each) for i, each in enumerate(_priors())),
-        *(Learner(f"policy {i}", each, priors.Pooled()) for i, each in enumerate(_policies())),
+        *(Learner(f"prior {i}", policies.BayesUCB(), prior) for i, prior in enumerate(_priors())),
+        *(Learner(f"policy {i}", policy, priors.Pooled()) for i, policy in enumerate(_policies())),
         Optimal(),
     ]
     rewards: tuple[Literal["linear", "winner"], ...] = ("linear", "winner")
@@ -85,16 +60,13 @@ def _simulation() -> None:
     evaluate(environment, learners, n_training_tasks=1, n_test_tasks=1, horizon=2, workers=1)
 
 
-def _live() -> None:
-    """Decisions and rewards one by one and many at once, for every policy and every prior.
-
-    Where its extra is installed, what the decision service adds to them as well.
-    """
-    from headstart import MetaBandit
+def live() -> None:
+    """Decisions and rewards one by one and many at once, for every policy and every prior."""
+    from headstart.live import MetaBandit
 
     settings: list[tuple[Policy | None, PriorEstimator | None, float]] = [
-        *((each, priors.Fixed.zero(), 1.0) for each in _policies()),
-        *((None, each, 1.0) for each in reversed(_priors())),
+        *((policy, priors.Fixed.zero(), 1.0) for policy in _policies()),
+        *((None, prior, 1.0) for prior in reversed(_priors())),
         (None, None, 0.9),
     ]
     for policy, prior, discount in settings:
@@ -107,14 +79,11 @@ def _live() -> None:
             seed=0,
         )
         _use(bandit)
-    if find_spec("msgspec") is not None and find_spec("sqlalchemy") is not None:
-        from headstart.service.engine.compiling import compile_kernels
-
-        compile_kernels()
+    stored()
 
 
 def _use(bandit: "MetaBandit") -> None:
-    from headstart import Catalogue
+    from headstart.live import Catalogue
 
     rng = np.random.default_rng(0)
     arms = rng.normal(size=(4, _DIMENSION))
@@ -136,13 +105,48 @@ def _use(bandit: "MetaBandit") -> None:
             bandit.finish(name)
 
 
-def _logs() -> None:
+def stored() -> None:
+    """What the decision service needs before its first request: tasks whose store is another."""
+    from headstart.live.settings import Settings
+    from headstart.live.stored import (
+        FeatureNames,
+        Model,
+        StoredMemory,
+        StoredTask,
+        StoredTasks,
+        decision_set,
+        recount,
+    )
+
+    model = Model(
+        dimension=2,
+        policy=policies.BayesUCB(z="growing"),
+        prior=priors.Hierarchical(),
+        settings=Settings(clock=lambda: 0.0),
+        feature_names=FeatureNames(2, None),
+    )
+    rows = StoredTasks(model)
+    arms = decision_set({"a": [1.0, 0.0], "b": [0.0, 1.0]}, model.feature_names)
+    for task in range(2):
+        rows.open(task)
+    rows.choose([0, 1], [arms, arms])
+    rows.choose_ranked(0, arms, 2)
+    for reward in range(4):
+        rows.learn(0, np.array([1.0, 0.0]), float(reward), 1.0)
+    rows.load(0, rows.state(0))
+    states = [StoredTask(task=task, state=rows.state(0), contribution=None) for task in range(3)]
+    memory = recount(model, StoredMemory.empty(model), states).memory
+    rows.install(memory)
+    rows.open(2)
+
+
+def logs() -> None:
     """Statistics of logs with features in columns and in lists, and ids of both types."""
     if find_spec("pyarrow") is None:
         return
     import pandas as pd
 
-    from headstart import MetaBandit
+    from headstart.live import MetaBandit
     from headstart.logs import Columns, check_log
 
     columns = [f"x{a}" for a in range(_DIMENSION)]
@@ -154,6 +158,3 @@ def _logs() -> None:
         bandit.fit(table, features=columns, id=row_id)
     lists = table.assign(features=list(values))
     check_log(lists, Columns())
-
-
-_PARTS: dict[str, Callable[[], None]] = {"simulation": _simulation, "live": _live, "logs": _logs}

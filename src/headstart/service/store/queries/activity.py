@@ -1,12 +1,12 @@
 """Activity: sums over minutes, rounds and tasks, added up over processes."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from headstart.service.dashboard.measures import Sums
 from headstart.service.store.schema import ROUNDS_MEASURED, gains, minutes, rounds
 
 COUNTS = (
@@ -21,6 +21,28 @@ COUNTS = (
     "late",
     "out_of_range",
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """Number n, sum Σy and squares Σy² of values."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Σy/n, nan without values."""
+        return self.total / self.n if self.n else math.nan
+
+    @property
+    def squared_error(self) -> float:
+        """The square of the mean's standard error, s²/n; ∞ below two values."""
+        if self.n < 2:
+            return math.inf
+        within = max(self.squares - self.total * self.total / self.n, 0.0)
+        return within / (self.n - 1) / self.n
 
 
 @dataclass(frozen=True, kw_only=True)

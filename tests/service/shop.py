@@ -12,12 +12,14 @@ from tests.service.jobs.setting import InThread
 
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.jobs.messages import EvaluateRequest, FitRequest, LogColumns
 from headstart.service.messages import (
     BanditConfiguration,
     DecisionAnswer,
     DecisionRequest,
+    EvaluateRequest,
+    FitRequest,
     Item,
+    LogColumns,
     RewardRequest,
 )
 

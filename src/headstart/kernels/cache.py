@@ -1,26 +1,54 @@
-"""Where machine code is kept on disk, and which folders are safe to read it from.
+"""The cache of machine code on disk.
 
+Numba's own cache compares the source file of the function alone, so that a caller in another file
+keeps old machine code after an edit. Here one digest covers every file that holds compiled code.
 Machine code is executed: it is read only from a folder that no other user can write.
 """
 
 import errno
+import functools
+import hashlib
 import os
+import pickle
 import shutil
 import stat
 import sys
 import tempfile
 import uuid
 import warnings
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
 VARIABLE = "HEADSTART_CACHE"
+PACKAGE = Path(__file__).resolve().parents[1]
+
+# The files of compiled functions, and of all constants that they use.
+COMPILED_PARTS = ("arrays.py", "kernels", "live", "logs")
+
+# Settings of Numba that change the machine code.
+_SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "USING_SVML")
 
 # Every edit of the sources opens a new folder, `compiled-` and a digest; so many older ones stay.
 _PREFIX = "compiled-"
 _N_OLDER = 3
+
+# Numba has no types for these.
+_reduce: Callable[[Any], object] = CompileResult._reduce
+_rebuild: Callable[..., CompileResult] = CompileResult._rebuild
+_dumps: Callable[[object], bytes] = dumps
+
+_compiling_allowed = True
+
+
+class CompilationRefused(RuntimeError):  # noqa: N818 - named for the event
+    """A function would have to be compiled while that is not allowed."""
 
 
 class CompilationCacheWarning(RuntimeWarning):
@@ -161,7 +189,7 @@ class CacheFolders:
         def age(folder: Path) -> float:
             return -folder.lstat().st_mtime
 
-        others = [each for each in root.glob(f"{_PREFIX}*") if each.name != self._name]
+        others = [folder for folder in root.glob(f"{_PREFIX}*") if folder.name != self._name]
         for old in sorted(others, key=age)[_N_OLDER:]:
             shutil.rmtree(old, ignore_errors=True)
 
@@ -177,3 +205,119 @@ class CacheFolders:
             CompilationCacheWarning,
             stacklevel=2,
         )
+
+
+def _digest(file: Path) -> bytes:
+    return hashlib.sha256(file.read_bytes()).digest()
+
+
+def _read_sources() -> dict[Path, bytes]:
+    """Digests of the source files of compiled code; nothing if there are no sources."""
+    try:
+        return {
+            file: _digest(file)
+            for part in map(PACKAGE.joinpath, COMPILED_PARTS)
+            for file in (sorted(part.rglob("*.py")) if part.suffix == "" else [part])
+        }
+    except OSError:
+        return {}
+
+
+# Read once, before the functions are defined: what is edited later is not what this process runs.
+_sources = _read_sources()
+
+
+@functools.cache
+def _current(file: str) -> bool:
+    """Whether a source file, as it was imported, is part of the digest."""
+    path = Path(file).resolve()
+    try:
+        return path in _sources and _sources[path] == _digest(path)
+    except OSError:
+        return False
+
+
+@functools.cache
+def source_digest() -> str:
+    """A digest of all sources of compiled code, and of the compiler: contents, not times."""
+    settings = [str(getattr(numba.config, name, None)) for name in _SETTINGS]
+    files = [(file.relative_to(PACKAGE).as_posix(), digest) for file, digest in _sources.items()]
+    versions = [numba.__version__, sys.implementation.cache_tag]
+    return hashlib.sha256(repr([versions, settings, files]).encode()).hexdigest()[:24]
+
+
+@functools.cache
+def cache_folders() -> CacheFolders:
+    """The folders of this process."""
+    return CacheFolders(package=PACKAGE, digest=source_digest(), roots=default_roots(PACKAGE))
+
+
+class FunctionCache:
+    """The machine code of one function, one file per specialisation, as Numba's dispatcher asks.
+
+    A file is named by the function, its argument types and the processor, in a folder named by the
+    sources, and begins with a digest of its contents. So files are never stale, are replaced
+    atomically, and a damaged one counts as missing.
+    """
+
+    def __init__(self, function: Callable[..., object]) -> None:
+        code = function.__code__
+        self._name = f"{function.__module__.removeprefix('headstart.')}.{function.__qualname__}"
+        self._identity = f"{self._name}:{code.co_firstlineno}"
+
+    @property
+    def cache_path(self) -> str | None:
+        """The folder that was used last."""
+        return None if (folder := cache_folders().folder) is None else str(folder)
+
+    def flush(self) -> None:
+        """Nothing: files follow from the sources, and are never stale."""
+
+    def load_overload(self, signature: Any, target: Any) -> CompileResult | None:
+        """The machine code for argument types, or None."""
+        target.refresh()
+        result = self._load(signature, target)
+        if result is None and not _compiling_allowed:
+            raise CompilationRefused(f"{self._name} is not compiled for {signature}")
+        return result
+
+    def _load(self, signature: Any, target: Any) -> CompileResult | None:
+        for content in cache_folders().read(self._file(signature, target.codegen())):
+            # A file may be damaged in any way; compiling anew replaces it.
+            try:
+                digest, payload = content[:32], content[32:]
+                if hashlib.sha256(payload).digest() == digest:
+                    return _rebuild(target, *pickle.loads(payload))
+            except Exception:
+                continue
+        return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep machine code, where that is possible."""
+        if result.lifted or result.library.has_dynamic_globals:
+            return
+        payload = _dumps(_reduce(result))
+        content = hashlib.sha256(payload).digest() + payload
+        cache_folders().write(self._file(signature, result.codegen), content)
+
+    def _file(self, signature: Any, codegen: Any) -> str:
+        key = repr((self._identity, str(signature), codegen.magic_tuple()))
+        return f"{self._name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
+
+
+def cache_of(function: Callable[..., object]) -> FunctionCache | None:
+    """The cache of a function; None where its machine code does not follow from the digest."""
+    if function.__closure__ is not None or not _current(function.__code__.co_filename):
+        return None
+    return FunctionCache(function)
+
+
+@contextmanager
+def no_compilation() -> Iterator[None]:
+    """Raise CompilationRefused where a function is not in the cache."""
+    global _compiling_allowed  # noqa: PLW0603
+    _compiling_allowed = False
+    try:
+        yield
+    finally:
+        _compiling_allowed = True

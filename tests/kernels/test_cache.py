@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.kernels.cache_folders import (
+from headstart.kernels.cache import (
     CacheFolders,
     CompilationCacheWarning,
     Root,

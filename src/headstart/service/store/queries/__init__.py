@@ -1,0 +1,1 @@
+"""Queries: every table has one reader here."""

@@ -1,0 +1,131 @@
+"""Bandits: which there are, how they are set up, and the items of their catalogues."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+from sqlalchemy import Connection, func, select
+
+from headstart.arrays import Floats, floats
+from headstart.live.feature_names import default_names
+from headstart.service.messages import (
+    LONGEST_NAME,
+    BanditConfiguration,
+    BanditView,
+    not_found,
+)
+from headstart.service.store.schema import bandits, items, minutes
+
+_decode = msgspec.json.Decoder(BanditConfiguration).decode
+
+
+@dataclass(frozen=True, kw_only=True)
+class BanditRow:
+    """A bandit as it is stored."""
+
+    id: int
+    name: str
+    configuration: BanditConfiguration
+    created: float
+    changed: float
+    catalogue_version: int
+    prior_version: int
+
+    @property
+    def dimension(self) -> int:
+        """How many features an arm has."""
+        names = self.configuration.feature_names
+        return len(names) if names else int(self.configuration.dimension or 0)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """What the features are called."""
+        return self.configuration.feature_names or list(default_names(self.dimension))
+
+
+class ItemRow(NamedTuple):
+    """An item of a catalogue as it is stored."""
+
+    id: str
+    features: Floats  # (d,)
+    tags: list[str]
+
+
+def named(connection: Connection, name: str) -> BanditRow:
+    """The bandit of a name; an error if there is none."""
+    bandit = find(connection, name)
+    if bandit is None:
+        raise not_found(f"there is no bandit {name[:LONGEST_NAME]!r}")
+    return bandit
+
+
+def find(connection: Connection, name: str) -> BanditRow | None:
+    """The bandit of a name, if there is one."""
+    row = connection.execute(select(bandits).where(bandits.c.name == name)).one_or_none()
+    return None if row is None else _bandit(row)
+
+
+def numbered(connection: Connection, number: int) -> BanditRow | None:
+    """The bandit of a number."""
+    row = connection.execute(select(bandits).where(bandits.c.id == number)).one_or_none()
+    return None if row is None else _bandit(row)
+
+
+def all_bandits(connection: Connection) -> list[BanditRow]:
+    """All bandits, in the order of their names."""
+    return [_bandit(row) for row in connection.execute(select(bandits).order_by(bandits.c.name))]
+
+
+def view(connection: Connection, bandit: BanditRow) -> BanditView:
+    """A bandit with how many it has of what, which are sums over its minutes."""
+    sums = [func.coalesce(func.sum(minutes.c[n]), 0) for n in ("opened", "decisions", "rewards")]
+    tasks, decisions, rewards = connection.execute(
+        select(*sums).where(minutes.c.bandit == bandit.id)
+    ).one()
+    return BanditView(
+        name=bandit.name,
+        configuration=bandit.configuration,
+        dimension=bandit.dimension,
+        feature_names=bandit.feature_names,
+        created=bandit.created,
+        changed=bandit.changed,
+        items=n_items(connection, bandit.id),
+        tasks=int(tasks),
+        decisions=int(decisions),
+        rewards=int(rewards),
+        prior_version=bandit.prior_version,
+    )
+
+
+def items_of(
+    connection: Connection,
+    bandit: int,
+    *,
+    ids: Collection[str] | None = None,
+    after: str | None = None,
+    limit: int | None = None,
+) -> list[ItemRow]:
+    """Items of a catalogue in the order of their ids: some of them, or those after an id."""
+    query = select(items.c.item, items.c.features, items.c.tags)
+    query = query.where(items.c.bandit == bandit).order_by(items.c.item).limit(limit)
+    if ids is not None:
+        query = query.where(items.c.item.in_(list(ids)))
+    if after is not None:
+        query = query.where(items.c.item > after)
+    return [
+        ItemRow(item, floats(features), msgspec.json.decode(tags))
+        for item, features, tags in connection.execute(query)
+    ]
+
+
+def n_items(connection: Connection, bandit: int) -> int:
+    """How many items a catalogue has."""
+    query = select(func.count()).select_from(items).where(items.c.bandit == bandit)
+    return int(connection.execute(query).scalar_one())
+
+
+def _bandit(row: Any) -> BanditRow:
+    # A field that a later version of headstart adds to the configuration has its default.
+    fields = dict(row._mapping)
+    return BanditRow(**fields | {"configuration": _decode(row.configuration)})

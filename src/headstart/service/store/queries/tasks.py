@@ -1,0 +1,206 @@
+"""Tasks: pages of them by name or by last use, their states, and those that a refresh counts."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Select, bindparam, or_, select, tuple_
+
+from headstart.service.store.prepared import LISTED, Lookup
+from headstart.service.store.schema import TASK_STATUS, contributions, tasks
+
+PAGE = 50
+# Above every character that a name can go on with.
+_LAST = "\U0010ffff"
+_C = tasks.c
+
+# What a process keeps of a task that it has in memory.
+KEPT = (
+    "id",
+    "name",
+    "control",
+    "status",
+    "version",
+    "n_rewards",
+    "reward_sum",
+    "early_rewards",
+    "early_sum",
+    "side",
+)
+_KEPT_AND_STATE = select(*(_C[name] for name in KEPT), _C.state)
+_BY_NUMBER = Lookup(_KEPT_AND_STATE.where(_C.id.in_(LISTED)))
+_BY_NAME = Lookup(
+    _KEPT_AND_STATE.where(_C.bandit == bindparam("own"), _C.name.in_(LISTED)), ["own"]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskRow:
+    """A task in a list."""
+
+    id: int
+    name: str
+    control: bool
+    status: Literal["open", "finished"]
+    opened: float
+    last_used: float
+    n_rewards: int
+    reward_sum: float
+
+    @property
+    def mean_reward(self) -> float | None:
+        """Per round, None before the first reward."""
+        return self.reward_sum / self.n_rewards if self.n_rewards else None
+
+
+_COLUMNS = tuple(_C[name] for name in TaskRow.__dataclass_fields__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskState(TaskRow):
+    """A task with its state."""
+
+    side: bytes | None
+    state: bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskPage:
+    """Some tasks, and whether more follow."""
+
+    rows: list[TaskRow]
+    more: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskToCount:
+    """A task that the next version of the prior counts, with what the last one counted for it."""
+
+    id: int
+    version: int
+    control: bool
+    changed: int
+    moves: int
+    side: bytes | None
+    state: bytes
+    content: bytes | None
+
+
+def by_prefix(connection: Connection, bandit: int, prefix: str, after: str | None) -> TaskPage:
+    """Tasks whose names begin with the prefix, in the order of names, from after a name on."""
+    query = select(*_COLUMNS).where(
+        _C.bandit == bandit, _C.name >= prefix, _C.name < prefix + _LAST
+    )
+    if after is not None:
+        query = query.where(_C.name > after)
+    return _page(connection, query.order_by(_C.name))
+
+
+def by_use(connection: Connection, bandit: int, before: tuple[float, int] | None) -> TaskPage:
+    """Tasks, the last used first, from before a (time, id) on."""
+    query = select(*_COLUMNS).where(_C.bandit == bandit)
+    if before is not None:
+        query = query.where(
+            _C.last_used <= before[0], tuple_(_C.last_used, _C.id) < tuple_(*before)
+        )
+    return _page(connection, query.order_by(_C.last_used.desc(), _C.id.desc()))
+
+
+def _page(connection: Connection, query: Select[Any]) -> TaskPage:
+    rows = [TaskRow(**_fields(row)) for row in connection.execute(query.limit(PAGE + 1)).mappings()]
+    return TaskPage(rows=rows[:PAGE], more=len(rows) > PAGE)
+
+
+def number_of(connection: Connection, bandit: int, name: str) -> int | None:
+    """The number of a task."""
+    query = select(_C.id).where(_C.bandit == bandit, _C.name == name)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def names(connection: Connection, numbers: Iterable[int]) -> dict[int, str]:
+    """The names of tasks by their numbers."""
+    query = select(_C.id, _C.name).where(_C.id.in_(sorted(set(numbers))))
+    return {row.id: row.name for row in connection.execute(query)}
+
+
+def state_of(connection: Connection, bandit: int, name: str) -> TaskState | None:
+    """A task with its state."""
+    query = select(*_COLUMNS, _C.side, _C.state).where(_C.bandit == bandit, _C.name == name)
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else TaskState(**_fields(row))
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    return {**row, "control": bool(row["control"]), "status": TASK_STATUS[row["status"]]}
+
+
+def kept_by_number(connection: Connection, numbers: list[int]) -> Iterable[Any]:
+    """The columns of KEPT and the states of tasks, as tuples of the driver's own types."""
+    return _BY_NUMBER.rows(connection, numbers)
+
+
+def kept_by_name(connection: Connection, bandit: int, names: list[str]) -> Iterable[Any]:
+    """The columns of KEPT and the states of tasks, as tuples of the driver's own types."""
+    return _BY_NAME.rows(connection, names, [bandit])
+
+
+def versions(
+    connection: Connection,
+    *,
+    numbers: Collection[int] | None = None,
+    named: tuple[int, Collection[str]] | None = None,
+    lock: bool,
+) -> dict[int, int]:
+    """The versions of tasks by their numbers; with `lock` no other process changes them meanwhile.
+
+    Tasks are asked for by their numbers, or by a bandit and their names.
+    """
+    query = select(_C.id, _C.version).order_by(_C.id)
+    if numbers is not None:
+        query = query.where(_C.id.in_(sorted(numbers)))
+    if named is not None:
+        query = query.where(_C.bandit == named[0], _C.name.in_(sorted(named[1])))
+    if lock:
+        query = query.with_for_update()
+    return {row.id: row.version for row in connection.execute(query)}
+
+
+_TO_COUNT = select(
+    *(_C[name] for name in ("id", "version", "control", "changed", "moves", "side", "state")),
+    contributions.c.content,
+).outerjoin(contributions, contributions.c.task == _C.id)
+_HAS_CHANGED = or_(_C.changed == 1, _C.moves == 1)
+
+
+def changed(connection: Connection, bandit: int, limit: int) -> list[TaskToCount]:
+    """Tasks that the prior has not counted as they are, the longest ago counted first."""
+    query = _TO_COUNT.where(_C.bandit == bandit, _HAS_CHANGED)
+    return _to_count(connection, query.order_by(_C.bandit, _C.counted_in).limit(limit))
+
+
+def counted(connection: Connection, bandit: int) -> list[TaskToCount]:
+    """All tasks that the prior counts."""
+    return _to_count(connection, _TO_COUNT.where(_C.bandit == bandit, _C.counted_in > 0))
+
+
+def _to_count(connection: Connection, query: Select[Any]) -> list[TaskToCount]:
+    return [TaskToCount(**row) for row in connection.execute(query).mappings()]
+
+
+def erased(connection: Connection, bandit: int) -> dict[int, bytes]:
+    """What the prior still counts for tasks that were erased, by their numbers."""
+    query = select(contributions.c.task, contributions.c.content).where(_gone(bandit))
+    return {row.task: row.content for row in connection.execute(query)}
+
+
+def any_to_count(connection: Connection, bandit: int) -> bool:
+    """Whether the prior has to count tasks, or to leave out some that were erased."""
+    queries: list[Select[Any]] = [
+        select(_C.id).where(_C.bandit == bandit, _HAS_CHANGED),
+        select(contributions.c.task).where(_gone(bandit)),
+    ]
+    return any(connection.execute(query.limit(1)).first() is not None for query in queries)
+
+
+def _gone(bandit: int) -> Any:
+    return (contributions.c.bandit == bandit) & (contributions.c.erased == 1)
