@@ -5,7 +5,7 @@ import xarray as xr
 
 from headstart.diagnosis import Diagnosis, recording
 from headstart.diagnosis.answers import warm_start
-from headstart.studies.netcdf import write_dataset
+from headstart.studies.folder import write_dataset
 
 
 def test_a_recording_survives_the_disk(recorded: xr.Dataset, tmp_path: Path) -> None:

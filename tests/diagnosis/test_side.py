@@ -16,7 +16,7 @@ from headstart.diagnosis import record
 from headstart.interfaces import Memory
 from headstart.specs import Spec
 from headstart.studies import runner
-from headstart.studies.netcdf import read_dataset
+from headstart.studies.folder import read_dataset
 from headstart.studies.study import LearnerSpec, Study
 
 SIDED = replace(

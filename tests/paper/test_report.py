@@ -9,7 +9,7 @@ import pytest
 from headstart.paper.interpretations import Interpretation, ReportSection
 from headstart.paper.reproduce import reproduce
 from headstart.paper.sections import synthetic
-from headstart.studies.netcdf import read_dataset
+from headstart.studies.folder import read_dataset
 
 
 def small(section: ReportSection) -> ReportSection:

@@ -14,11 +14,10 @@ from tests.studies.tiny import SEQUENCE, TESTED
 
 import headstart as hs
 from headstart.studies import runner, shards
-from headstart.studies.folder import StudyFolder
-from headstart.studies.pieces import Pieces
+from headstart.studies.digests import Provenance
+from headstart.studies.folder import Pieces, StudyFolder
 from headstart.studies.results import DIMENSIONS
 from headstart.studies.shards import play_agents, play_shard, shard_seed
-from headstart.studies.sources import Made
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -106,7 +105,7 @@ def test_a_run_interrupted_before_joining_is_joined(
 ) -> None:
     folder = StudyFolder(tmp_path)
     folder.open(study)
-    pieces = Pieces(folder, study, Made.now(study))
+    pieces = Pieces(folder, study, Provenance.now(study))
     for number in range(study.n_shards):
         pieces.save(number, play_agents(study, number, list(shards.agents(study))))
     assert same_bits(runner.run(study, tmp_path), alone)

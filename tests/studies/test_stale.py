@@ -15,10 +15,9 @@ from headstart import own_code
 from headstart.datasets.published import LASTFM, MOVIELENS
 from headstart.specs import Spec
 from headstart.studies import runner
+from headstart.studies.digests import sources
 from headstart.studies.folder import StudyFolder
-from headstart.studies.netcdf import write_dataset
 from headstart.studies.shards import play_agents
-from headstart.studies.sources import sources
 from headstart.studies.toml import from_file
 
 STUDY = """
@@ -91,12 +90,12 @@ def test_own_classes_are_found_beside_the_study_file(file: Path) -> None:
     assert found["learner"].to_numpy().tolist() == ["ITL", "mine"]
     assert told == []
     assert sys.path == before
-    assert sources(from_file(file)).learners["mine"].keys() == {
+    assert sources(from_file(file))["learners"]["mine"].keys() == {
         "mine.py",
         "helper.py",
         "another.py",
     }
-    assert sources(from_file(file)).learners["ITL"] == {}
+    assert "ITL" not in sources(from_file(file))["learners"]
 
 
 def test_edited_code_is_played_again_and_nothing_else(file: Path) -> None:
@@ -184,7 +183,7 @@ def test_other_code_of_headstart_plays_all_again(
 ) -> None:
     small = replace(SEQUENCE, replications=2)
     first = runner.run(small, tmp_path, workers=1)
-    monkeypatch.setattr("headstart.studies.sources.code_digest", lambda: "other")
+    monkeypatch.setattr("headstart.studies.digests.code_digest", lambda: "other")
     told: list[str] = []
     second = runner.run(small, tmp_path, workers=1, notify=told.append)
     assert told == [
@@ -206,10 +205,10 @@ def test_a_class_lists_the_files_it_reads(tmp_path: Path) -> None:
         "        return [Path(__file__).parent / 'weights.npy']\n"
     )
     study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="reads:Reads"))
-    found = sources(study).environment
+    found = sources(study)["environment"]
     assert found.keys() == {"reads.py", "weights.npy"}
     (tmp_path / "weights.npy").write_bytes(b"2")
-    after = sources(study).environment
+    after = sources(study)["environment"]
     assert found["reads.py"] == after["reads.py"]
     assert found["weights.npy"] != after["weights.npy"]
     sys.modules.pop("reads", None)
@@ -240,15 +239,6 @@ def test_a_folder_that_was_killed_early_is_not_stuck(kept: list[str], tmp_path: 
     assert runner.run(small, out, workers=1).sizes["replication"] == 2
 
 
-def test_a_shard_of_an_older_version_is_played_again(tmp_path: Path) -> None:
-    small = replace(SEQUENCE, replications=2)
-    out = StudyFolder(tmp_path / "out")
-    out.open(small)
-    write_dataset(xr.Dataset({"reward": ("learner", [1.0])}), out.shard(0))
-    found = runner.run(small, tmp_path / "out", workers=1)
-    assert found.identical(runner.run(small, tmp_path / "fresh", workers=1))
-
-
 def test_published_data_are_digested(tmp_path: Path) -> None:
     rows = random_rows()
     for published, name in ((LASTFM, "LastFM"), (MOVIELENS, "MovieLens")):
@@ -257,10 +247,10 @@ def test_published_data_are_digested(tmp_path: Path) -> None:
         file.write_text(as_text(published, rows))
         spec = Spec(kind=name, settings={"data": str(tmp_path)})
         study = replace(SEQUENCE, environment=spec)
-        before = sources(study).environment
+        before = sources(study)["environment"]
         assert before.keys() == {published.file}
         file.write_text(as_text(published, rows[1:]))
-        assert sources(study).environment != before
+        assert sources(study)["environment"] != before
 
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
@@ -437,7 +427,7 @@ def test_files_of_one_name_in_two_folders_are_both_digested(tmp_path: Path) -> N
         (tmp_path / name / "weights.npy").write_bytes(b"1")
     study = replace(SEQUENCE, folder=str(tmp_path), environment=Spec(kind="pairs:Pairs"))
     for name in "ab":
-        before = sources(study).environment
+        before = sources(study)["environment"]
         (tmp_path / name / "weights.npy").write_bytes(b"2")
-        assert sources(study).environment != before
+        assert sources(study)["environment"] != before
     sys.modules.pop("pairs", None)

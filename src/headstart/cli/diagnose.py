@@ -51,8 +51,7 @@ def diagnose(
     from headstart.cli.progress import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic
-    from headstart.studies.folder import check_folder
-    from headstart.studies.netcdf import write_dataset
+    from headstart.studies.folder import check_folder, write_dataset
 
     notes = Console(stderr=True, quiet=quiet, markup=False)
     try:

@@ -10,7 +10,7 @@ import xarray as xr
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.studies.netcdf import read_dataset
+from headstart.studies.folder import read_dataset
 
 # What a diagnosis needs: arms and parameters, which do not follow from regrets.
 REQUIRED = (

@@ -15,11 +15,10 @@ from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.simulation.learner import Learner, Optimal
-from headstart.studies.changes import changed_files
 from headstart.studies.comparisons import at_best, playing
+from headstart.studies.digests import changed_files, sources
 from headstart.studies.results import totals
 from headstart.studies.shards import SweptLearners, shard_replications, shard_seed
-from headstart.studies.sources import sources
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -144,7 +143,7 @@ def _check_sources(study: Study, results: xr.Dataset) -> None:
     """One's own code and data are those of the results; other code of headstart may do."""
     before = json.loads(str(results.attrs.get("sources", "{}")))
     if before:
-        now = sources(study).plain()
+        now = sources(study)
         names = changed_files(before | {"headstart": now["headstart"]}, now)
         if names:
             raise ValueError(

@@ -18,7 +18,7 @@ from headstart.plotting.files import write_document
 from headstart.plotting.reports.numbers import measured_text
 from headstart.plotting.style import figure, style
 from headstart.progress import Progress
-from headstart.studies.provenance import versions
+from headstart.studies.digests import versions
 from headstart.studies.results import totals
 from headstart.studies.study import Study
 

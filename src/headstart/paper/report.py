@@ -13,7 +13,7 @@ from headstart.plotting.document import Block, Heading, Items, Paragraph
 from headstart.plotting.files import write_document, write_tables
 from headstart.plotting.reports.study import setting_text
 from headstart.plotting.reports.tables import paired_table, totals_table
-from headstart.studies.provenance import versions
+from headstart.studies.digests import versions
 
 Verdicts = list[tuple[ReportSection, list[Verdict]]]
 

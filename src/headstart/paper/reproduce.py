@@ -8,7 +8,7 @@ import xarray as xr
 from headstart.paper.interpretations import ReportSection
 from headstart.paper.report import Verdicts, write_report
 from headstart.progress import Progress
-from headstart.studies.provenance import code_digest
+from headstart.studies.digests import code_digest
 from headstart.studies.runner import run_all
 from headstart.studies.study import Study
 

@@ -16,11 +16,9 @@ import xarray as xr
 
 from headstart.progress import Progress
 from headstart.simulation import cores
-from headstart.studies.changes import changed_files, changes
-from headstart.studies.folder import StudyFolder
-from headstart.studies.pieces import Pieces
+from headstart.studies.digests import Provenance, changed_files, changes
+from headstart.studies.folder import Pieces, StudyFolder
 from headstart.studies.shards import play_agents, shard_replications
-from headstart.studies.sources import Made
 from headstart.studies.study import Study
 
 
@@ -112,7 +110,7 @@ def run_all(
     pending = [
         Pieces(folders[path], study, now)
         for path, study in studies.items()
-        if not folders[path].holds(study, now := Made.now(study))
+        if not folders[path].holds(study, now := Provenance.now(study))
     ]
     jobs = [
         _Job(pieces, number, missing)

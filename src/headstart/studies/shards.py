@@ -15,8 +15,8 @@ from headstart import own_code
 from headstart.interfaces import Environment
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.agent import AnyAgent
+from headstart.studies.digests import sources
 from headstart.studies.results import DIMENSIONS
-from headstart.studies.sources import sources
 from headstart.studies.study import LearnerSpec, Study
 
 # BLAS's number of threads belongs to the process and can move the last bits of a product, so a
@@ -76,7 +76,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
     kept = kept.assign_coords(replication=list(replications))
     kept.attrs = {
         "seconds": time.perf_counter() - started,
-        "sources": json.dumps(sources(study).plain()),
+        "sources": json.dumps(sources(study)),
     }
     return kept.transpose("agent", "trained", "replication", ...)
 
@@ -146,11 +146,18 @@ def agents(study: Study) -> dict[str, tuple[LearnerSpec, float]]:
 
     A learner that ignores the grid plays under the first value's name.
     """
-    grid = study.regularization
+    learners = {learner.name: learner for learner in study.learners}
+    swept = {name: learner.swept for name, learner in learners.items()}
+    names = agents_of(swept, study.regularization)
+    return {agent: (learners[name], value) for agent, (name, value) in names.items()}
+
+
+def agents_of(swept: Mapping[str, bool], grid: Sequence[float]) -> dict[str, tuple[str, float]]:
+    """The names of learners and the regularizations of what plays; `swept` by learner."""
     return {
-        agent_name(learner.name, value): (learner, value)
-        for learner in study.learners
-        for value in (grid if learner.swept else grid[:1])
+        agent_name(learner, value): (learner, value)
+        for learner, follows in swept.items()
+        for value in (grid if follows else grid[:1])
     }
 
 
@@ -178,8 +185,7 @@ def agent_name(learner: str, regularization: float) -> str:
 
 def _environment(study: Study) -> Environment:
     global _last  # noqa: PLW0603  (a cache of one, per process)
-    made_by = sources(study)
-    files = json.dumps([study.folder, made_by.environment])
+    files = json.dumps([study.folder, sources(study)["environment"]])
     key = tomli_w.dumps(study.environment.plain()) + files
     if _last is None or _last[0] != key:
         _last = (key, study.environment_built())

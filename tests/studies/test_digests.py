@@ -6,7 +6,7 @@ import grimp
 import pytest
 
 import headstart
-from headstart.studies import provenance
+from headstart.studies import digests
 
 
 def _modules_of_numbers() -> set[str]:
@@ -27,7 +27,7 @@ def _entry(module: str) -> str | None:
     return next(
         (
             entry
-            for entry in provenance.NUMBERS
+            for entry in digests.NUMBERS
             if path == entry.removesuffix(".py") or path.startswith(f"{entry}/")
         ),
         None,
@@ -41,7 +41,7 @@ def test_all_that_numbers_go_through_is_in_the_digest() -> None:
 
 def test_nothing_else_is_in_the_digest() -> None:
     used = {_entry(module) for module in _modules_of_numbers()}
-    assert set(provenance.NUMBERS) - used == set()
+    assert set(digests.NUMBERS) - used == set()
 
 
 @pytest.mark.parametrize(
@@ -58,13 +58,13 @@ def test_nothing_else_is_in_the_digest() -> None:
 def test_the_digest_changes_with_what_makes_numbers(
     file: str, counts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Path(headstart.__file__).parent == provenance.ROOT
+    assert Path(headstart.__file__).parent == digests.ROOT
     root = tmp_path / "headstart"
-    for name in (*provenance.NUMBERS, file):
+    for name in (*digests.NUMBERS, file):
         path = root / (name if name.endswith(".py") else f"{name}/__init__.py")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("a = 1\n")
-    monkeypatch.setattr(provenance, "ROOT", root)
-    before = provenance.code_digest()
+    monkeypatch.setattr(digests, "ROOT", root)
+    before = digests.code_digest()
     (root / file).write_text("a = 2\n")
-    assert (provenance.code_digest() != before) is counts
+    assert (digests.code_digest() != before) is counts

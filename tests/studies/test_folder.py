@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headstart.studies.netcdf import read_dataset, write_dataset
+from headstart.studies.folder import read_dataset, write_dataset
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
