@@ -1,5 +1,6 @@
 """The stores of the service's tests: an SQLite file, and a database of a real PostgreSQL server."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
