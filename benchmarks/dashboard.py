@@ -35,7 +35,8 @@ SELECT :bandit, printf('user-%07d', i), i % 10 = 0, 0, :now - 9e5, :now - 10 - i
        10, 7.5, 1, 0, 40, 0, NULL, (SELECT state FROM tasks WHERE id = 1) FROM series"""
 _DECISIONS = f"""{_SERIES}
 INSERT INTO decisions (id, bandit, block, task, slate, rank, observed, arm, features, parts,
-                       propensity, mean, half, prior_version, time, status, value, weight, paid_time, round)
+                       propensity, mean, half, prior_version, time, status, value, weight,
+                       paid_time, round)
 SELECT printf('%016x%016x', 1e15 + i, i), :bandit, :block + i / 32000, :first + i % :tasks, NULL,
        0, 0, 'arm-' || (i % 50), zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
        :now - 0.09 * (:n - i), CASE WHEN i > :n - 20000 THEN 0 ELSE 1 END, 0.3, 1.0,
