@@ -49,7 +49,7 @@ INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550
 def fill(shop: Shop, n_tasks: int, n_decisions: int) -> None:
     """An hour by requests, then as many tasks and decisions more; minutes of half a year."""
     fill_by_requests(shop)
-    shop.service.administration.put_bandit("idle", configuration())
+    shop.service.put_bandit("idle", configuration())
     with shop.service.database.writing() as connection:
         given = {"bandit": 1, "now": NOW}
         first = connection.execute(text("SELECT MAX(id) + 1 FROM tasks")).scalar_one()

@@ -17,7 +17,7 @@ from headstart.plotting.document import (
 from headstart.plotting.files import comma_separated, latex, write_document, write_tables
 from headstart.plotting.html import page
 from headstart.plotting.markdown import markdown
-from headstart.plotting.pdf_tables import Columns
+from headstart.plotting.pdf import fitting_columns, unbroken
 from headstart.plotting.style import figure
 
 BLOCKS: list[Block] = [
@@ -66,7 +66,7 @@ def test_a_pdf_has_as_many_pages_as_it_needs(tmp_path: Path) -> None:
     with figure(tmp_path / "it.png") as (axes,):
         axes.plot([0, 1])
     long = Table(["number", "a sentence"], [[str(i), "word " * 30] for i in range(60)])
-    blocks = [*BLOCKS, Picture("it", "a picture"), long]
+    blocks = [*BLOCKS, Paragraph("λ, ŵ, ‖w̄‖, V⁺, ±, ×, –"), Picture("it", "a picture"), long]
     write_document(blocks, tmp_path / "one.pdf")
     write_document(blocks, tmp_path / "two.pdf")
     data = (tmp_path / "one.pdf").read_bytes()
@@ -74,20 +74,38 @@ def test_a_pdf_has_as_many_pages_as_it_needs(tmp_path: Path) -> None:
     pages = re.findall(rb"/Count (\d+)", data)
     assert 2 <= int(pages[0]) <= 6
     assert b"/Type3" not in data
+    assert b"DejaVuSans" in data  # the fonts of PDF have no λ, ŵ, ‖ or ⁺
 
 
-def test_columns_fit_the_page_and_keep_what_belongs_together() -> None:
-    def measure(text: str, size: float, *, bold: bool = False) -> float:
-        return len(text) * size * 0.5
+def _measure(text: str, size: float) -> float:
+    return len(text) * size * 0.5
 
+
+def test_columns_fit_the_page_and_break_no_word() -> None:
     table = Table(["λ", "text"], [["λ = 1", "some longer words " * 9], ["0.5 ± 0.1", "short"]])
-    columns = Columns.fitting(table, 200.0, measure)
-    assert columns.width <= 200.0 + 1e-9
-    first, second = columns.wrapped(table.texts()[0])
-    assert first == ["λ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}1"]
-    assert len(second) > 1
-    assert all(measure(line, columns.size) <= columns.widths[1] + 0.01 for line in second)
-    assert columns.wrapped(table.texts()[1])[0] == ["0.5\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.1"]
+    size, (first, second) = fitting_columns(table, 200.0, _measure)
+    assert first + second == pytest.approx(200.0)
+    assert first > _measure("0.5 ± 0.1", size)  # broken at no space
+    assert second > _measure("longer", size)
+    narrow = fitting_columns(Table(["a", "b"], [["one", "two"]]), 200.0, _measure)[1]
+    assert sum(narrow) < 50.0  # a table is no wider than it needs to be
+
+
+def test_many_columns_have_a_smaller_font_and_still_fit() -> None:
+    table = Table(["word" * 3] * 12, [["word" * 3] * 12])
+    size, widths = fitting_columns(table, 487.0, _measure)
+    assert size < fitting_columns(Table(["a"], [["b"]]), 487.0, _measure)[0]
+    assert sum(widths) <= 487.0 + 1e-9
+
+
+def test_what_belongs_together_is_not_broken() -> None:
+    assert unbroken("at λ = 1, 0.5 ± 0.1").split(" ") == ["at", "λ\xa0=\xa01,", "0.5\xa0±\xa00.1"]
+
+
+def test_a_table_of_long_words_is_written_all_the_same(tmp_path: Path) -> None:
+    wide = Table(["unbreakable" * 3] * 14, [["unbreakable" * 3] * 14])
+    write_document([*BLOCKS, wide], tmp_path / "it.pdf")
+    assert (tmp_path / "it.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_tables_as_latex_and_csv(tmp_path: Path) -> None:

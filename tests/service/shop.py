@@ -77,9 +77,9 @@ def fill(shop: Shop, *, n_tasks: int = 120, seed: int = 0) -> None:
     service, clock = shop.service, shop.clock
     rng = np.random.default_rng(seed)
     clock.now = NOW - 60.0 * _MINUTES
-    service.administration.put_bandit(BANDIT, configuration())
+    service.put_bandit(BANDIT, configuration())
     items = arms()
-    service.administration.put_items(BANDIT, items)
+    service.put_items(BANDIT, items)
     features = {item.id: np.array(item.features) for item in items}
     names = [f"user-{i:04d}" for i in range(n_tasks)]
     tastes = {name: TASTE + 0.1 * rng.standard_normal(len(TASTE)) for name in names}

@@ -14,7 +14,7 @@ from headstart.service.children import Child
 
 COMPUTES_PRIORS = """
 from headstart.service.children import Child
-from headstart.service.engine.computing import main
+from headstart.service.engine.prior_process import main
 child = Child(main)
 """
 # In the middle of its work: a pipe as the log keeps it waiting.

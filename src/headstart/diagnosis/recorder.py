@@ -11,7 +11,7 @@ from headstart.core.task import Task
 from headstart.diagnosis.trajectories import record_learner
 from headstart.environments import Synthetic
 from headstart.interfaces import Environment, Policy, PreparableEnvironment
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed
 from headstart.progress import Progress

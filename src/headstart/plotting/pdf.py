@@ -1,193 +1,182 @@
-"""A document as PDF: text, tables and figures set on A4 pages by Matplotlib."""
+"""A document as PDF: A4 pages with text, tables and figures, in the letters of the figures."""
 
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from matplotlib.backends.backend_pdf import PdfPages
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.image import imread
-from matplotlib.lines import Line2D
-from matplotlib.textpath import TextToPath
+import matplotlib as mpl
+from fpdf import FPDF
+from fpdf.enums import Align
+from fpdf.fonts import FontFace, TTFFont
+from fpdf.image_parsing import preload_image
 
 from headstart.atomic import atomic_write
 from headstart.plotting.document import Block, Heading, Items, Paragraph, Picture, Table
-from headstart.plotting.pdf_tables import Columns, unbroken
-from headstart.plotting.style import settings
 
-# In points: A4, its margins, and the font sizes of headings by level.
-PAGE = (595.0, 842.0)
-MARGIN = 54.0
-WIDTH = PAGE[0] - 2 * MARGIN
+# In points: the margins of an A4 page, the font sizes of headings by level, and of the rest.
+_MARGIN = 54.0
 _HEADINGS = {1: 17.0, 2: 13.0, 3: 10.5}
 _BODY, _CAPTION, _LEADING = 9.0, 8.0, 1.4
+
+# Font sizes of tables: the first at which no word is broken; and the points between columns.
+_TABLES = (7.5, 6.5, 5.5, 4.8)
+_GAP = 9.0
 
 
 def write_pdf(blocks: Sequence[Block], path: Path, figures: Path) -> None:
     """Write the document to a PDF file; `figures` is the folder of its pictures, as PNG."""
-    title = next(block.text for block in blocks if isinstance(block, Heading))
-    facts = {"Title": title, "CreationDate": None, "Creator": "headstart"}
-    with settings(), atomic_write(path) as part, PdfPages(part, metadata=facts) as pages:
-        setter = _Setter(pages)
+    pages = _Pages(title=next(block.text for block in blocks if isinstance(block, Heading)))
+    try:
         for block in blocks:
-            match block:
-                case Heading():
-                    setter.heading(block)
-                case Paragraph():
-                    setter.text(block.text, bold=block.strong)
-                case Items():
-                    for text in block.texts:
-                        setter.text(text, bullet=True)
-                case Table():
-                    setter.table(block)
-                case Picture():
-                    setter.picture(block, figures)
-        setter.finish()
+            pages.add(block, figures)
+        with atomic_write(path) as part:
+            part.write_bytes(pages.output())
+    finally:
+        pages.close_fonts()
 
 
-class _Setter:
-    """Sets blocks one below the other, and begins a page where one is full."""
+class _Pages(FPDF):
+    """A4 pages with a number at the bottom of each."""
 
-    def __init__(self, pages: PdfPages) -> None:
-        self._pages: Any = pages  # a file, for `savefig`
-        self._number = 0
-        self._top = 0.0
-        self._begin()
+    def __init__(self, title: str) -> None:
+        super().__init__(unit="pt", format="A4")
+        self.set_margin(_MARGIN)
+        self.set_auto_page_break(True, _MARGIN)
+        self.c_margin = 0.0  # text begins at the margin, as figures and rules do
+        # DejaVu, which comes with Matplotlib, has λ, ŵ, ‖ and ⁺; the fonts of PDF have none.
+        fonts = Path(mpl.get_data_path()) / "fonts" / "ttf"
+        self.add_font("DejaVu", "", fonts / "DejaVuSans.ttf")
+        self.add_font("DejaVu", "B", fonts / "DejaVuSans-Bold.ttf")
+        self.set_title(title)
+        self.set_creator("headstart")
+        self.set_creation_date(datetime.fromtimestamp(0, UTC))  # the same document, the same bytes
+        self.set_draw_color(0x88)
+        self.set_line_width(0.25)
+        self.add_page()
 
-    def heading(self, block: Heading) -> None:
+    def close_fonts(self) -> None:
+        """Close the font files, which are read until the last glyph is known."""
+        for font in self.fonts.values():
+            if isinstance(font, TTFFont):
+                font.close()
+
+    def footer(self) -> None:
+        self.set_y(-34.0)
+        self.set_font("DejaVu", "", 7.0)
+        self.cell(0.0, 7.0, str(self.page_no()), align="C")
+
+    def add(self, block: Block, figures: Path) -> None:
+        """Set a block below the last one."""
+        match block:
+            case Heading():
+                self._heading(block)
+            case Paragraph():
+                self._text(block.text, _BODY, "B" if block.strong else "")
+                self.ln(_BODY * 0.6)
+            case Items():
+                for text in block.texts:
+                    self._item(text)
+            case Table():
+                self._table(block)
+            case Picture():
+                self._picture(block, figures)
+
+    def _heading(self, block: Heading) -> None:
         """A heading, with room for some lines below it on the same page."""
         size = _HEADINGS.get(block.level, _BODY)
-        lines = list(wrapped(block.text, WIDTH, size, bold=True))
-        self._advance(size * 0.9)
-        self._demand(len(lines) * size * _LEADING + 90.0)
-        for line in lines:
-            self._line(line, MARGIN, size, bold=True)
-        self._advance(size * 0.3)
+        if self.will_page_break(size * _LEADING + 90.0):
+            self.add_page()
+        self.ln(size * 0.9)
+        self._text(block.text, size, "B")
+        self.ln(size * 0.3)
 
-    def text(self, text: str, *, bold: bool = False, bullet: bool = False) -> None:
-        """A paragraph, or an item of a list."""
-        left = 12.0 if bullet else 0.0
-        for i, line in enumerate(wrapped(text, WIDTH - left, _BODY, bold=bold)):
-            self._demand(_BODY * _LEADING)
-            if bullet and i == 0:
-                self._write("•", MARGIN, _BODY)
-            self._line(line, MARGIN + left, _BODY, bold=bold)
-        self._advance(_BODY * (0.25 if bullet else 0.6))
+    def _item(self, text: str) -> None:
+        if self.will_page_break(_BODY * _LEADING):
+            self.add_page()
+        self.set_font("DejaVu", "", _BODY)
+        self.cell(12.0, _BODY * _LEADING, "•")
+        self._text(text, _BODY)
+        self.ln(_BODY * 0.25)
 
-    def table(self, block: Table) -> None:
-        """A table; its header is set again on every page."""
-        columns = Columns.fitting(block, WIDTH, text_width)
-        height = columns.size * 1.35
-        header = columns.wrapped(block.header, bold=True)
-        for i, row in enumerate(block.texts()):
-            cells = columns.wrapped(row)
-            needed = height * max(map(len, cells)) + 3.0
-            if i == 0 or self._top - needed < MARGIN:
-                self._demand(needed + height * max(map(len, header)) + 8.0)
-                self._row(columns, header, height, bold=True)
-                self._rule(0.8, columns.width)
-            self._row(columns, cells, height)
-            self._rule(0.25, columns.width)
-        self._advance(_BODY)
-
-    def picture(self, block: Picture, figures: Path) -> None:
-        """A figure at the width of the page, and its caption."""
-        image = imread(figures / f"{block.name}.png")
-        height = WIDTH * image.shape[0] / image.shape[1]
-        caption = list(wrapped(block.caption, WIDTH, _CAPTION))
-        room = PAGE[1] - 2 * MARGIN - len(caption) * _CAPTION * _LEADING - 12.0
-        width = WIDTH * min(1.0, room / height)
-        height = min(height, room)
-        self._demand(height + len(caption) * _CAPTION * _LEADING + 10.0)
-        bottom = self._top - height
-        left = MARGIN + (WIDTH - width) / 2
-        axes = self._page.add_axes(
-            (left / PAGE[0], bottom / PAGE[1], width / PAGE[0], height / PAGE[1])
+    def _text(self, text: str, size: float, emphasis: str = "") -> None:
+        self.set_font("DejaVu", emphasis, size)
+        self.multi_cell(
+            0.0, size * _LEADING, unbroken(text), align="L", new_x="LMARGIN", new_y="NEXT"
         )
-        axes.imshow(image, interpolation="none", aspect="auto")
-        axes.set_axis_off()
-        self._top = bottom - 4.0
-        for line in caption:
-            self._line(line, MARGIN, _CAPTION, colour="#444444")
-        self._advance(_BODY)
 
-    def finish(self) -> None:
-        """Write the last page."""
-        self._number += 1
-        self._page.text(0.5, 24.0 / PAGE[1], str(self._number), ha="center", fontsize=7)
-        self._page.savefig(self._pages, format="pdf")
-
-    def _begin(self) -> None:
-        self._page = Figure(figsize=(PAGE[0] / 72.0, PAGE[1] / 72.0))
-        self._top = PAGE[1] - MARGIN
-
-    def _demand(self, height: float) -> None:
-        """Begin a page unless this much of it is left."""
-        if self._top - height < MARGIN and self._top < PAGE[1] - MARGIN:
-            self.finish()
-            self._begin()
-
-    def _advance(self, height: float) -> None:
-        self._top -= height
-
-    def _line(
-        self, text: str, left: float, size: float, *, bold: bool = False, colour: str = "black"
-    ) -> None:
-        self._write(text, left, size, bold=bold, colour=colour)
-        self._advance(size * _LEADING)
-
-    def _write(
-        self, text: str, left: float, size: float, *, bold: bool = False, colour: str = "black"
-    ) -> None:
-        self._page.text(
-            left / PAGE[0], (self._top - size) / PAGE[1], text, fontsize=size, color=colour,
-            fontweight="bold" if bold else "normal", parse_math=False,
-        )  # fmt: skip
-
-    def _row(
-        self, columns: Columns, cells: list[list[str]], height: float, *, bold: bool = False
-    ) -> None:
-        self._advance(1.5)
-        for lines, left, width, right in zip(
-            cells, columns.lefts, columns.widths, columns.right_aligned, strict=True
+    def _table(self, block: Table) -> None:
+        """A table; its header is set again on every page."""
+        size, widths = fitting_columns(block, self.epw, self._width)
+        self.set_font("DejaVu", "", size)
+        if self.will_page_break(4 * size * _LEADING):
+            self.add_page()
+        with self.table(
+            [[unbroken(text) for text in row] for row in (block.header, *block.texts())],
+            align="LEFT",
+            v_align="TOP",
+            width=min(self.epw, sum(widths)),
+            col_widths=widths,
+            text_align=["LEFT" if i in block.wide else "RIGHT" for i in range(len(widths))],
+            line_height=size * 1.35,
+            padding=(1.5, _GAP - 0.5, 1.5, 0.0),  # no rounding breaks a line
+            borders_layout="HORIZONTAL_LINES",
+            headings_style=FontFace(emphasis="BOLD"),
         ):
-            for k, line in enumerate(lines):
-                offset = width - text_width(line, columns.size, bold=bold) if right else 0.0
-                self._page.text(
-                    (MARGIN + left + offset) / PAGE[0],
-                    (self._top - columns.size - k * height) / PAGE[1],
-                    line,
-                    fontsize=columns.size,
-                    fontweight="bold" if bold else "normal",
-                    parse_math=False,
-                )
-        self._advance(height * max(map(len, cells)) + 1.5)
+            pass
+        self.ln(_BODY)
 
-    def _rule(self, thickness: float, width: float) -> None:
-        y = self._top / PAGE[1]
-        x = [MARGIN / PAGE[0], (MARGIN + width) / PAGE[0]]
-        self._page.add_artist(Line2D(x, [y, y], color="#888888", linewidth=thickness))
+    def _width(self, text: str, size: float) -> float:
+        self.set_font("DejaVu", "B", size)
+        return self.get_string_width(text)
 
-
-def wrapped(text: str, width: float, size: float, *, bold: bool = False) -> Iterator[str]:
-    """The lines of a text at a width in points."""
-    line = ""
-    for word in unbroken(text).split(" "):
-        longer = f"{line} {word}" if line else word
-        if line and text_width(longer, size, bold=bold) > width:
-            yield line
-            line = word
-        else:
-            line = longer
-    yield line
+    def _picture(self, block: Picture, figures: Path) -> None:
+        """A figure at the width of the page, and its caption."""
+        file = figures / f"{block.name}.png"
+        _, _, size = preload_image(self.image_cache, file)
+        ratio = size.height / size.width
+        self.set_font("DejaVu", "", _CAPTION)
+        lines = self.multi_cell(0.0, text=unbroken(block.caption), dry_run=True, output="LINES")
+        assert isinstance(lines, list)
+        below = len(lines) * _CAPTION * _LEADING + 10.0
+        height = min(self.epw * ratio, self.eph - below)
+        if self.will_page_break(height + below):
+            self.add_page()
+        self.image(file, x=Align.C, w=height / ratio, h=height, alt_text=block.caption)
+        self.ln(4.0)
+        self.set_text_color(0x44)
+        self._text(block.caption, _CAPTION)
+        self.set_text_color(0)
+        self.ln(_BODY)
 
 
-@lru_cache(maxsize=65536)
-def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """The width of a line of text in points."""
-    if not text:
-        return 0.0
-    font = FontProperties(weight="bold" if bold else "normal", size=size)
-    return float(TextToPath().get_text_width_height_descent(text, font, ismath=False)[0])
+def fitting_columns(
+    table: Table, room: float, measure: Callable[[str, float], float]
+) -> tuple[float, list[float]]:
+    """The font size of a table, and the widths of its columns with the space after them.
+
+    The largest font at which no word is broken. Natural widths where they fit the room; else each
+    column's longest word, and what is left goes to columns by how much more they would take.
+    `measure` gives the width of a text at a font size.
+    """
+    rows = [[unbroken(text) for text in row] for row in (table.header, *table.texts())]
+    columns = list(zip(*rows, strict=True))
+    room_for_text = room - _GAP * len(columns)
+    for size in _TABLES:
+        natural = [max(measure(text, size) for text in column) for column in columns]
+        least = [
+            max(measure(word, size) for text in column for word in text.split(" "))
+            for column in columns
+        ]
+        if sum(least) <= room_for_text:
+            break
+    wanted = sum(natural) - sum(least)
+    share = min(1.0, max(0.0, room_for_text - sum(least)) / wanted) if wanted > 0 else 0.0
+    widths = [low + share * (high - low) + _GAP for low, high in zip(least, natural, strict=True)]
+    return size, [width * min(1.0, room / sum(widths)) for width in widths]
+
+
+def unbroken(text: str) -> str:
+    """The text with "λ = 1" and "0.5 ± 0.1" kept on one line."""
+    for sign in "=±×":
+        text = text.replace(f" {sign} ", f"\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
+    return text

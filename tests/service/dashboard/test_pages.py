@@ -51,7 +51,7 @@ def test_pages_work_on_each_store(store: str, tmp_path: Path) -> None:
 def test_overview_says_whether_it_pays(client: PageClient, shop: Shop) -> None:
     page = text_of(client, "/?window=day")
     assert re.search(r"earn 0\.\d+ more per round than the control, 95 % interval", page)
-    shop.service.administration.put_bandit("new", configuration())
+    shop.service.put_bandit("new", configuration())
     assert "Too little data" in text_of(client, "/?bandit=new")
 
 
@@ -61,14 +61,14 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
         settings = BanditConfiguration(
             feature_names=FEATURES, deadline_seconds=3_600.0, default_reward=0.25
         )
-        shop.service.administration.put_bandit("late", settings)
-        shop.service.administration.put_items("late", arms())
+        shop.service.put_bandit("late", settings)
+        shop.service.put_items("late", arms())
         answers = decided(shop.service, "late", [f"user-{i}" for i in range(10)])
         paid = [RewardRequest(decision=answer.id, value=1.0) for answer in answers[:6]]
         shop.service.reward("late", paid).result(60)
         shop.clock.now += 3_700.0
         end = time.monotonic() + 60.0
-        while shop.service.records.decision("late", answers[-1].id).status != "expired":
+        while shop.service.decision("late", answers[-1].id).status != "expired":
             assert time.monotonic() < end
             time.sleep(0.02)
         page = re.sub(r"<[^>]+>|\s+", " ", text_of(pages_of(shop), "/quality?window=day"))
@@ -83,7 +83,7 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
 
 
 def test_a_bandit_without_control_says_so(client: PageClient, shop: Shop) -> None:
-    shop.service.administration.put_bandit("cold", configuration(control_share=0.0))
+    shop.service.put_bandit("cold", configuration(control_share=0.0))
     assert "no task starts cold" in text_of(client, "/?bandit=cold")
     for path in PAGES:
         text_of(client, f"{path}?bandit=cold")
@@ -99,8 +99,8 @@ def test_nothing_is_inline_or_from_elsewhere(reader: PageClient, page: str) -> N
 
 
 def test_names_are_escaped(client: PageClient, shop: Shop) -> None:
-    shop.service.administration.put_bandit(ATTACK, BanditConfiguration(feature_names=[ATTACK]))
-    shop.service.administration.put_items(ATTACK, [Item(id=ATTACK, features=[1.0])])
+    shop.service.put_bandit(ATTACK, BanditConfiguration(feature_names=[ATTACK]))
+    shop.service.put_items(ATTACK, [Item(id=ATTACK, features=[1.0])])
     decided(shop.service, ATTACK, [ATTACK])
     given = {"bandit": ATTACK, "task": ATTACK, "prefix": ATTACK, "arm": ATTACK, "status": ATTACK}
     for path in (*PAGES, "/task", "/tasks"):
@@ -157,7 +157,7 @@ def test_an_observation_has_no_reasons(client: PageClient, shop: Shop) -> None:
 
 
 def test_erasing_needs_the_name(client: PageClient) -> None:
-    form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004", "csrf": "token"}
+    form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004"}
     answer = client.post("/task/erase", data=form)
     assert "Nothing was erased" in answer.text
     text_of(client, "/task?task=user-0003")
@@ -169,7 +169,7 @@ def test_erasing_needs_the_name(client: PageClient) -> None:
 def test_fits_are_promoted_and_withdrawn(client: PageClient, shop: Shop) -> None:
     [fit] = shop.jobs.fits(BANDIT)
     assert 'action="/fit/promote"' in text_of(client, "/prior")
-    form = {"bandit": BANDIT, "fit": str(fit.id), "csrf": "token"}
+    form = {"bandit": BANDIT, "fit": str(fit.id)}
     assert "promoted" in client.post("/fit/promote", data=form).text
     assert shop.jobs.fit(BANDIT, fit.id).status == "promoted"
     assert 'action="/fit/withdraw"' in text_of(client, "/prior")

@@ -110,8 +110,8 @@ def test_pages_of_tasks_have_each_once(shared: Shop, monkeypatch: pytest.MonkeyP
 def test_prefixes_are_taken_literally(store: str, tmp_path: Path, name: str) -> None:
     others = ["100", "1000", "a", "acb", "aXb", "Un", "user-1", "user01", "zz"]
     with opened(store, tmp_path) as shop:
-        shop.service.administration.put_bandit("b", BanditConfiguration(dimension=1))
-        shop.service.administration.put_items("b", [Item(id="arm", features=[1.0])])
+        shop.service.put_bandit("b", BanditConfiguration(dimension=1))
+        shop.service.put_items("b", [Item(id="arm", features=[1.0])])
         decided(shop.service, "b", [*others, name, name + "~x"])
         with shop.service.database.reading() as connection:
             number = bandits.named(connection, "b").id
@@ -159,8 +159,8 @@ def test_sums_are_added_over_processes(postgresql: str) -> None:
         Service.open(postgresql, clock=clock) as one,
         Service.open(postgresql, clock=clock) as other,
     ):
-        one.administration.put_bandit(BANDIT, configuration(control_share=0.0))
-        one.administration.put_items(BANDIT, arms())
+        one.put_bandit(BANDIT, configuration(control_share=0.0))
+        one.put_items(BANDIT, arms())
         for service, names in ((one, ["ann", "bob"]), (other, ["ann", "cid", "eve"])):
             rewards = [
                 RewardRequest(decision=answer.id, value=0.5)
@@ -177,7 +177,7 @@ def test_sums_are_added_over_processes(postgresql: str) -> None:
 
 
 def test_history_has_its_ends(shared: Shop) -> None:
-    last = shared.service.records.prior(BANDIT).version
+    last = shared.service.prior(BANDIT).version
     with shared.service.database.reading() as connection:
         versions = [row.version for row in priors.history(connection, 1)]
         assert priors.history(connection, 99) == []
@@ -186,7 +186,7 @@ def test_history_has_its_ends(shared: Shop) -> None:
 
 def test_long_histories_are_thinned(shared: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(priors, "SPREAD_VERSIONS", 5)
-    last = shared.service.records.prior(BANDIT).version
+    last = shared.service.prior(BANDIT).version
     with shared.service.database.reading() as connection:
         versions = [row.version for row in priors.history(connection, 1)]
     assert versions == np.linspace(1, last, 5).round().astype(int).tolist()

@@ -7,15 +7,16 @@ from multiprocessing.connection import Connection
 from headstart.live.decision import Learned
 from headstart.live.stored import Recount
 from headstart.service.children import Child
-from headstart.service.engine import configuration, refreshing
+from headstart.service.engine import configuration
 from headstart.service.engine.bandits import PriorInUse
+from headstart.service.engine.priors import NewPrior, Snapshot, compute
 from headstart.service.messages import BanditConfiguration
 
 # What a version is made of, beside what it was computed from.
 _Computed = tuple[Recount, PriorInUse, Learned, bytes]
 
 
-class Computing:
+class PriorProcess:
     """A process that computes versions of priors, started when it is first needed."""
 
     def __init__(self) -> None:
@@ -28,17 +29,20 @@ class Computing:
         """The number of the process, for tests that end it; None before it is needed."""
         return None if self._process is None else self._process.pid
 
-    def compute(
-        self, given: BanditConfiguration, seen: refreshing.Seen, source: str
-    ) -> refreshing.Refreshed:
-        """`refreshing.compute`, for the bandit of a configuration."""
+    def compute(self, wanted: BanditConfiguration, snapshot: Snapshot, source: str) -> NewPrior:
+        """`priors.compute`, for the bandit of a configuration."""
         with self._lock:
-            answer = self._answer((given, seen, source))
+            answer = self._answer((wanted, snapshot, source))
         if isinstance(answer, str):
             raise RuntimeError(answer)
-        found, prior, learned, memory = answer
-        return refreshing.Refreshed(
-            seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
+        recount, prior, learned, memory = answer
+        return NewPrior(
+            snapshot=snapshot,
+            recount=recount,
+            prior=prior,
+            learned=learned,
+            source=source,
+            memory=memory,
         )
 
     def _answer(self, asked: object) -> "_Computed | str":
@@ -71,11 +75,11 @@ class Computing:
 def main(connection: Connection) -> None:
     """In the child: compute what the connection asks for, until this process is ended."""
     while True:
-        given, seen, source = connection.recv()
+        wanted, snapshot, source = connection.recv()
         try:
-            model = configuration.model_of(given, time.time)
-            done = refreshing.compute(seen, model, source)
-            answer: _Computed | str = (done.found, done.prior, done.learned, done.memory)
+            model = configuration.model_of(wanted, time.time)
+            new = compute(snapshot, model, source)
+            answer: _Computed | str = (new.recount, new.prior, new.learned, new.memory)
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         connection.send(answer)
