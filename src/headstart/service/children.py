@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 
-from headstart.live.processes.threads import one_blas_thread
+from headstart.live._blas import one_blas_thread
 
 _SPAWN = multiprocessing.get_context("spawn")
 _NICE = 10
