@@ -15,7 +15,7 @@ from headstart.paper.reproduce import run_named
 from headstart.paper.tables import outcome_table, summary_table
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
-from headstart.plotting.reports.numbers import measured_text
+from headstart.plotting.numbers import measured_text
 from headstart.plotting.style import figure, style
 from headstart.progress import Progress
 from headstart.studies.digests import versions

@@ -11,8 +11,7 @@ from headstart.paper.tables import outcome_table, sentence_table, verdict_table
 from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
 from headstart.plotting.document import Block, Heading, Items, Paragraph
 from headstart.plotting.files import write_document, write_tables
-from headstart.plotting.reports.study import setting_text
-from headstart.plotting.reports.tables import paired_table, totals_table
+from headstart.plotting.study_report import paired_table, setting_text, totals_table
 from headstart.studies.digests import versions
 
 Verdicts = list[tuple[ReportSection, list[Verdict]]]

@@ -6,7 +6,7 @@ from headstart.paper.interpretations import ReportSection
 from headstart.paper.rules import Outcome, OutcomeKind
 from headstart.paper.verdicts import SentenceKind, SentenceVerdict, Verdict
 from headstart.plotting.document import Cell, CellKind
-from headstart.plotting.reports.numbers import interval_text
+from headstart.plotting.numbers import interval_text
 
 # What it means that a claim does not hold.
 _CONTRARY: dict[OutcomeKind, str] = {
