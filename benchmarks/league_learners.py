@@ -11,13 +11,7 @@ from headstart.core.task import Task
 from headstart.interfaces import Environment, Policy
 from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.priors import (
-    Average,
-    Corollary2,
-    Fixed,
-    Hierarchical,
     KnownVariances,
-    Pooled,
-    SingleModel,
 )
 from headstart.simulation import Agent, Learner
 
@@ -52,27 +46,30 @@ def tuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]
     for scale in RADII:
         policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon, scale=scale)
         for ridge in ITL_LAMBDAS:
-            yield Learner(
-                f"{ITL}|λ={ridge:g}, β×{scale:g}", policy, Fixed.zero(regularization=ridge * unit)
-            )
+            name = f"{ITL}|λ={ridge:g}, β×{scale:g}"
+            yield learners.itl(name=name, policy=policy, regularization=ridge * unit)
         for ridge in POOLED_LAMBDAS:
-            one = SingleModel(regularization=ridge * unit)
-            yield Learner(f"{POOLED}|λ={ridge:g}, β×{scale:g}", policy, one)
+            name = f"{POOLED}|λ={ridge:g}, β×{scale:g}"
+            yield learners.pooled_oful(name=name, policy=policy, regularization=ridge * unit)
         for ridge in META_LAMBDAS:
             for own in ESTIMATION_LAMBDAS:
                 name = f"λ={ridge:g}, own λ={own:g}, β×{scale:g}"
-                for title, kind in ((AVG, Average), (RR, Pooled)):
-                    prior = kind(regularization=ridge * unit, estimation_regularization=own * unit)
-                    yield Learner(f"{title}|{name}", policy, prior)
+                for title, method in ((AVG, learners.avg_oful), (RR, learners.rr_oful)):
+                    yield method(
+                        name=f"{title}|{name}",
+                        policy=policy,
+                        regularization=ridge * unit,
+                        estimation_regularization=own * unit,
+                    )
 
 
 def untuned(*, unit: float, noise_scale: float, horizon: int) -> Iterator[Learner]:
     """Ours, with nothing to tune, and the paper's rule for λ."""
-    yield Learner(OURS, BayesUCB(), Hierarchical())
-    yield Learner(SAMPLED, Thompson(), Hierarchical())
-    yield Learner(GROWING, BayesUCB(z="growing"), Hierarchical())
+    yield learners.ours(name=OURS)
+    yield learners.ours(name=SAMPLED, policy=Thompson())
+    yield learners.ours(name=GROWING, policy=BayesUCB(z="growing"))
     policy: Policy = OFUL(noise_scale=noise_scale, failure_probability=1 / horizon)
-    yield Learner(PAPER, policy, Corollary2(estimation_regularization=unit))
+    yield learners.corollary2_oful(name=PAPER, policy=policy, estimation_regularization=unit)
 
 
 def told(truth: Truth) -> Iterator[Agent]:

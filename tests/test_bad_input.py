@@ -15,7 +15,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 from headstart.environments import Synthetic
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, NormBound, Thompson
 from headstart.priors import Average, Fixed, Pooled
 

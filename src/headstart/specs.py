@@ -129,14 +129,22 @@ def find_class(spec: Spec, package: str) -> type:
     return _find(spec.kind, package, spec.kind)
 
 
-def describe(made: object, package: str) -> Spec:
-    """The spec of a dataclass of plain values, of the package or of another module."""
+def describe(made: object, package: str, *, defaults: bool = True) -> Spec:
+    """The spec of a dataclass of plain values, of the package or of another module.
+
+    Without `defaults` it has no settings that are numbers or words and equal to their defaults.
+    """
     if not is_dataclass(made) or isinstance(made, type):
         raise ValueError(f"only a dataclass of plain values can be described as data, got {made!r}")
     kind = type(made)
     public = getattr(import_module(f"headstart.{package}"), kind.__name__, None) is kind
     name = kind.__name__ if public else f"{kind.__module__}:{kind.__qualname__}"
-    settings = {f.name: _describe(getattr(made, f.name), package) for f in fields(made) if f.init}
+    values = ((f, getattr(made, f.name)) for f in fields(made) if f.init)
+    settings = {
+        f.name: _describe(value, package)
+        for f, value in values
+        if defaults or not _is_plain(value) or value != f.default
+    }
     return Spec(kind=name, settings=settings)
 
 
@@ -272,9 +280,11 @@ def _describe(value: object, package: str) -> Setting:
         return _Array(_freeze(value.tolist()))
     if isinstance(value, list | tuple):
         return tuple(_describe(item, package) for item in value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return describe(value, package)
+    return value if _is_plain(value) else describe(value, package)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, bool | int | float | str)
 
 
 def _plain(value: Setting) -> Setting:

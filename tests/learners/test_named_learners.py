@@ -9,7 +9,10 @@ from tests.learners.slow import GivenTask, Variances
 
 import headstart as hs
 from headstart.arrays import Floats, Integers
+from headstart.learners.oful import paper_learners
 from headstart.simulation import Agent, Rounds
+from headstart.specs import Spec
+from headstart.studies import LearnerSpec
 
 V = Variances(noise=0.3, task=0.6, mean=2.0)
 KNOWN: dict[str, Any] = {
@@ -119,25 +122,36 @@ def test_meta_ts_samples_the_mean_task_from_its_posterior() -> None:
     np.testing.assert_allclose(moved, np.linalg.cholesky(covariance)[:, 1], atol=1e-12)
 
 
-def test_the_papers_learners_are_named_ones() -> None:
-    from headstart.paper.learners import paper_learners
-
-    policy = hs.policies.OFUL(noise_scale=0.5)
-    of_paper = paper_learners(policy=policy, mean_parameter=[1.0, 2.0], regularization=3.0)
-    named: list[hs.Learner | hs.Optimal] = [
-        hs.Optimal(),
-        hs.learners.oracle(mean_parameter=[1.0, 2.0], regularization=3.0, policy=policy),
-        hs.learners.avg_oful(regularization=3.0, policy=policy),
-        hs.learners.rr_oful(regularization=3.0, policy=policy),
-        hs.learners.itl(regularization=3.0, policy=policy),
-    ]
-    assert [one.name for one in of_paper] == [one.name for one in named]
+def test_a_study_of_named_learners_plays_them() -> None:
+    settings: Any = {"mean_parameter": [1.0, 2.0], "regularization": 3.0}
+    named = paper_learners(policy=hs.policies.OFUL(noise_scale=0.5), **settings)
+    agents = [*named, hs.learners.ours(), hs.learners.meta_ts(task_variance=0.1)]
+    specs = [LearnerSpec.of(agent) for agent in agents]
+    built = [spec.build(spec.name, lambda name: None) for spec in specs]
     environment = hs.environments.Synthetic(dimension=2)
     one, two = (
-        hs.simulate(environment, agents, n_tasks=2, horizon=8, replications=3)
-        for agents in (of_paper, named)
+        hs.simulate(environment, every, n_tasks=2, horizon=8, replications=3)
+        for every in (agents, built)
     )
     assert one.identical(two)
+
+
+def test_placeholders_replace_settings_of_the_prior() -> None:
+    oful = Spec(kind="OFUL", settings={"noise_scale": 0.5})
+    spec = LearnerSpec.of(
+        hs.learners.rr_oful(estimation_regularization="same"),
+        policy=oful,
+        regularization="@regularization",
+    )
+    assert spec.plain() == {
+        "name": "RR-OFUL",
+        "policy": {"class": "OFUL", "noise_scale": 0.5},
+        "prior": {
+            "class": "Pooled",
+            "estimation_regularization": "same",
+            "regularization": "@regularization",
+        },
+    }
 
 
 @pytest.mark.parametrize(

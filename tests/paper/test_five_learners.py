@@ -10,7 +10,7 @@ from tests import naive
 import headstart as hs
 from headstart.arrays import Floats, Integers
 from headstart.interfaces import PriorEstimator
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 
 # headstart calls scores tied that differ by less than 1e-9 of the largest. Either side rounds: a
 # width is the root of a difference of numbers as large as 1/λ = 1e6, worth 1e-16 · 1e6 = 1e-10 of

@@ -8,7 +8,7 @@ import pytest
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.environments import Synthetic
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 
 REPLICATIONS, HORIZON = 400, 50
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 import headstart as hs
 from headstart.environments import Synthetic
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 
 ENVIRONMENT = Synthetic(dimension=5, n_arms=3)
 POLICY = hs.policies.OFUL(noise_scale=0.5)

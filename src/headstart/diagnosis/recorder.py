@@ -13,7 +13,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
 from headstart.environments import Synthetic
 from headstart.interfaces import Environment, Policy, PreparableEnvironment, PriorEstimator
-from headstart.paper.learners import paper_learners
+from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed
 from headstart.progress import Progress

@@ -6,12 +6,39 @@ from headstart.interfaces import Policy
 from headstart.policies import OFUL
 from headstart.priors import Average, Corollary2, Fixed, Pooled, SingleModel
 from headstart.priors._estimation import EstimationRegularization
-from headstart.simulation.learner import Learner
+from headstart.simulation.learner import Learner, Optimal
+
+# The names that the paper's plots give its learners.
+OPT, ORACLE, AVG, RR, ITL = "OPT", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"
 
 _OFUL = OFUL()
 
 
-def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = "ITL") -> Learner:
+def paper_learners(
+    *,
+    policy: Policy = _OFUL,
+    mean_parameter: ArrayLike,
+    regularization: float = 1.0,
+    estimation_regularization: EstimationRegularization = 1.0,
+) -> list[Learner | Optimal]:
+    """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL of Cella et al. (2020): one policy, five biases.
+
+    >>> [learner.name for learner in paper_learners(mean_parameter=[1.0, 1.0])]
+    ['OPT', 'Oracle', 'AVG-OFUL', 'RR-OFUL', 'ITL']
+    """
+    estimation = estimation_regularization
+    return [
+        Optimal(OPT),
+        oracle(mean_parameter=mean_parameter, regularization=regularization, policy=policy),
+        avg_oful(
+            regularization=regularization, estimation_regularization=estimation, policy=policy
+        ),
+        rr_oful(regularization=regularization, estimation_regularization=estimation, policy=policy),
+        itl(regularization=regularization, policy=policy),
+    ]
+
+
+def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = ITL) -> Learner:
     """ITL, independent task learning: OFUL from zero in every task (Abbasi-Yadkori et al., 2011).
 
     >>> itl(regularization=0.1).prior.regularization
@@ -25,7 +52,7 @@ def oracle(
     mean_parameter: ArrayLike,
     regularization: ArrayLike = 1.0,
     policy: Policy = _OFUL,
-    name: str = "Oracle",
+    name: str = ORACLE,
 ) -> Learner:
     """The Oracle of Cella, Lazaric and Pontil (2020): BIAS-OFUL from the true mean task w̄.
 
@@ -40,7 +67,7 @@ def avg_oful(
     regularization: ArrayLike = 1.0,
     estimation_regularization: EstimationRegularization = 1.0,
     policy: Policy = _OFUL,
-    name: str = "AVG-OFUL",
+    name: str = AVG,
 ) -> Learner:
     """AVG-OFUL (Cella et al., 2020): the bias is the mean of the tasks' ridge estimates (Eq. 7).
 
@@ -58,7 +85,7 @@ def rr_oful(
     regularization: ArrayLike = 1.0,
     estimation_regularization: EstimationRegularization = 1.0,
     policy: Policy = _OFUL,
-    name: str = "RR-OFUL",
+    name: str = RR,
 ) -> Learner:
     """RR-OFUL (Cella et al., 2020): the bias is one ridge regression over all tasks (Eq. 8).
 

@@ -23,8 +23,6 @@ from headstart.live.tasks.all_tasks import Tasks
 from headstart.live.tasks.layout import check_rows
 from headstart.live.tasks.pending import owner
 from headstart.live.upgrades import FORMAT, upgraded
-from headstart.priors import Hierarchical
-from headstart.priors.hierarchical.upgrade import upgrade_memory
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -159,14 +157,12 @@ def state_of(saved: Saved, tasks: Tasks) -> State:
 
 def memory_of(saved: Saved, tasks: Tasks) -> Memory:
     """The memory of a file, which must be one of the prior's."""
-    prefix, estimator = "memory.", tasks.population.estimator
+    prefix = "memory."
     arrays = {
         name.removeprefix(prefix): checks.floats(name, np.asarray(array, dtype=np.float64))
         for name, array in saved.arrays.items()
         if name.startswith(prefix)
     }
-    if isinstance(estimator, Hierarchical) and "residual" in arrays:
-        arrays = dict(upgrade_memory(arrays, estimator))
     memory = {}
     for name, empty in tasks.population.state.memory.items():
         if name not in arrays or arrays[name].shape != np.shape(empty):

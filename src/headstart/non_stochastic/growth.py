@@ -8,7 +8,9 @@ from typing import Literal
 import numpy as np
 import xarray as xr
 
+from headstart import learners
 from headstart.intervals import Interval, interval, quantile
+from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.specs import Spec
 from headstart.studies.results import totals
 from headstart.studies.study import LearnerSpec, Study
@@ -20,43 +22,29 @@ HORIZONS = (1000, 2000, 4000)
 TASKS = 2
 NOISE = 0.1
 
-_OFUL = Spec(kind="OFUL", settings={"noise_scale": NOISE, "failure_probability": 0.01})
-_VARIANCES = {"noise_variance": NOISE**2}
-_KNOWN = Spec(kind="KnownVariances", settings=_VARIANCES)
-_HIERARCHICAL = Spec(kind="Hierarchical")
+_OFUL = OFUL(noise_scale=NOISE, failure_probability=0.01)
+_VARIANCE = NOISE**2
 
 # Every stochastic learner here is told the true noise.
-STOCHASTIC = (
-    LearnerSpec(name="ITL", policy=_OFUL, prior=Spec(kind="Fixed")),
-    LearnerSpec(name="AVG-OFUL", policy=_OFUL, prior=Spec(kind="Average")),
-    LearnerSpec(name="RR-OFUL", policy=_OFUL, prior=Spec(kind="Pooled")),
-    LearnerSpec(name="pooled", policy=_OFUL, prior=Spec(kind="SingleModel")),
-    LearnerSpec(
-        name="LinTS",
-        policy=Spec(kind="Thompson", settings={"noise_scale": NOISE}),
-        prior=Spec(kind="Fixed", settings={"regularization": NOISE**2}),
-    ),
-    LearnerSpec(name="Meta-TS", agent=Spec(kind="MetaTS", settings=_VARIANCES)),
-    LearnerSpec(name="AdaTS, HierTS", policy=Spec(kind="Thompson"), prior=_KNOWN),
-    LearnerSpec(
-        name="HierBayesUCB",
-        policy=Spec(kind="BayesUCB", settings={"z": math.sqrt(2.0 * math.log(20.0))}),
-        prior=_KNOWN,
-    ),
-    LearnerSpec(name="Hierarchical", policy=Spec(kind="BayesUCB"), prior=_HIERARCHICAL),
-    LearnerSpec(
-        name="… growing z",
-        policy=Spec(kind="BayesUCB", settings={"z": "growing"}),
-        prior=_HIERARCHICAL,
-    ),
-    LearnerSpec(name="… Thompson", policy=Spec(kind="Thompson"), prior=_HIERARCHICAL),
+STOCHASTIC = tuple(
+    LearnerSpec.of(agent)
+    for agent in (
+        learners.itl(policy=_OFUL),
+        learners.avg_oful(policy=_OFUL),
+        learners.rr_oful(policy=_OFUL),
+        learners.pooled_oful(policy=_OFUL),
+        learners.lin_ts(noise_variance=_VARIANCE),
+        learners.meta_ts(noise_variance=_VARIANCE),
+        learners.ada_ts(name="AdaTS, HierTS", noise_variance=_VARIANCE),
+        learners.hier_bayes_ucb(noise_variance=_VARIANCE),
+        learners.ours(),
+        learners.ours(name="… growing z", policy=BayesUCB(z="growing")),
+        learners.ours(name="… Thompson", policy=Thompson()),
+    )
 )
 ROBUST = tuple(
-    LearnerSpec(
-        name=name,
-        agent=Spec(kind="MetaLinEXP3", settings={"start": start, "n_tasks": TASKS}),
-    )
-    for name, start in (("LinEXP3", "none"), ("Meta-LinEXP3", "pcrw"))
+    LearnerSpec.of(agent)
+    for agent in (learners.lin_exp3(n_tasks=TASKS), learners.meta_lin_exp3(n_tasks=TASKS))
 )
 
 

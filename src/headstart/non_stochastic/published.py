@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from headstart import learners
 from headstart.intervals import interval
 from headstart.paper.claims import Claim
 from headstart.paper.interpretations import Interpretation, ReportSection
 from headstart.paper.rules import MARGIN, Lower, Outcome, Side, about_zero
+from headstart.policies import OFUL
 from headstart.specs import Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -26,17 +28,9 @@ _SOURCE = "Li, Xu and Xie (2026), total regret at this cosine"
 
 # Stochastic learners for comparison. There is no noise: 0.1 is a tenth of the largest reward.
 STOCHASTIC = (
-    LearnerSpec(
-        name="ITL",
-        policy=Spec(kind="OFUL", settings={"noise_scale": 0.1}),
-        prior=Spec(kind="Fixed"),
-    ),
-    LearnerSpec(
-        name="LinTS",
-        policy=Spec(kind="Thompson", settings={"noise_scale": 0.1}),
-        prior=Spec(kind="Fixed"),
-    ),
-    LearnerSpec(name="Hierarchical", policy=Spec(kind="BayesUCB"), prior=Spec(kind="Hierarchical")),
+    LearnerSpec.of(learners.itl(policy=OFUL(noise_scale=0.1))),
+    LearnerSpec.of(learners.lin_ts(noise_variance=0.01, prior_variance=0.01)),
+    LearnerSpec.of(learners.ours()),
 )
 
 

@@ -6,7 +6,7 @@ in a figure would show is implied, and counted apart: the figures are not in the
 
 from dataclasses import dataclass, replace
 
-from headstart.paper.learners import AVG, ITL, ORACLE, RR
+from headstart.learners.oful import AVG, ITL, ORACLE, RR
 from headstart.paper.rules import AboutEqual, Lower, Nearer, Rule, Side
 
 

@@ -9,7 +9,8 @@ import xarray as xr
 
 from headstart.environments import Synthetic
 from headstart.intervals import Interval, interval
-from headstart.paper.learners import OPT, our_learner, paper_learners
+from headstart.learners.oful import OPT, paper_learners
+from headstart.paper.studies import our_learner
 from headstart.plotting.curves import plot_cumulative
 from headstart.plotting.style import figure
 from headstart.policies import OFUL

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import xarray as xr
 
+from headstart.learners.oful import ITL, ORACLE
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
-from headstart.paper.learners import ITL, ORACLE, OURS
-from headstart.paper.studies import FIGURES
+from headstart.paper.studies import FIGURES, OURS
 from headstart.plotting import curves
 from headstart.plotting import study_figures as panels
 from headstart.plotting.document import Picture

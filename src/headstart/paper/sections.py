@@ -6,12 +6,12 @@ from itertools import product
 from math import sqrt
 from typing import TypedDict
 
+from headstart.learners.oful import AVG, RR
 from headstart.paper import claims
 from headstart.paper import studies as paper
 from headstart.paper.interpretations import Interpretation, ReportSection
-from headstart.paper.learners import AVG, RR
 from headstart.paper.studies import FIGURES, GRID, SIZES, Estimation, Reward
-from headstart.studies.study import Study
+from headstart.studies.study import LearnerSpec, Study
 
 # The report's label of what an interpretation changes, by the key of the change.
 _LABELS = {
@@ -177,4 +177,4 @@ def _over_tasks(estimation: Estimation) -> Study:
 def _ours_over_tasks() -> Study:
     """Regret of `Hierarchical` against N; it has no λ."""
     study = paper.synthetic(regularization=(1.0,), training_tasks=SIZES)
-    return replace(study, learners=(paper.our_spec(),))
+    return replace(study, learners=(LearnerSpec.of(paper.our_learner()),))

@@ -6,7 +6,9 @@ docs/explanation/paper-experiments.md gives reasons for the defaults.
 import math
 from typing import Literal
 
-from headstart.paper.learners import AVG, ITL, OPT, ORACLE, OURS, RR
+from headstart import learners
+from headstart.learners.oful import AVG, ITL, ORACLE, RR, paper_learners
+from headstart.simulation.learner import Learner
 from headstart.specs import Setting, Spec
 from headstart.studies.study import LearnerSpec, Study
 
@@ -16,6 +18,9 @@ FIGURES = (1.0, 100.0)
 
 # Completed tasks at which the memory is tested, next to the paper's N = 10.
 SIZES = (0, 1, 2, 5, 10, 20, 50, 100)
+
+# Not the paper's: the prior that tunes itself.
+OURS = "Hierarchical (ours)"
 
 Reward = Literal["winner", "linear"]
 
@@ -44,25 +49,24 @@ def learner_specs(
     if parameter_bound is not None:
         policy["bias_error"] = Spec(kind="NormBound", settings={"parameter_bound": parameter_bound})
     oful = Spec(kind="OFUL", settings=policy)
-    swept = {"regularization": "@regularization"}
+    swept: dict[str, Setting] = {"regularization": "@regularization"}
     estimator = swept | {"estimation_regularization": estimation_regularization}
-    paper = (
-        LearnerSpec(name=OPT),
-        LearnerSpec(
-            name=ORACLE,
-            policy=oful,
-            prior=Spec(kind="Fixed", settings={"bias": "@mean_parameter", **swept}),
-        ),
-        LearnerSpec(name=AVG, policy=oful, prior=Spec(kind="Average", settings=estimator)),
-        LearnerSpec(name=RR, policy=oful, prior=Spec(kind="Pooled", settings=estimator)),
-        LearnerSpec(name=ITL, policy=oful, prior=Spec(kind="Fixed", settings=swept)),
+    settings: dict[str, dict[str, Setting]] = {
+        ORACLE: {"bias": "@mean_parameter", **swept},
+        AVG: estimator,
+        RR: estimator,
+        ITL: swept,
+    }
+    paper = tuple(
+        LearnerSpec.of(learner, policy=oful, **settings.get(learner.name, {}))
+        for learner in paper_learners(mean_parameter=0.0)
     )
-    return (*paper, our_spec()) if ours else paper
+    return (*paper, LearnerSpec.of(our_learner())) if ours else paper
 
 
-def our_spec() -> LearnerSpec:
-    """`our_learner` in a study."""
-    return LearnerSpec(name=OURS, policy=Spec(kind="BayesUCB"), prior=Spec(kind="Hierarchical"))
+def our_learner() -> Learner:
+    """The prior without settings, which is not the paper's, with the policy that reads it."""
+    return learners.ours(name=OURS)
 
 
 def synthetic(

@@ -71,6 +71,34 @@ class LearnerSpec:
                 "its own, or no agent"
             )
 
+    @classmethod
+    def of(
+        cls, agent: AnyAgent, *, policy: Spec | None = None, **settings: specs.Setting
+    ) -> "LearnerSpec":
+        """The spec of an agent, such as those of `headstart.learners`.
+
+        The settings are its prior's, or those of an agent without one, instead of its own: this is
+        where placeholders go. `policy` replaces the learner's.
+
+        >>> from headstart import learners
+        >>> from headstart.studies import LearnerSpec
+        >>> spec = LearnerSpec.of(learners.avg_oful(), regularization="@regularization")
+        >>> spec.name, spec.prior.kind, spec.swept
+        ('AVG-OFUL', 'Average', True)
+        """
+        if isinstance(agent, Optimal):
+            return cls(name=agent.name)
+        if isinstance(agent, Learner):
+            prior = specs.describe(agent.prior, "priors", defaults=False)
+            return cls(
+                name=agent.name,
+                policy=policy or specs.describe(agent.policy, "policies", defaults=False),
+                prior=Spec(kind=prior.kind, settings={**prior.settings, **settings}),
+            )
+        spec = specs.describe(agent, "learners", defaults=False)
+        kept = {name: value for name, value in spec.settings.items() if name != "name"}
+        return cls(name=agent.name, agent=Spec(kind=spec.kind, settings=kept | settings))
+
     @property
     def swept(self) -> bool:
         """Whether anything in it follows the grid of regularizations."""

@@ -11,7 +11,7 @@ estimated bias has the TERMS below; `Term` is the type of their names.
 True
 """
 
-from headstart.core.radii import confidence_radius
+from headstart.core.ridge import confidence_radius
 from headstart.theory.alignment import (
     SharedBasis,
     misalignment,

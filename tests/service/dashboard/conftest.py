@@ -28,7 +28,7 @@ class Promotions:
 
 def logged_in(app: ASGIApp) -> ASGIApp:
     """The pages as an admin sees them, without the guard."""
-    session = sessions.Session(key="k", name="test", role="admin", csrf="token")
+    session = sessions.Session(key="k", name="test", role="admin")
 
     async def inner(scope: Scope, receive: Receive, send: Send) -> None:
         sessions.attach(scope, session)

@@ -24,8 +24,8 @@ from headstart.service import demo
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
-from headstart.service.http.keys import create_key
 from headstart.service.messages import BanditConfiguration
+from headstart.service.store.keys import create_key
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TABS = ("Overview", "Prior", "Tasks", "Decisions", "Data quality", "Jobs", "Health")

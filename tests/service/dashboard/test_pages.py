@@ -159,7 +159,7 @@ def test_an_observation_has_no_reasons(client: PageClient, database: Database) -
 
 
 def test_erasing_needs_the_name(client: PageClient) -> None:
-    form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004", "csrf": "token"}
+    form = {"bandit": "coffee", "task": "user-0003", "confirmed": "user-0004"}
     answer = client.post("/task/erase", data=form)
     assert "Nothing was erased" in answer.text
     text_of(client, "/task?task=user-0003")
@@ -170,7 +170,7 @@ def test_erasing_needs_the_name(client: PageClient) -> None:
 
 def test_fits_are_promoted_and_withdrawn(client: PageClient, promotions: Promotions) -> None:
     assert 'action="/fit/promote"' in text_of(client, "/prior")
-    form = {"bandit": "coffee", "fit": "1", "csrf": "token"}
+    form = {"bandit": "coffee", "fit": "1"}
     assert "promoted" in client.post("/fit/promote", data=form).text
     assert "withdrawn" in client.post("/fit/withdraw", data=form).text
     assert client.post("/fit/promote", data=form | {"fit": "1; --"}).status_code == 422

@@ -8,8 +8,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats
-from headstart.core.mixture import Mixture
-from headstart.core.prior import Prior
+from headstart.core.prior import Mixture, Prior
 from headstart.core.statistics import TaskStatistics
 
 # A feature is brought to the size of the others where its root mean square differs from their usual

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headstart import __version__
-from headstart.service.http.interface.routing import VERSION, Route
+from headstart.service.http.routes import VERSION, Route
 from headstart.service.messages import LONGEST_NAME, MOST_ROWS, Problem
 
 _REF = "#/components/schemas/{name}"
@@ -55,16 +55,14 @@ class _Schemas:
     def __init__(self, routes: Sequence[Route]) -> None:
         kinds: list[Any] = [Problem]
         for route in routes:
-            if route.rows is not None:
-                kinds += [route.rows.request, route.rows.answer]
-            kinds += [k for k in (route.body, route.answer) if k is not None]
-        found, self.components = msgspec.json.schema_components(
+            kinds += [k for k in (route.row, route.body, route.answer) if k is not None]
+        schemas, self.components = msgspec.json.schema_components(
             kinds, schema_hook=_any_json, ref_template=_REF
         )
-        self._by_kind = [(kind, schema) for kind, schema in zip(kinds, found, strict=True)]
+        self._by_kind = list(zip(kinds, schemas, strict=True))  # not all kinds can be hashed
 
     def of(self, kind: Any) -> dict[str, Any]:
-        return next(schema for each, schema in self._by_kind if each == kind)
+        return next(schema for other, schema in self._by_kind if other == kind)
 
     def row_or_rows(self, *kinds: Any) -> dict[str, Any]:
         """One, or a list of them."""
@@ -81,10 +79,10 @@ def _any_json(kind: type) -> dict[str, Any]:
 
 
 def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
-    said: dict[str, Any] = {"operationId": route.name, "summary": route.summary}
+    operation: dict[str, Any] = {"operationId": route.name, "summary": route.summary}
     if route.role is not None:
-        said["description"] = f"Needs a key with the role {route.role} or admin."
-        said["security"] = [{"key": []}]
+        operation["description"] = f"Needs a key with the role {route.role} or admin."
+        operation["security"] = [{"key": []}]
     parameters = [
         {"name": name, "in": "path", "required": True, "schema": _NAME_IN_PATH}
         for name in route.names
@@ -92,35 +90,33 @@ def _operation(route: Route, schemas: _Schemas) -> dict[str, Any]:
     if route.query is not None:
         parameters += _query(route.query)
     if parameters:
-        said["parameters"] = parameters
-    if route.takes_body:
-        schema = schemas.row_or_rows(route.rows.request) if route.rows else schemas.of(route.body)
-        said["requestBody"] = {
+        operation["parameters"] = parameters
+    if route.row is not None or route.body is not None:
+        schema = schemas.of(route.body) if route.row is None else schemas.row_or_rows(route.row)
+        operation["requestBody"] = {
             "required": not route.body_optional,
             "content": {"application/json": {"schema": schema}},
         }
-    said["responses"] = _responses(route, schemas)
-    return said
+    operation["responses"] = _responses(route, schemas)
+    return operation
 
 
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
     good: dict[str, Any] = {"description": _PHRASES[route.status]}
-    if route.rows is not None:
-        schema = schemas.row_or_rows(route.rows.answer, Problem)
+    if route.row is not None:
+        schema = schemas.row_or_rows(route.answer, Problem)
         good["content"] = {"application/json": {"schema": schema}}
     elif route.answer is not None:
         good["content"] = {"application/json": {"schema": schemas.of(route.answer)}}
     elif route.status == 200:
-        good["content"] = (
-            {"text/plain": {}} if route.name == "metrics" else {"application/json": {}}
-        )
+        good["content"] = {route.media: {}}
     responses = {str(route.status): good}
     statuses = set(route.errors)
     if route.role is not None:
         statuses |= {401, 403, 503}
     if route.names or route.query is not None:
         statuses |= {422}
-    if route.takes_body:
+    if route.row is not None or route.body is not None:
         statuses |= {400, 413, 415, 422}
     problem = {"application/problem+json": {"schema": schemas.of(Problem)}}
     for status in sorted(statuses):
@@ -139,5 +135,5 @@ def _query(kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """A query has no null: what is not given is absent."""
-    some = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    some = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     return some[0] if len(some) == 1 else {k: v for k, v in schema.items() if v is not None}

@@ -8,12 +8,17 @@ from pathlib import Path
 import numpy as np
 
 from headstart.core.task import Task
-from headstart.datasets.attributes import movielens_users
-from headstart.datasets.published import LASTFM, MOVIELENS, Published, find, load_filtered
+from headstart.datasets.published import (
+    LASTFM,
+    MOVIELENS,
+    Published,
+    find,
+    load_filtered,
+    movielens_users,
+)
 from headstart.datasets.table import RatingTable
-from headstart.environments.ratings.clusters import Clusters
 from headstart.environments.ratings.embedding import Features, Transform
-from headstart.environments.ratings.grouping import Grouping, Nearest
+from headstart.environments.ratings.grouping import Clusters, Grouping, Nearest
 from headstart.environments.ratings.ratings import PreparedRatings, Ratings
 from headstart.environments.rewards import Mode, Shift
 
@@ -110,10 +115,10 @@ class MovieLens:
     @cached_property
     def ratings(self) -> Ratings:
         """The environment that these settings describe."""
-        found = _ratings(MOVIELENS, self)
+        ratings = _ratings(MOVIELENS, self)
         if not self.user_attributes:
-            return found
-        return replace(found, user_attributes=movielens_users(self.data))
+            return ratings
+        return replace(ratings, user_attributes=movielens_users(self.data))
 
     @staticmethod
     def files(data: str | Path | None = None, **settings: object) -> list[Path]:
@@ -142,9 +147,9 @@ class MovieLens:
 def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
     """The data set after the paper's filter, with the settings of the environment."""
     settings = {
-        each.name: getattr(environment, each.name)
-        for each in fields(environment)
-        if each.name not in {"data", "user_attributes"}
+        setting.name: getattr(environment, setting.name)
+        for setting in fields(environment)
+        if setting.name not in {"data", "user_attributes"}
     }
     # Filtered here, so that only the rows that are used are sent to another process.
     return Ratings(table=load_filtered(published, environment.data), **settings)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headstart.priors._regularization import regularization_from
+from headstart.priors.hierarchical.normal import regularization_from
 
 
 def test_regularization_by_hand() -> None:
