@@ -299,10 +299,6 @@ class StoreService:
         self.database = database
         self.clock = clock
 
-    @property
-    def records(self) -> "StoreService":
-        return self
-
     def task(self, bandit: str, task: str) -> TaskRecord:
         with self.database.reading() as connection:
             table = schema.tasks

@@ -224,7 +224,7 @@ def test_a_long_name_is_cut_in_the_chooser_and_whole_in_its_title(
     name = "a-long-name-" * 16
     service = Service.open(tmp_path / "store.sqlite")
     with served(service) as address:
-        service.administration.put_bandit(name, BanditConfiguration(dimension=2))
+        service.put_bandit(name, BanditConfiguration(dimension=2))
         for size in ({"width": 1280, "height": 900}, PHONE):
             with opened(browser, address, viewport=size) as page:
                 chooser = page.locator("#bandit")

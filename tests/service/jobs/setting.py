@@ -30,7 +30,7 @@ def opened(store: str, **configuration: Any) -> Service:
     """A service with a bandit named shop."""
     service = Service.open(store)
     service.start()
-    service.administration.put_bandit("shop", BanditConfiguration(dimension=D, **configuration))
+    service.put_bandit("shop", BanditConfiguration(dimension=D, **configuration))
     return service
 
 

@@ -204,7 +204,7 @@ class Application:
         if good:
             answers = await self._completions.wait(route.function(self._service, bandit, good))
         else:
-            await asyncio.to_thread(self._service.records.bandit, bandit)
+            await asyncio.to_thread(self._service.bandit, bandit)
             answers = []
         if not many:
             if isinstance(answers[0], ServiceError):

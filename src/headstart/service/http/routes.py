@@ -196,25 +196,25 @@ def observe(
 @_get(BANDITS, "read")
 def list_bandits(service: Service) -> list[BanditView]:
     """All bandits."""
-    return service.records.bandits()
+    return service.bandits()
 
 
 @_put(BANDIT, "admin", errors=(409,))
 def put_bandit(service: Service, bandit: str, body: BanditConfiguration) -> BanditView:
     """Create or change a bandit."""
-    return service.administration.put_bandit(bandit, body)
+    return service.put_bandit(bandit, body)
 
 
 @_get(BANDIT, "read", errors=(404,))
 def get_bandit(service: Service, bandit: str) -> BanditView:
     """A bandit as it is."""
-    return service.records.bandit(bandit)
+    return service.bandit(bandit)
 
 
 @_delete(BANDIT, "admin", status=204, errors=(404,))
 def delete_bandit(service: Service, bandit: str) -> None:
     """Delete a bandit with all its tasks and decisions."""
-    service.administration.delete_bandit(bandit)
+    service.delete_bandit(bandit)
 
 
 class HistoryQuery(Message):
@@ -226,7 +226,7 @@ class HistoryQuery(Message):
 @_get(f"{BANDIT}/prior", "read", errors=(404,))
 def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
     """What the tasks so far say about the next: the prior, and its history."""
-    return service.records.prior(bandit, history=query.history)
+    return service.prior(bandit, history=query.history)
 
 
 class ItemQuery(Message):
@@ -239,7 +239,7 @@ class ItemQuery(Message):
 @_get(f"{BANDIT}/items", "read", errors=(404,))
 def list_items(service: Service, bandit: str, query: ItemQuery) -> ItemPage:
     """The catalogue, page by page."""
-    items = service.records.items(bandit, after=query.after, limit=query.limit)
+    items = service.items(bandit, after=query.after, limit=query.limit)
     return ItemPage(items=items, next=items[-1].id if len(items) == query.limit else None)
 
 
@@ -248,7 +248,7 @@ def put_items(
     service: Service, bandit: str, body: Annotated[list[Item], Meta(max_length=MOST_ARMS)]
 ) -> ItemCount:
     """Replace the whole catalogue."""
-    return ItemCount(items=service.administration.put_items(bandit, body))
+    return ItemCount(items=service.put_items(bandit, body))
 
 
 @_patch(f"{BANDIT}/items", "admin", errors=(404,))
@@ -263,25 +263,25 @@ def patch_items(
         else change
         for change in body
     ]
-    return ItemCount(items=service.administration.patch_items(bandit, items))
+    return ItemCount(items=service.patch_items(bandit, items))
 
 
 @_delete(f"{BANDIT}/items", "admin", errors=(404,))
 def delete_items(service: Service, bandit: str, body: Names | None = None) -> ItemCount:
     """Remove items by their ids; without a body, all."""
-    return ItemCount(items=service.administration.delete_items(bandit, body))
+    return ItemCount(items=service.delete_items(bandit, body))
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))
 def get_decision(service: Service, bandit: str, decision: str) -> DecisionRecord:
     """A decision as it was made: why this arm, and what became of it."""
-    return service.records.decision(bandit, decision)
+    return service.decision(bandit, decision)
 
 
 @_get(f"{BANDIT}/tasks/{{task}}", "read", errors=(404,))
 def get_task(service: Service, bandit: str, task: str) -> TaskRecord:
     """What is known of a task."""
-    return service.records.task(bandit, task)
+    return service.task(bandit, task)
 
 
 @_delete(f"{BANDIT}/tasks/{{task}}", "admin", errors=(404,))

@@ -1,5 +1,6 @@
-"""Refreshing the prior: from the tasks that changed, by one process at a time, in versions."""
+"""Priors: a version is computed from the tasks that changed, by one process at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,6 @@ from headstart.arrays import floats, packed
 from headstart.live.decision import Learned
 from headstart.live.stored import Model, Recount, StoredMemory, StoredTask, recount
 from headstart.service.engine.bandits import Bandit, PriorInUse
-from headstart.service.engine.registry import Registry, read_fits
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import conflict
 from headstart.service.store import schema
@@ -45,7 +45,7 @@ _MOVED = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Seen:
+class Snapshot:
     """What a refresh starts from."""
 
     version: int
@@ -59,18 +59,41 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Refreshed:
+class NewPrior:
     """What a refresh has computed."""
 
-    seen: Seen
-    found: Recount
+    snapshot: Snapshot
+    recount: Recount
     prior: PriorInUse
     learned: Learned
     source: str
-    memory: bytes  # that of `found`, as it is stored
+    memory: bytes  # that of the recount, as it is stored
 
 
-def see(connection: Connection, bandit: int, model: Model) -> Seen:
+def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse | None:
+    """The latest version of a bandit's prior; None if there is none yet."""
+    latest = queries.latest_memory(connection, bandit)
+    if latest is None:
+        return None
+    fits = queries.fit_memories(connection, latest.fits)
+    memory = memory_that_counts(model, latest.memory, fits)
+    return PriorInUse(version=latest.version, memory=memory, start=memory.start(model))
+
+
+def memory_that_counts(model: Model, own: bytes | None, fits: Sequence[bytes]) -> StoredMemory:
+    """The memory of the store's tasks, None before any, with those of promoted logs.
+
+    Tasks that do not know the scales of their features yet are few, and are left out: once a fit is
+    promoted, they are counted again in its scales.
+    """
+    memory = StoredMemory.empty(model)
+    if own is not None:
+        stored = StoredMemory.from_bytes(own, model)
+        memory = stored if stored.scales_known or not fits else memory
+    return memory.merged([StoredMemory.from_bytes(fit, model) for fit in fits], model)
+
+
+def read_snapshot(connection: Connection, bandit: int, model: Model) -> Snapshot:
     """Read what changed since the last version."""
     latest = queries.latest_memory(connection, bandit)
     version, memory = 0, StoredMemory.empty(model)
@@ -85,11 +108,12 @@ def see(connection: Connection, bandit: int, model: Model) -> Seen:
         numbers = {row.id for row in rows}
         rows += [row for row in task_queries.counted(connection, bandit) if row.id not in numbers]
     fits = queries.promoted(connection, bandit)
-    return Seen(
+    memories = queries.fit_memories(connection, fits)
+    return Snapshot(
         version=version,
         memory=memory,
         fits=fits,
-        others=read_fits(connection, fits, model),
+        others=[StoredMemory.from_bytes(memory, model) for memory in memories],
         tasks=[_task(row) for row in rows],
         versions={row.id: row.version for row in rows},
         erased=task_queries.erased(connection, bandit),
@@ -109,42 +133,43 @@ def _task(row: TaskToCount) -> StoredTask:
     )
 
 
-def compute(seen: Seen, model: Model, source: str) -> Refreshed:
-    """Count the tasks anew; the prior that comes of it."""
-    found = recount(
+def compute(snapshot: Snapshot, model: Model, source: str) -> NewPrior:
+    """Count the tasks again; the prior that comes of it."""
+    counted = recount(
         model,
-        seen.memory,
-        seen.tasks,
-        erased=list(seen.erased.values()),
-        others=seen.others,
+        snapshot.memory,
+        snapshot.tasks,
+        erased=list(snapshot.erased.values()),
+        others=snapshot.others,
         most_moves=_MOVES_PER_REFRESH,
     )
-    merged = found.memory.merged(seen.others, model)
+    merged = counted.memory.merged(snapshot.others, model)
     start = merged.start(model)
     state = merged.state
-    learned = Learned.from_prior(start.prior, n_tasks=state.n_tasks, weight=state.weight)
-    prior = PriorInUse(version=seen.version + 1, memory=merged, start=start)
-    memory = found.memory.to_bytes()
-    return Refreshed(
-        seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
+    return NewPrior(
+        snapshot=snapshot,
+        recount=counted,
+        prior=PriorInUse(version=snapshot.version + 1, memory=merged, start=start),
+        learned=Learned.from_prior(start.prior, n_tasks=state.n_tasks, weight=state.weight),
+        source=source,
+        memory=counted.memory.to_bytes(),
     )
 
 
-def store(transaction: Transaction, registry: Registry, name: str, done: Refreshed) -> int:
+def store(transaction: Transaction, bandit: Bandit, new: NewPrior) -> int:
     """Store a version, and what it counted; new tasks start from it."""
-    bandit = registry.get(transaction, name)
-    connection, version = transaction.connection, done.prior.version
+    connection, version = transaction.connection, new.prior.version
     _check_latest(connection, bandit.number, version)
-    _insert_version(transaction, bandit, done)
+    _insert_version(transaction, bandit, new)
     present = task_queries.versions(
-        connection, numbers=done.seen.versions, lock=not transaction.owns_store
+        connection, numbers=new.snapshot.versions, lock=not transaction.owns_store
     )
-    _write_counted(transaction, bandit, done, present)
-    _write_moved(transaction, bandit, done, present)
-    gone = list(done.seen.erased)
+    _write_counted(transaction, bandit, new, present)
+    _write_moved(transaction, bandit, new, present)
+    gone = list(new.snapshot.erased)
     if gone:
         connection.execute(delete(contributions).where(contributions.c.task.in_(gone)))
-    transaction.after_commit(lambda: bandit.use(done.prior))
+    transaction.after_commit(lambda: bandit.use(new.prior))
     return version
 
 
@@ -160,16 +185,16 @@ def _check_latest(connection: Connection, bandit: int, version: int) -> None:
         raise conflict("another process has refreshed the prior meanwhile")
 
 
-def _insert_version(transaction: Transaction, bandit: Bandit, done: Refreshed) -> None:
-    connection, version, learned = transaction.connection, done.prior.version, done.learned
+def _insert_version(transaction: Transaction, bandit: Bandit, new: NewPrior) -> None:
+    connection, version, learned = transaction.connection, new.prior.version, new.learned
     connection.execute(
         insert(priors).values(
             bandit=bandit.number,
             version=version,
             time=transaction.now,
-            source=done.source,
-            memory=done.memory,
-            fits=msgspec.json.encode(done.seen.fits).decode(),
+            source=new.source,
+            memory=new.memory,
+            fits=msgspec.json.encode(new.snapshot.fits).decode(),
             n_tasks=learned.n_tasks,
             effective_tasks=learned.effective_tasks,
             noise_scale=learned.noise_scale,
@@ -178,7 +203,7 @@ def _insert_version(transaction: Transaction, bandit: Bandit, done: Refreshed) -
         )
     )
     # The memory of an erased task must not stay in earlier versions.
-    oldest = version if done.seen.erased else version - _MEMORIES_KEPT
+    oldest = version if new.snapshot.erased else version - _MEMORIES_KEPT
     own = priors.c.bandit == bandit.number
     drop = update(priors).where(own, priors.c.version < oldest, priors.c.memory.is_not(None))
     connection.execute(drop.values(memory=None))
@@ -194,10 +219,10 @@ def _thin(connection: Connection, bandit: int, version: int) -> None:
 
 
 def _write_counted(
-    transaction: Transaction, bandit: Bandit, done: Refreshed, present: dict[int, int]
+    transaction: Transaction, bandit: Bandit, new: NewPrior, present: dict[int, int]
 ) -> None:
-    connection, version = transaction.connection, done.prior.version
-    found = done.found.contributions
+    connection, version = transaction.connection, new.prior.version
+    contents = new.recount.contributions
     counted = [
         {
             "task": task,
@@ -205,17 +230,17 @@ def _write_counted(
             "content": content,
             "erased": int(task not in present),
         }
-        for task, content in found.items()
+        for task, content in contents.items()
         if content is not None
     ]
     if counted:
         connection.execute(_replacing(connection.dialect.name), counted)
-    aside = [task for task, content in found.items() if content is None]
+    aside = [task for task, content in contents.items() if content is None]
     if aside:
         connection.execute(delete(contributions).where(contributions.c.task.in_(aside)))
     rows = [
-        {"task": task, "counted": version, "seen": done.seen.versions[task]}
-        for task in found
+        {"task": task, "counted": version, "seen": new.snapshot.versions[task]}
+        for task in contents
         if task in present
     ]
     if rows:
@@ -223,13 +248,13 @@ def _write_counted(
 
 
 def _write_moved(
-    transaction: Transaction, bandit: Bandit, done: Refreshed, present: dict[int, int]
+    transaction: Transaction, bandit: Bandit, new: NewPrior, present: dict[int, int]
 ) -> None:
     """Store the states of tasks with a newer prior, if they have not learned meanwhile."""
-    versions = done.seen.versions
+    versions = new.snapshot.versions
     moved = {
         task: state
-        for task, state in done.found.moved.items()
+        for task, state in new.recount.moved.items()
         if present.get(task) == versions[task]
     }
     if not moved:

@@ -1,4 +1,4 @@
-"""Computing priors in a child process: `python -m headstart.service.engine.computing`."""
+"""Computing priors in a child process: `python -m headstart.service.engine.prior_process`."""
 
 import pickle
 import subprocess
@@ -9,15 +9,16 @@ import time
 from headstart.live.decision import Learned
 from headstart.live.stored import Recount
 from headstart.service import children
-from headstart.service.engine import configuration, refreshing
+from headstart.service.engine import configuration
 from headstart.service.engine.bandits import PriorInUse
+from headstart.service.engine.priors import NewPrior, Snapshot, compute
 from headstart.service.messages import BanditConfiguration
 
 # What a version is made of, beside what it was computed from.
 _Computed = tuple[Recount, PriorInUse, Learned, bytes]
 
 
-class Computing:
+class PriorProcess:
     """A process that computes versions of priors, started when it is first needed."""
 
     def __init__(self) -> None:
@@ -30,17 +31,20 @@ class Computing:
         """The number of the process, for tests that end it; None before it is needed."""
         return None if self._process is None else self._process.pid
 
-    def compute(
-        self, given: BanditConfiguration, seen: refreshing.Seen, source: str
-    ) -> refreshing.Refreshed:
-        """`refreshing.compute`, for the bandit of a configuration."""
+    def compute(self, wanted: BanditConfiguration, snapshot: Snapshot, source: str) -> NewPrior:
+        """`priors.compute`, for the bandit of a configuration."""
         with self._lock:
-            answer = self._answer(pickle.dumps((given, seen, source)))
+            answer = self._answer(pickle.dumps((wanted, snapshot, source)))
         if isinstance(answer, str):
             raise RuntimeError(answer)
-        found, prior, learned, memory = answer
-        return refreshing.Refreshed(
-            seen=seen, found=found, prior=prior, learned=learned, source=source, memory=memory
+        recount, prior, learned, memory = answer
+        return NewPrior(
+            snapshot=snapshot,
+            recount=recount,
+            prior=prior,
+            learned=learned,
+            source=source,
+            memory=memory,
         )
 
     def _answer(self, asked: bytes) -> "_Computed | str":
@@ -81,11 +85,11 @@ def main() -> None:
     """Compute what stdin asks for, until it ends."""
     answers = children.begin()
     while (asked := children.read(sys.stdin.buffer)) is not None:
-        given, seen, source = pickle.loads(asked)
+        wanted, snapshot, source = pickle.loads(asked)
         try:
-            model = configuration.model_of(given, time.time)
-            done = refreshing.compute(seen, model, source)
-            answer: _Computed | str = (done.found, done.prior, done.learned, done.memory)
+            model = configuration.model_of(wanted, time.time)
+            new = compute(snapshot, model, source)
+            answer: _Computed | str = (new.recount, new.prior, new.learned, new.memory)
         except Exception as error:
             answer = f"{type(error).__name__}: {error}"
         try:

@@ -1,7 +1,7 @@
 """Sums: what a transaction adds to the sums that the dashboard shows."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -10,9 +10,6 @@ from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import TaskEntry
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
-
-if TYPE_CHECKING:
-    from headstart.service.engine.transaction import Transaction
 
 _KEYS = {
     table: [column.name for column in table.primary_key]
@@ -99,12 +96,12 @@ class Sums:
                 _write(connection, table, found)
 
 
-def compact(transaction: "Transaction", limit: int) -> int:
+def compact(connection: Connection, now: float, limit: int) -> int:
     """Add the sums of minutes past a week to those of their hours; how many minutes there were."""
     table = schema.minutes
-    oldest = int(transaction.now // 60) - _MINUTES_KEPT
+    oldest = int(now // 60) - _MINUTES_KEPT
     old = select(table).where(table.c.minute < oldest, table.c.minute % 60 != 0).limit(limit)
-    rows = transaction.connection.execute(old.with_for_update(skip_locked=True)).all()
+    rows = connection.execute(old.with_for_update(skip_locked=True)).all()
     hours: dict[tuple[int, ...], dict[str, float]] = {}
     for row in rows:
         key = (row.bandit, row.minute - row.minute % 60, row.process, row.control)
@@ -112,9 +109,9 @@ def compact(transaction: "Transaction", limit: int) -> int:
         for name in sums:
             sums[name] += getattr(row, name)
         own = [table.c[name] == getattr(row, name) for name in _KEYS[table]]
-        transaction.connection.execute(delete(table).where(*own))
+        connection.execute(delete(table).where(*own))
     if hours:
-        _write(transaction.connection, table, hours)
+        _write(connection, table, hours)
     return len(rows)
 
 
