@@ -1,16 +1,20 @@
-"""What the queries find, and that they do so on indices."""
+"""What the queries find; and that every page reads by indices."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from sqlalchemy import event, insert, select, text
-from tests.service.dashboard import filled
+from sqlalchemy import event, select, text
 from tests.service.dashboard.client import PageClient
+from tests.service.shop import BANDIT, NOW, Clock, Shop, arms, configuration, decided, opened
 
 from headstart.service.dashboard import application
+from headstart.service.engine.service import Service
+from headstart.service.messages import BanditConfiguration, Item, RewardRequest
 from headstart.service.store import schema
 from headstart.service.store.database import Database
 from headstart.service.store.queries import activity, bandits, decisions, priors, tasks
@@ -51,12 +55,13 @@ def statements(database: Database) -> Iterator[list[tuple[str, Any]]]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_read_by_indices(shared: Database, page: str) -> None:
-    client = PageClient(application(filled.StoreService(shared)))
-    with statements(shared) as found:
+def test_pages_read_by_indices(shared: Shop, page: str) -> None:
+    database = shared.service.database
+    client = PageClient(application(shared.service, shared.jobs))
+    with statements(database) as found:
         assert client.get(page).status_code == 200
     plans = {}
-    with shared.reading() as connection:
+    with database.reading() as connection:
         for statement, given in found:
             if statement.startswith("SELECT"):
                 plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", given)
@@ -74,20 +79,20 @@ def test_pages_read_by_indices(shared: Database, page: str) -> None:
         assert not re.search(r"count\(\*\).*FROM (tasks|decisions)\b", statement)
 
 
-def test_pending_decisions_have_their_index(shared: Database) -> None:
+def test_pending_decisions_have_their_index(shared: Shop) -> None:
     query = decisions.pending_times(1).compile(compile_kwargs={"literal_binds": True})
-    with shared.reading() as connection:
+    with shared.service.database.reading() as connection:
         plan = connection.execute(text(f"EXPLAIN QUERY PLAN {query}")).all()
     assert ["decisions_pending" in row[-1] for row in plan] == [True]
 
 
-def test_pages_of_tasks_have_each_once(shared: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_tasks_have_each_once(shared: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "PAGE", 7)
     for by_name in (True, False):
         seen: list[str] = []
         name: str | None = None
         place: tuple[float, int] | None = None
-        with shared.reading() as connection:
+        with shared.service.database.reading() as connection:
             while True:
                 page = (
                     tasks.by_prefix(connection, 1, "", name)
@@ -102,28 +107,23 @@ def test_pages_of_tasks_have_each_once(shared: Database, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", ["100%", "a_b", "a-b", "Ünal", "user-01", "日本", "zz\U0010fffe"])
-def test_prefixes_are_taken_literally(store: str, name: str) -> None:
-    database = Database.open(store)
+def test_prefixes_are_taken_literally(store: str, tmp_path: Path, name: str) -> None:
     others = ["100", "1000", "a", "acb", "aXb", "Un", "user-1", "user01", "zz"]
-    with database.writing() as connection:
-        bandit = filled.add_bandit(connection, "b")
-        rows = [filled._task(bandit, n, False, 0.0) for n in (*others, name, name + "~x")]
-        more = {"last_used": 0.0, "n_rewards": 0, "reward_sum": 0.0}
-        more |= {"early_rewards": 0, "early_sum": 0.0}
-        connection.execute(insert(schema.tasks), [row | more for row in rows])
-    with database.reading() as connection:
-        found = tasks.by_prefix(connection, bandit, name, None)
-    database.close()
-    assert [row.name for row in found.rows] == [name, name + "~x"]
+    with opened(store, tmp_path) as shop:
+        shop.service.put_bandit("b", BanditConfiguration(dimension=1))
+        shop.service.put_items("b", [Item(id="arm", features=[1.0])])
+        decided(shop.service, "b", [*others, name, name + "~x"])
+        with shop.service.database.reading() as connection:
+            number = bandits.named(connection, "b").id
+            page = tasks.by_prefix(connection, number, name, None)
+    assert [row.name for row in page.rows] == [name, name + "~x"]
 
 
-def test_a_rare_arm_is_found_page_by_page(
-    shared: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rare_arm_is_found_page_by_page(shared: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decisions, "scanned", lambda _: 100)
     seen: list[str] = []
     before: str | None = None
-    with shared.reading() as connection:
+    with shared.service.database.reading() as connection:
         table = schema.decisions
         wanted = connection.execute(
             select(table.c.id).where(table.c.arm == "Mocha", table.c.status == schema.PAID)
@@ -138,32 +138,55 @@ def test_a_rare_arm_is_found_page_by_page(
         assert seen == sorted(wanted, reverse=True)
 
 
-def test_sums_are_added_over_processes(shared: Database) -> None:
-    with shared.reading() as connection:
+def test_sums_are_of_all_tasks(shared: Shop) -> None:
+    with shared.service.database.reading() as connection:
         warm, control = activity.early_means(connection, 1)
         rounds = activity.by_round(connection, 1)
-        total = connection.execute(text("SELECT SUM(n) FROM rounds WHERE control = 0")).scalar_one()
-        start = int(filled.NOW // 60) - 59
+        start = int(NOW // 60) - 59
         both = activity.activity(connection, 1, start=start, width=15, n=4)
-        decided = connection.execute(
-            text("SELECT SUM(decisions) FROM minutes WHERE minute >= :m"), {"m": start}
-        ).scalar_one()
-        assert activity.processes(connection, 1, since=start) == 2
-    assert warm.n + control.n == 120
-    assert sum(s.n for s in rounds[0]) == total
-    assert both[0].total("decisions") + both[1].total("decisions") == decided
+        total = text("SELECT COUNT(*), SUM(n_rewards) FROM tasks WHERE NOT control")
+        n_warm, rewards = connection.execute(total).one()
+        made = text("SELECT COUNT(*) FROM decisions WHERE time >= :from")
+        n_decisions = connection.execute(made, {"from": 60.0 * start}).scalar_one()
+    assert (warm.n, warm.n + control.n) == (n_warm, 120)
+    assert sum(s.n for s in rounds[0]) == rewards
+    assert both[0].total("decisions") + both[1].total("decisions") == n_decisions
 
 
-def test_history_has_its_ends(shared: Database) -> None:
-    with shared.reading() as connection:
-        found = [row.version for row in priors.history(connection, 1)]
+def test_sums_are_added_over_processes(postgresql: str) -> None:
+    clock = Clock()
+    with (
+        Service.open(postgresql, clock=clock) as one,
+        Service.open(postgresql, clock=clock) as other,
+    ):
+        one.put_bandit(BANDIT, configuration(control_share=0.0))
+        one.put_items(BANDIT, arms())
+        for service, names in ((one, ["ann", "bob"]), (other, ["ann", "cid", "eve"])):
+            rewards = [
+                RewardRequest(decision=answer.id, value=0.5)
+                for answer in decided(service, BANDIT, names)
+            ]
+            service.reward(BANDIT, rewards).result(60)
+        with one.database.reading() as connection:
+            minute = int(NOW // 60)
+            warm, _ = activity.activity(connection, 1, start=minute, width=1, n=1)
+            rounds, _ = activity.by_round(connection, 1)
+            assert activity.processes(connection, 1, since=minute) == 2
+    assert (warm.total("opened"), warm.total("decisions"), warm.total("reward_sum")) == (4, 5, 2.5)
+    assert [(s.n, s.total) for s in rounds[:3]] == [(4, 2.0), (1, 0.5), (0, 0.0)]
+
+
+def test_history_has_its_ends(shared: Shop) -> None:
+    last = shared.service.prior(BANDIT).version
+    with shared.service.database.reading() as connection:
+        versions = [row.version for row in priors.history(connection, 1)]
         assert priors.history(connection, 99) == []
-    assert (found[0], found[-1]) == (1, 40)
-    assert found == sorted(set(found))
+    assert versions == list(range(1, last + 1))
 
 
-def test_long_histories_are_thinned(shared: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_histories_are_thinned(shared: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(priors, "SPREAD_VERSIONS", 5)
-    with shared.reading() as connection:
-        found = [row.version for row in priors.history(connection, 1)]
-    assert found == [1, 11, 20, 30, 40]
+    last = shared.service.prior(BANDIT).version
+    with shared.service.database.reading() as connection:
+        versions = [row.version for row in priors.history(connection, 1)]
+    assert versions == np.linspace(1, last, 5).round().astype(int).tolist()

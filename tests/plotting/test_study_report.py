@@ -12,9 +12,8 @@ import xarray as xr
 from tests.studies.tiny import SEQUENCE, TESTED
 
 from headstart.intervals import interval
-from headstart.plotting.reports.played import Played
-from headstart.plotting.reports.study import write_study_report
-from headstart.plotting.reports.units import unit_of
+from headstart.plotting.study_report import write_study_report
+from headstart.plotting.study_results import StudyResults, unit_of
 from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.comparisons import playing
@@ -127,7 +126,7 @@ def test_replications_of_a_cohort_are_one_value() -> None:
             "cohort": ("replication", [0, 1, 0, 1]),
         },
     )
-    played = Played(replace(SEQUENCE, replications=4), results)
+    played = StudyResults(replace(SEQUENCE, replications=4), results)
     assert played.replications == 2
     assert played.regrets.isel(learner=0, regularization=0).to_numpy().tolist() == [2.0, 6.0]
 

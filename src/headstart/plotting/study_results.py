@@ -1,19 +1,19 @@
-"""Played: a study with its results, and what reports take from them."""
+"""StudyResults: a study with its results, and what reports take from them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 
 import xarray as xr
 
-from headstart.plotting.reports.units import unit_of
+from headstart import environments
 from headstart.studies.comparisons import at_best, default_reference, playing
 from headstart.studies.results import at_training, totals
 from headstart.studies.study import Study
 
 
 @dataclass(frozen=True)
-class Played:
+class StudyResults:
     """A study and its results, (learner, regularization, trained, replication, task, round).
 
     `against` is the learner that differences are taken from: by default the first that starts
@@ -108,3 +108,25 @@ def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.
             "regularization"
         )
     return values.sel(regularization=value, method="nearest", drop=True)
+
+
+# What a linear reward counts in the published data sets; a 0/1 reward counts wins everywhere.
+_UNITS = {"LastFM": "plays", "MovieLens": "stars"}
+
+
+def unit_of(environment: Mapping[str, object]) -> str:
+    """The unit of reward in an environment, given as the table of a study."""
+    if _setting(environment, "reward") == "winner":
+        return "wins"
+    unit = _UNITS.get(str(environment["class"]), "units of reward")
+    return f"log(1 + {unit})" if _setting(environment, "transform") == "log" else unit
+
+
+def _setting(environment: Mapping[str, object], name: str) -> object:
+    """A setting of an environment, or its default."""
+    if name in environment:
+        return environment[name]
+    found = getattr(environments, str(environment["class"]).split(".")[0], None)
+    if found is None or not is_dataclass(found):
+        return None
+    return next((field.default for field in fields(found) if field.name == name), None)

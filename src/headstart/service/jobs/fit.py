@@ -13,8 +13,8 @@ from headstart.live.stored import default_names, memory_of_log
 from headstart.logs import Columns, LogReading, LogReport, check_log
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.priors import memory_that_counts
-from headstart.service.jobs.frames import Done, FitWork
-from headstart.service.jobs.steps import Steps, estimated_rows
+from headstart.service.jobs.files import estimated_rows
+from headstart.service.jobs.work import Done, FitWork, Steps
 from headstart.service.messages import FitReport, LogColumns, LogSummary, PriorNumbers
 
 _READING = "reading rows: {done:,} of {total:,}"

@@ -13,8 +13,8 @@ from headstart.intervals import Interval, interval
 from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
 from headstart.service.engine.configuration import model_of
-from headstart.service.jobs.frames import Done, EvaluateWork
-from headstart.service.jobs.steps import Steps, estimated_rows
+from headstart.service.jobs.files import estimated_rows
+from headstart.service.jobs.work import Done, EvaluateWork, Steps
 from headstart.service.messages import (
     BanditConfiguration,
     DecisionLogColumns,

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from headstart.non_stochastic import growth, published
-from headstart.non_stochastic.published import Equals
-from headstart.non_stochastic.report import growth_table, reproduce
+from headstart.paper.non_stochastic import (
+    Equals,
+    growth_study,
+    growth_table,
+    growths,
+    published_section,
+    reproduce,
+)
 from headstart.plotting.document import Cell
 from headstart.studies.toml import from_toml
 
@@ -48,7 +53,7 @@ def _results(scale: float) -> xr.Dataset:
 
 
 def test_exponents_by_hand() -> None:
-    one, half, none = growth.growths({h: _results(float(h)) for h in (100, 400)})
+    one, half, none = growths({h: _results(float(h)) for h in (100, 400)})
     assert one.exponent.mean == pytest.approx(1.0)
     assert half.exponent.mean == pytest.approx(0.5)
     # Both means have an error of 1 %/√3, and log 4 is the distance.
@@ -61,7 +66,7 @@ def test_exponents_by_hand() -> None:
 
 
 def test_every_stochastic_learner_and_both_robust_ones_play() -> None:
-    study = growth.study("reacting", 100)
+    study = growth_study("reacting", 100)
     assert from_toml(study.to_toml()) == study
     names = [learner.name for learner in study.learners]
     assert names[-2:] == ["LinEXP3", "Meta-LinEXP3"]
@@ -69,7 +74,7 @@ def test_every_stochastic_learner_and_both_robust_ones_play() -> None:
 
 
 def test_the_table_is_the_published_one() -> None:
-    section = published.section(0.5)
+    section = published_section(0.5)
     assert [claim.text for claim in section.claims] == [
         "LinEXP3 has a regret of 107.1",
         "Meta-LinEXP3, PCRW has a regret of 87.3",

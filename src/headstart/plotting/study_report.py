@@ -5,14 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from headstart import checks
-from headstart.plotting.document import Block, Heading, Items, Paragraph, Table
+from headstart.intervals import Interval, interval
+from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Table
 from headstart.plotting.files import write_document, write_tables
-from headstart.plotting.reports.figures import chosen_text, study_figures
-from headstart.plotting.reports.numbers import regularization_text
-from headstart.plotting.reports.played import Played, choose_values
-from headstart.plotting.reports.tables import paired_table, totals_table
+from headstart.plotting.numbers import (
+    interval_text,
+    measured_text,
+    p_value_text,
+    regularization_text,
+)
+from headstart.plotting.study_figures import chosen_text, study_figures
+from headstart.plotting.study_results import StudyResults, choose_values
+from headstart.studies.comparisons import Comparison, at_best, compare
 from headstart.studies.folder import StudyFolder
+from headstart.studies.results import totals
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
@@ -72,7 +81,7 @@ def write_study_report(
         )
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
-    played = Played(study, results, against)
+    played = StudyResults(study, results, against)
     if against is not None:
         checks.one_of("against", against, played.learners)
     shown = choose_values(played.study, values)
@@ -88,7 +97,7 @@ def write_study_report(
     return WrittenReport(documents, tables)
 
 
-def study_blocks(played: Played, values: Sequence[float], figures: Path) -> Iterator[Block]:
+def study_blocks(played: StudyResults, values: Sequence[float], figures: Path) -> Iterator[Block]:
     """The report, block by block; its figures are written to a folder."""
     study = played.study
     yield Heading(study.name, 1)
@@ -108,7 +117,7 @@ def study_blocks(played: Played, values: Sequence[float], figures: Path) -> Iter
     yield Items(_NOTES)
 
 
-def _differences(played: Played, values: Sequence[float]) -> Iterator[Block]:
+def _differences(played: StudyResults, values: Sequence[float]) -> Iterator[Block]:
     for value in (None, *values):
         name = "paired-best" if value is None else f"paired-{value:g}"
         table = paired_table(played, value, name)
@@ -116,6 +125,96 @@ def _differences(played: Played, values: Sequence[float]) -> Iterator[Block]:
             at = chosen_text(played, value)
             yield Paragraph(f"{at[0].upper()}{at[1:]}:")
             yield table
+
+
+def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
+    """Reward and regret of every learner, at given λ and at its best."""
+    reward, regret = totals(played.results, "reward"), totals(played.results)
+    best = at_best(regret)
+    header = ["learner"]
+    for value in values:
+        at = f"λ = {regularization_text(value)}"
+        header += [f"reward, {at}", f"regret, {at}"]
+    header += ["best λ", "regret there"]
+    rows, records = [], []
+    for learner in regret["learner"].to_numpy():
+        row = [str(learner)]
+        for value in values:
+            for variable, of in (("reward", reward), ("regret", regret)):
+                there = of.sel(learner=learner).sel(regularization=value, method="nearest")
+                found = interval(there.to_numpy())
+                row.append(measured_text(found))
+                records.append(_record(str(learner), value, variable, found))
+        found = interval(best.sel(learner=learner).to_numpy())
+        at_value = float(best["regularization"].sel(learner=learner))
+        row += [regularization_text(at_value), measured_text(found)]
+        records.append(_record(str(learner), at_value, "regret", found) | {"best": True})
+        rows.append(row)
+    return Table(header, rows, name=name, records=records)
+
+
+def paired_table(played: StudyResults, value: float | None, name: str) -> Table | None:
+    """Every learner minus the reference, at one λ or each at its best; None without a reference."""
+    if played.reference is None:
+        return None
+    found = compare(played.compared(value), played.reference)
+    rows: list[list[str | Cell]] = [
+        [
+            f"{one.learner} − {one.reference}",
+            interval_text(one.difference),
+            p_value_text(one.p_value),
+            p_value_text(one.corrected),
+            _conclusion(one),
+            str(one.difference.replications),
+        ]
+        for one in found
+    ]
+    header = ["difference of regrets", "mean, 95 % interval", "p", "p, corrected", "so", "n"]
+    return Table(header, rows, frozenset({0, 4}), name=name, records=comparison_records(found))
+
+
+def comparison_records(found: Sequence[Comparison]) -> list[Mapping[str, object]]:
+    """Comparisons unrounded, for CSV and JSON."""
+    return [
+        {
+            "learner": one.learner,
+            "reference": one.reference,
+            **_ends(one.difference),
+            "p": one.p_value,
+            "p_corrected": one.corrected,
+        }
+        for one in found
+    ]
+
+
+def _conclusion(one: Comparison) -> Cell:
+    if not one.certain:
+        return Cell("undecided")
+    if one.difference.mean < 0:
+        return Cell(f"{one.learner} has less regret", "positive")
+    return Cell(f"{one.learner} has more regret", "negative")
+
+
+def _record(learner: str, value: float, variable: str, found: Interval) -> dict[str, object]:
+    shown = None if np.isnan(value) else value
+    return {
+        "learner": learner,
+        "regularization": shown,
+        "variable": variable,
+        **_ends(found),
+        "best": False,
+    }
+
+
+def _ends(found: Interval) -> dict[str, object]:
+    alone = found.replications < 2
+    return {
+        "mean": found.mean,
+        "standard_error": None if alone else found.error,
+        "low": None if alone else found.low,
+        "high": None if alone else found.high,
+        "n": found.replications,
+    }
 
 
 def setting_text(study: Study) -> str:
@@ -135,7 +234,7 @@ def setting_text(study: Study) -> str:
     )
 
 
-def cohort_text(played: Played) -> str:
+def cohort_text(played: StudyResults) -> str:
     """Why there are fewer values than replications."""
     return (
         f"The {played.study.replications} replications are {played.replications} cohorts: those of "

@@ -3,19 +3,55 @@
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import xarray as xr
 from matplotlib.axes import Axes
 
 from headstart.plotting import curves
 from headstart.plotting.document import Picture
-from headstart.plotting.reports.numbers import regularization_text
-from headstart.plotting.reports.played import Played
+from headstart.plotting.numbers import regularization_text
+from headstart.plotting.study_results import StudyResults
 from headstart.plotting.style import SUFFIXES, figure
+from headstart.studies.toml import from_toml
 
 # A title, and what plots the panel.
 Panel = tuple[str, Callable[[Axes], None]]
 
 
-def study_figures(played: Played, values: Sequence[float], folder: Path) -> Iterator[Picture]:
+def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None) -> None:
+    """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
+
+    Beside it, the total against λ where the study has several, and against N likewise, each
+    learner at the same λ as in the first panel. The panels are those of `headstart report`.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting, studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> plotting.plot_overview(results, Path("regret.png"))
+    """
+    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    played = StudyResults(study, results, trained=trained)
+    shown = [cumulative(played, None)]
+    if len(study.regularization) > 1:
+        shown.append(sweep(played))
+    if results.sizes["trained"] > 1:
+        shown.append(over_training(played, None))
+    write_panels([path], shown)
+
+
+def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
     sample = bands_text(played)
     right = "" if played.reference is None else f"; right, minus that of {played.reference}"
@@ -65,7 +101,7 @@ def write_panels(paths: Sequence[Path], panels: Sequence[Panel], *, share: bool 
 
 
 def cumulative(
-    played: Played, value: float | None, variable: str = "regret", title: str | None = None
+    played: StudyResults, value: float | None, variable: str = "regret", title: str | None = None
 ) -> Panel:
     """A cumulative variable at one λ, or at each learner's best."""
     label = f"cumulative {variable} ({played.unit})"
@@ -75,7 +111,7 @@ def cumulative(
 
 
 def difference(
-    played: Played, value: float | None, title: str | None = None, without: Sequence[str] = ()
+    played: StudyResults, value: float | None, title: str | None = None, without: Sequence[str] = ()
 ) -> Panel:
     """Cumulative regrets minus the reference's, with bands of the paired differences.
 
@@ -91,7 +127,7 @@ def difference(
     )
 
 
-def over_training(played: Played, value: float | None, title: str | None = None) -> Panel:
+def over_training(played: StudyResults, value: float | None, title: str | None = None) -> Panel:
     """Regret of a test task against the number of training tasks."""
     at = at_text(played, value)
     if value is None:
@@ -102,7 +138,7 @@ def over_training(played: Played, value: float | None, title: str | None = None)
     )
 
 
-def training_difference(played: Played, value: float | None) -> Panel:
+def training_difference(played: StudyResults, value: float | None) -> Panel:
     """Regret of a test task minus the reference's, against the number of training tasks."""
     reference = str(played.reference)
     return minus_text(played), lambda axes: curves.plot_difference_against_tasks(
@@ -113,14 +149,14 @@ def training_difference(played: Played, value: float | None) -> Panel:
     )
 
 
-def per_task(played: Played, value: float | None) -> Panel:
+def per_task(played: StudyResults, value: float | None) -> Panel:
     """Regret of each task of a sequence."""
     return at_text(played, value), lambda axes: curves.plot_per_task(
         axes, played.chosen(value), label=f"regret per task ({played.unit})"
     )
 
 
-def per_task_difference(played: Played, value: float | None) -> Panel:
+def per_task_difference(played: StudyResults, value: float | None) -> Panel:
     """Regret of each task of a sequence minus the reference's."""
     reference = str(played.reference)
     return minus_text(played), lambda axes: curves.plot_per_task_difference(
@@ -131,14 +167,16 @@ def per_task_difference(played: Played, value: float | None) -> Panel:
     )
 
 
-def sweep(played: Played, title: str | None = None, *, log: bool = False) -> Panel:
+def sweep(played: StudyResults, title: str | None = None, *, log: bool = False) -> Panel:
     """Regret against λ; with `log`, on a logarithmic vertical axis."""
     return title or f"over λ{played.after}", lambda axes: curves.plot_against_regularization(
         axes, played.regrets, label=f"regret ({played.unit})", log=log
     )
 
 
-def sweep_difference(played: Played, _: float | None = None, title: str | None = None) -> Panel:
+def sweep_difference(
+    played: StudyResults, _: float | None = None, title: str | None = None
+) -> Panel:
     """Regret minus the reference's at the same λ, against λ."""
     reference = str(played.reference)
     return (
@@ -149,26 +187,26 @@ def sweep_difference(played: Played, _: float | None = None, title: str | None =
     )
 
 
-def at_text(played: Played, value: float | None) -> str:
+def at_text(played: StudyResults, value: float | None) -> str:
     """The λ of a panel; "regret" where the study has one λ, which needs no choice."""
     if value is not None:
         return f"λ = {regularization_text(value)}"
     return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
 
 
-def chosen_text(played: Played, value: float | None) -> str:
+def chosen_text(played: StudyResults, value: float | None) -> str:
     """How the λ of a figure was chosen, for its caption."""
     if value is not None:
         return f"λ = {regularization_text(value)}"
     return f"each learner at its λ of least regret{played.after}"
 
 
-def minus_text(played: Played) -> str:
+def minus_text(played: StudyResults) -> str:
     """The title of a panel of differences."""
     return f"minus {played.reference}, paired"
 
 
-def bands_text(played: Played) -> str:
+def bands_text(played: StudyResults) -> str:
     """What the bands are, and over how many independent replications."""
     n, total = played.replications, played.study.replications
     if n == 1:
@@ -178,6 +216,6 @@ def bands_text(played: Played) -> str:
 
 
 def _one(
-    played: Played, panel: Callable[[Played, float | None], Panel], value: float | None
+    played: StudyResults, panel: Callable[[StudyResults, float | None], Panel], value: float | None
 ) -> list[Panel]:
     return [] if played.reference is None else [panel(played, value)]
