@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from headstart.logs.files import is_text
+from headstart.logs.sources import is_text
 from headstart.progress import Progress
 
 # What a job's process tells: how far it is, from 0 to 1, and what it does.
