@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headstart import environments, learners, policies, priors, theory
-    from headstart.core.mixture import Mixture
-    from headstart.core.prior import Prior
+    from headstart.core.prior import Mixture, Prior
     from headstart.core.ridge import RidgeEstimate
     from headstart.core.statistics import TaskStatistics
     from headstart.core.task import Episode, Task
@@ -75,7 +74,7 @@ _HOME = {
     "Learner": "simulation",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
-    "Mixture": "core.mixture",
+    "Mixture": "core.prior",
     "Optimal": "simulation",
     "Outcome": "live",
     "Prior": "core.prior",

@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator, n_side
-from headstart.priors.hierarchical import Hierarchical, structure
 from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import FactorFit
 from headstart.priors.hierarchical.recent import RecentTasks
@@ -241,10 +240,13 @@ def _assert_same_tasks(one: Memory, two: Memory, lead: tuple[int, ...]) -> None:
 def _converged(estimator: LivePriorEstimator, memory: Memory) -> Memory:
     """The memory with its fit taken to the end."""
     if "fitted_at" in memory:
-        assert isinstance(estimator, Hierarchical)
+        lead, p = memory["fitted_at"].shape, n_side(estimator)
+        nothing = TaskStatistics.zeros(DIMENSION, lead)
+        if p:
+            nothing = replace(nothing, side=np.zeros((*lead, p)))
         for _ in range(100):
             due = dict(memory) | {"fitted_at": np.zeros_like(memory["fitted_at"])}
-            memory = structure.refitted(estimator.covariance, due)
+            memory = estimator.absorb(due, nothing)
     return memory
 
 

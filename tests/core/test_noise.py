@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from headstart.core.prior import Prior
-from headstart.core.radii import confidence_radius
-from headstart.core.ridge import RidgeEstimate
+from headstart.core.ridge import RidgeEstimate, confidence_radius
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.policies import OFUL, BayesUCB, Thompson

@@ -13,8 +13,7 @@ from tests.playing import play
 import headstart as hs
 from headstart import kernels
 from headstart.arrays import Floats
-from headstart.core.mixture import Mixture
-from headstart.core.prior import Prior
+from headstart.core.prior import Mixture, Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics

@@ -15,7 +15,7 @@ from tests.needs import missing
 import headstart
 
 # What reads published data is run only where that data is.
-NEEDS_DATA = {"headstart.environments.ratings.published"}
+NEEDS_DATA = {"headstart.environments.ratings.lastfm_movielens"}
 DATA = Path(os.environ.get("HEADSTART_DATA", "nowhere"))
 
 

@@ -68,12 +68,12 @@ class EstimateSummary:
     @property
     def largest_eigenvalue(self) -> Floats:
         """The largest eigenvalue of Λ, (…)."""
-        found: Floats = self._scalars[state.LARGEST_EIGENVALUE]
-        if not np.all(found):  # O(d³), so only where a policy asks for it
-            values = np.linalg.eigvalsh(self._regularization())
-            self._scalars[state.LARGEST_EIGENVALUE] = values[..., -1]
-            found = self._scalars[state.LARGEST_EIGENVALUE]
-        return found
+        values: Floats = self._scalars[state.LARGEST_EIGENVALUE]
+        if not np.all(values):  # O(d³), so only where a policy asks for it
+            spectrum = np.linalg.eigvalsh(self._regularization())
+            self._scalars[state.LARGEST_EIGENVALUE] = spectrum[..., -1]
+            values = self._scalars[state.LARGEST_EIGENVALUE]
+        return values
 
     def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
         """The summary at an index of the leading axes; with None, under a new axis."""

@@ -1,8 +1,9 @@
-"""RidgeEstimate: the estimate from a task's statistics and a prior.
+"""RidgeEstimate: the estimate from a task's statistics and a prior, with its confidence set.
 
 Every array may carry leading axes `…`; their entries are independent.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,6 @@ from headstart import checks, kernels
 from headstart.arrays import Booleans, Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.prior import Prior
-from headstart.core.radii import confidence_radius
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state
 
@@ -164,3 +164,26 @@ class RidgeEstimate:
         if n_arms == 0:
             raise ValueError("arms must hold at least one arm, got none")
         return features
+
+
+def confidence_radius(
+    log_determinant: Floats,
+    *,
+    noise_scale: float,
+    failure_probability: float,
+    bias_term: Floats | float,
+    fixed_bias: bool = False,
+) -> Floats:
+    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + bias_term (Theorem 1).
+
+    The bias term is ‖h − w*‖ in the norm of Λ. With `fixed_bias`, for h and Λ fixed before the
+    task begins, β is the root of the sum of the two terms' squares, which is never larger.
+
+    >>> hs.theory.confidence_radius(
+    ...     np.array([0.0, 3.0]), noise_scale=1.0, failure_probability=0.05, bias_term=0.5
+    ... ).round(2)
+    array([2.95, 3.5 ])
+    """
+    confidence = -2.0 * math.log(failure_probability)
+    noise = noise_scale * np.sqrt(log_determinant + confidence)
+    return np.asarray(np.hypot(noise, bias_term) if fixed_bias else noise + bias_term)

@@ -119,8 +119,10 @@ class Synthetic:
         mean = np.array(np.broadcast_to(np.asarray(self.mean, dtype=np.float64), self.dimension))
         if self.covariance is not None:
             return Gaussian(mean, np.array(self.covariance, dtype=np.float64))
-        each = self.variance / self.dimension if self.variance_of == "task" else self.variance
-        return IsotropicGaussian(mean, each)
+        per_task = self.variance_of == "task"
+        return IsotropicGaussian(
+            mean, self.variance / self.dimension if per_task else self.variance
+        )
 
     @property
     def mean_parameter(self) -> Floats:

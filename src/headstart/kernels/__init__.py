@@ -6,9 +6,14 @@ kernels release the GIL, so that threads can work on separate chunks. This packa
 of the library but array types: another backend could be a sibling package.
 """
 
-from headstart.kernels.choice import TIE_TOLERANCE, choose, pick, propensities, regrets
-from headstart.kernels.contest import win_probabilities
-from headstart.kernels.factor_steps import climb, new_direction
+from headstart.kernels.choice import (
+    TIE_TOLERANCE,
+    choose,
+    pick,
+    propensities,
+    regrets,
+    win_probabilities,
+)
 from headstart.kernels.factorisation import (
     add_observation,
     factorise,
@@ -16,7 +21,14 @@ from headstart.kernels.factorisation import (
     refactorise_drifted,
     start,
 )
-from headstart.kernels.factors import Expected, FactorModel, ThinTasks, expect
+from headstart.kernels.factors import (
+    Expected,
+    FactorModel,
+    ThinTasks,
+    climb,
+    expect,
+    new_direction,
+)
 from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import index, index_one, project, project_features, read, read_one

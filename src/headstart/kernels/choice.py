@@ -1,4 +1,6 @@
-"""Choosing among scores: the tie rule, and the rewards and regrets of the choices."""
+"""Choosing among scores: the tie rule, the rewards and regrets of choices, and who would win."""
+
+import math
 
 import numpy as np
 
@@ -56,9 +58,9 @@ def choose(
 
 
 @compiled
-def propensities(scores: Floats, found: Floats) -> None:
-    """Set found (K,) to the mean over rows of each arm's probability to be picked."""
-    found[:] = 0.0
+def propensities(scores: Floats, probabilities: Floats) -> None:
+    """Set probabilities (K,) to the mean over rows of each arm's probability to be picked."""
+    probabilities[:] = 0.0
     for i in range(scores.shape[0]):
         threshold = tie_threshold(scores, i)
         tied = 0
@@ -67,9 +69,9 @@ def propensities(scores: Floats, found: Floats) -> None:
                 tied += 1
         for k in range(scores.shape[1]):
             if scores[i, k] >= threshold:
-                found[k] += 1.0 / tied
+                probabilities[k] += 1.0 / tied
     for k in range(scores.shape[1]):
-        found[k] /= scores.shape[0]
+        probabilities[k] /= scores.shape[0]
 
 
 @compiled
@@ -80,3 +82,35 @@ def regrets(means: Floats, choices: Integers, regret: Floats) -> None:
         for k in range(1, means.shape[1]):
             best = max(best, means[i, k])
         regret[i] = best - means[i, choices[i]]
+
+
+@compiled(fastmath=False)
+def win_probabilities(utilities: Floats, probabilities: Floats) -> None:
+    """Set probabilities (R, K) to P(uₖ + zₖ is the largest), z independent standard normal.
+
+    ∫ φ(y − uₖ) Πⱼ≠ₖ Φ(y − uⱼ) dy by the trapezoid rule, whose error falls faster than any power of
+    the step. The more arms, the sharper the integrand: to rounding for up to 20, 1e-10 for 100.
+    """
+    replications, n_arms = utilities.shape
+    step, reach = 0.4 if n_arms <= 5 else 0.25, 9.0
+    root_half = math.sqrt(0.5)
+    below = np.empty(n_arms)
+    after = np.empty(n_arms + 1)
+    for i in range(replications):
+        top = utilities[i, 0]
+        for k in range(n_arms):
+            top = max(top, utilities[i, k])
+            probabilities[i, k] = 0.0
+        # No arm wins from below the largest utility's lower tail, so the integral starts there.
+        for node in range(int(2 * reach / step) + 1):
+            y = top - reach + node * step
+            for k in range(n_arms):
+                below[k] = 0.5 * math.erfc((utilities[i, k] - y) * root_half)
+            after[n_arms] = 1.0
+            for k in range(n_arms - 1, -1, -1):
+                after[k] = after[k + 1] * below[k]
+            before = step / math.sqrt(2.0 * math.pi)
+            for k in range(n_arms):
+                gap = y - utilities[i, k]
+                probabilities[i, k] += before * math.exp(-0.5 * gap * gap) * after[k + 1]
+                before *= below[k]

@@ -23,8 +23,8 @@ def noise_after(scale: float, degrees_of_freedom: float, surprise: float, count:
     if math.isinf(degrees_of_freedom):
         return scale
     total = degrees_of_freedom * scale * scale + surprise
-    found = math.sqrt(total / max(degrees_of_freedom + count, 1.0))
-    return found if found > 0.0 else scale
+    updated = math.sqrt(total / max(degrees_of_freedom + count, 1.0))
+    return updated if updated > 0.0 else scale
 
 
 @compiled(inline="always")

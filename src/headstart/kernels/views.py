@@ -32,7 +32,7 @@ def view(vector: Floats, offset: int, shape: tuple[int, ...]) -> Floats:
 
 @_intrinsic
 def _view(_: Any, vector: Any, offset: Any, shape: Any) -> Any:
-    found = types.Array(vector.dtype, len(shape), "C")
+    result = types.Array(vector.dtype, len(shape), "C")
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         source = context.make_array(vector)(context, builder, args[0])
@@ -43,7 +43,7 @@ def _view(_: Any, vector: Any, offset: Any, shape: Any) -> Any:
         strides = [source.itemsize]
         for size in reversed(sizes[1:]):
             strides.insert(0, builder.mul(strides[0], size))
-        made = context.make_array(found)(context, builder)
+        made = context.make_array(result)(context, builder)
         _populate(
             made,
             data=builder.gep(source.data, [args[1]]),
@@ -54,7 +54,7 @@ def _view(_: Any, vector: Any, offset: Any, shape: Any) -> Any:
         )
         return made._getvalue()
 
-    return found(vector, types.intp, shape), generate
+    return result(vector, types.intp, shape), generate
 
 
 @_overload(view)

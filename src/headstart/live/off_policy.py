@@ -11,7 +11,7 @@ from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.intervals import Interval, interval, interval_around
 from headstart.live.bandit import MetaBandit
-from headstart.live.decision import Name
+from headstart.live.inputs import Name
 from headstart.logs import LoggedDecisions
 from headstart.progress import Progress
 

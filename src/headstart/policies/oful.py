@@ -7,7 +7,7 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
-from headstart.core.radii import confidence_radius
+from headstart.core.ridge import confidence_radius
 
 
 @dataclass(frozen=True, kw_only=True)

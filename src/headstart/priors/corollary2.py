@@ -11,7 +11,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory, RunningBias
-from headstart.priors import _sums
+from headstart.priors import _memories
 from headstart.priors.average import Average
 from headstart.priors.pooled import Pooled
 
@@ -70,16 +70,16 @@ class Corollary2:
             "rounds": task.count,
             "tasks": (task.count > 0).astype(np.float64),
         }
-        own = _sums.add({name: memory[name] for name in _OWN}, contribution, weight)
+        own = _memories.add({name: memory[name] for name in _OWN}, contribution, weight)
         return own | dict(self.bias.absorb(self._bias_memory(memory), task, weight))
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
-        return _sums.scale(memory, factor)
+        return _memories.scale(memory, factor)
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both."""
-        return _sums.merge(memory, other)
+        return _memories.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The bias of `bias`, with the λ of Corollary 2."""

@@ -9,9 +9,9 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _sums
-from headstart.priors._regularization import regularization_from
-from headstart.priors.hierarchical.posterior import Posterior
+from headstart.priors import _memories
+from headstart.priors.hierarchical.isotropic import Posterior
+from headstart.priors.hierarchical.normal import regularization_from
 from headstart.priors.hierarchical.sums import Sums
 
 
@@ -43,15 +43,15 @@ class KnownVariances:
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums."""
         sums = Sums.of_task(task, self._regularizations(memory))
-        return _sums.add(memory, sums.to_memory(), weight)
+        return _memories.add(memory, sums.to_memory(), weight)
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
-        return _sums.scale(memory, factor)
+        return _memories.scale(memory, factor)
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both."""
-        return _sums.merge(memory, other)
+        return _memories.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """N(h, τ²I + S̄)."""

@@ -12,7 +12,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _estimation, _sums
+from headstart.priors import _estimation, _memories
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,15 +46,15 @@ class Pooled:
         """Add the task's statistics."""
         # One feature would add to every one of many.
         checks.shape("the task's moment", task.moment, memory["moment"].shape, "that of the memory")
-        return _sums.add(memory, _to_memory(task), weight)
+        return _memories.add(memory, _to_memory(task), weight)
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
-        return _sums.scale(memory, factor)
+        return _memories.scale(memory, factor)
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both."""
-        return _sums.merge(memory, other)
+        return _memories.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The pooled ridge estimate."""

@@ -9,7 +9,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _sums
+from headstart.priors import _memories
 from headstart.priors.pooled import Pooled, pooled_statistics
 
 
@@ -42,11 +42,11 @@ class SingleModel:
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
-        return _sums.scale(memory, factor)
+        return _memories.scale(memory, factor)
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both."""
-        return _sums.merge(memory, other)
+        return _memories.merge(memory, other)
 
     def prior(self, memory: Memory) -> Prior:
         """The estimate from all rewards so far, with their precision."""

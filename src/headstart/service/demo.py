@@ -69,22 +69,14 @@ _LATE_SECONDS = 65.0
 _DEADLINE_SECONDS = 60.0
 
 
-class Administration(Protocol):
-    """The part of the service's administration that the demo needs."""
+class Facade(Protocol):
+    """The part of `Service` that simulated users call."""
 
-    def put_bandit(self, name: str, given: BanditConfiguration, /) -> BanditView:
+    def put_bandit(self, name: str, configuration: BanditConfiguration, /) -> BanditView:
         """Create a bandit."""
 
     def put_items(self, bandit: str, items: Sequence[Item]) -> int:
         """Replace the catalogue."""
-
-
-class Facade(Protocol):
-    """The part of `Service` that simulated users call."""
-
-    @property
-    def administration(self) -> Administration:
-        """Bandits and their catalogues."""
 
     def decide(
         self, bandit: str, requests: Sequence[DecisionRequest]
@@ -175,7 +167,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
     It begins without pauses, so that the gain of the warm start shows within seconds. A run that
     ends goes on with new customers when it is started again.
     """
-    service.administration.put_bandit(
+    service.put_bandit(
         BANDIT,
         BanditConfiguration(
             feature_names=FEATURES,
@@ -185,7 +177,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
             deadline_seconds=_DEADLINE_SECONDS,
         ),
     )
-    service.administration.put_items(
+    service.put_items(
         BANDIT,
         [Item(id=name, features=list(features)) for name, features in _DRINKS.items()],
     )

@@ -7,9 +7,8 @@ from numpy.typing import ArrayLike
 
 from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
-from headstart.core.adversary import Reaction
 from headstart.core.statistics import TaskStatistics
-from headstart.core.task import Episode, Task, by_round, utilities
+from headstart.core.task import Episode, Reaction, Task, by_round, utilities
 
 
 def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floats:

@@ -4,8 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart.arrays import Floats
-from headstart.core.radii import confidence_radius
-from headstart.core.ridge import RidgeEstimate
+from headstart.core.ridge import RidgeEstimate, confidence_radius
 from headstart.theory.setting import Setting, warn_unless
 
 

@@ -8,12 +8,11 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
-from headstart.priors import _sums
-from headstart.priors._regularization import regularization_from
+from headstart.priors import _memories
 from headstart.priors.hierarchical.covariance import em_step, estimate_mean
 from headstart.priors.hierarchical.grid import Weights, split_at_median
-from headstart.priors.hierarchical.normal import Normal
-from headstart.priors.hierarchical.posterior import Posterior
+from headstart.priors.hierarchical.isotropic import Posterior
+from headstart.priors.hierarchical.normal import Normal, regularization_from
 from headstart.priors.hierarchical.sums import Sums
 
 DIMENSION = 3
@@ -28,7 +27,7 @@ every_corner = pytest.mark.parametrize(("g", "p"), CORNERS)
 def _posterior(tasks: list[TaskStatistics], lambdas: Floats = LAMBDAS) -> Posterior:
     sums = Sums.zeros(DIMENSION, len(lambdas), ())
     for task in tasks:
-        sums = Sums(**_sums.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
+        sums = Sums(**_memories.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
     return Posterior(sums, lambdas, RHOS / lambdas[:, None])
 
 
@@ -113,7 +112,7 @@ def test_small_lambda_averages_least_squares_and_large_lambda_pools() -> None:
     lambdas = np.array([1e-7, 1e7])
     sums = Sums.zeros(DIMENSION, 2, ())
     for task in statistics(data):
-        sums = Sums(**_sums.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
+        sums = Sums(**_memories.merge(sums.to_memory(), Sums.of_task(task, lambdas).to_memory()))
     mean = Posterior(sums, lambdas, np.array([[1e-9], [1e-14]])).mean()[:, 0]
     np.testing.assert_allclose(mean[0], average, rtol=1e-5)
     np.testing.assert_allclose(mean[1], pooled, rtol=1e-5)

@@ -11,7 +11,7 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.kernels import FactorModel
-from headstart.priors import Hierarchical, _sums
+from headstart.priors import Hierarchical, _memories
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.earlier import EarlierTasks, changed_by
 from headstart.priors.hierarchical.factors import FactorFit, thin_tasks
@@ -35,7 +35,7 @@ def _found(earlier: Data, stored: Data, model: FactorModel) -> EarlierTasks | No
     """From the sums over all tasks, and the thin form of those that are stored."""
     sums = Sums.zeros(DIMENSION, len(LAMBDAS), ())
     for task in statistics([*earlier, *stored]):
-        sums = Sums(**_sums.merge(sums.to_memory(), Sums.of_task(task, LAMBDAS).to_memory()))
+        sums = Sums(**_memories.merge(sums.to_memory(), Sums.of_task(task, LAMBDAS).to_memory()))
     recent = RecentTasks.zeros(DIMENSION, (), directions=DIMENSION)
     for task in statistics(stored):
         recent = recent.with_task(task, 1.0)

@@ -7,10 +7,8 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import FactorModel, climb
 from headstart.priors import Hierarchical
-from headstart.priors.hierarchical import upgrade_memory
-from headstart.priors.hierarchical.factors import thin_tasks
+from headstart.priors.hierarchical.factors import Candidate, thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
-from headstart.priors.hierarchical.selection import Candidate
 
 DIMENSION = 4
 
@@ -71,22 +69,3 @@ def test_ten_tasks_support_two_directions_and_no_chance_ones() -> None:
     # and 24 of 24. Counting every parameter N/(N − r) times found both in 60 %.
     assert shared.count(2) >= 16
     assert isotropic.count(0) >= 22
-
-
-def test_a_memory_from_before_the_mean_could_lie_along_directions_is_read() -> None:
-    rng = np.random.default_rng(2)
-    estimator, memory = Hierarchical(), Hierarchical().empty(3)
-    for length in rng.standard_normal(8):
-        x = rng.standard_normal((9, 3))
-        task = TaskStatistics.from_data(x, 5.0 * length * x[:, 0] + 0.1 * rng.standard_normal(9))
-        memory = estimator.absorb(memory, task)
-    assert memory["rank"] == 1
-    old = {name: array for name, array in memory.items() if name != "fitted_along"}
-    found = upgrade_memory(old, estimator)
-    assert found["fitted_along"] == 1.0
-    np.testing.assert_array_equal(found["loadings"], memory["loadings"])
-    # Only how far the mean task is shrunk along the direction differs, until the next fit: by less
-    # than the standard error of a mean of eight.
-    one, two = estimator.prior(found), estimator.prior(memory)
-    assert np.abs(one.bias - two.bias).max() < 5.0 / np.sqrt(8.0)
-    np.testing.assert_allclose(one.bias[1:], two.bias[1:], atol=0.05)

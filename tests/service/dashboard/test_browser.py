@@ -24,8 +24,8 @@ from headstart.service import demo
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
-from headstart.service.http.keys import create_key
 from headstart.service.messages import BanditConfiguration
+from headstart.service.store.keys import create_key
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TABS = ("Overview", "Prior", "Tasks", "Decisions", "Data quality", "Jobs", "Health")
@@ -224,7 +224,7 @@ def test_a_long_name_is_cut_in_the_chooser_and_whole_in_its_title(
     name = "a-long-name-" * 16
     service = Service.open(tmp_path / "store.sqlite")
     with served(service) as address:
-        service.administration.put_bandit(name, BanditConfiguration(dimension=2))
+        service.put_bandit(name, BanditConfiguration(dimension=2))
         for size in ({"width": 1280, "height": 900}, PHONE):
             with opened(browser, address, viewport=size) as page:
                 chooser = page.locator("#bandit")

@@ -40,9 +40,9 @@ def shop(store: str, clock: Clock | None = None, **settings: Any) -> Iterator[Se
     """A service with a bandit and a catalogue, unless the store has them already."""
     service = Service.open(store, clock=time.time if clock is None else clock)
     with service:
-        if not service.records.bandits():
-            service.administration.put_bandit("shop", BanditConfiguration(dimension=D, **settings))
-            service.administration.put_items("shop", items())
+        if not service.bandits():
+            service.put_bandit("shop", BanditConfiguration(dimension=D, **settings))
+            service.put_items("shop", items())
         yield service
 
 

@@ -19,16 +19,16 @@ def test_a_decision_can_be_read_back_with_its_reasons(store: str) -> None:
         (answer,) = decided(service, "ann")
         paid(service, [answer.id], 2.0)
         (again,) = decided(service, "ann")
-        record = service.records.decision("shop", again.id)
+        record = service.decision("shop", again.id)
         assert (record.task, record.arm, record.status) == ("ann", again.arms[0].arm, "pending")
         parts = sum(each.from_prior + each.from_rewards for each in record.contributions)
         assert parts == pytest.approx(record.mean, abs=1e-6)
         assert record.low == again.arms[0].low < record.mean < again.arms[0].high == record.high
         assert record.propensity == again.arms[0].propensity
-        first = service.records.decision("shop", answer.id)
+        first = service.decision("shop", answer.id)
         assert (first.status, first.value, first.round) == ("paid", 2.0, 1)
         assert first.time == clock.now
-        task = service.records.task("shop", "ann")
+        task = service.task("shop", "ann")
         assert (task.n_rewards, task.reward_sum, task.status) == (1, 2.0, "open")
 
 
@@ -38,7 +38,7 @@ def test_the_best_n_are_decisions_of_their_own(store: str) -> None:
         assert len({each.arm for each in answer.arms}) == 3
         assert answer.id == answer.arms[0].id
         assert paid(service, [each.id for each in answer.arms]) == ["paid"] * 3
-        assert [service.records.decision("shop", each.id).rank for each in answer.arms] == [0, 1, 2]
+        assert [service.decision("shop", each.id).rank for each in answer.arms] == [0, 1, 2]
 
 
 def test_arms_come_from_the_request_the_catalogue_or_a_tag(store: str) -> None:
@@ -47,11 +47,9 @@ def test_arms_come_from_the_request_the_catalogue_or_a_tag(store: str) -> None:
         assert decided(service, "ann", arms=given)[0].arms[0].arm in given
         assert decided(service, "ann", arms=["item2"])[0].arms[0].arm == "item2"
         assert decided(service, "ann", tag="sale", exclude=["item1"])[0].arms[0].arm == "item3"
-        assert (
-            service.administration.patch_items("shop", [ItemChange(id="item4", tags=["new"])]) == K
-        )
+        assert service.patch_items("shop", [ItemChange(id="item4", tags=["new"])]) == K
         assert decided(service, "ann", tag="new")[0].arms[0].arm == "item4"
-        assert service.administration.delete_items("shop", ["item4"]) == K - 1
+        assert service.delete_items("shop", ["item4"]) == K - 1
         names = {decided(service, f"u{i}")[0].arms[0].arm for i in range(30)}
         assert names <= {f"item{k}" for k in range(K - 1)}
 
@@ -59,7 +57,7 @@ def test_arms_come_from_the_request_the_catalogue_or_a_tag(store: str) -> None:
 def test_integers_name_tasks_by_their_digits(store: str) -> None:
     with shop(store) as service:
         service.decide("shop", [DecisionRequest(task=7)]).result(120)
-        assert service.records.task("shop", "7").task == "7"
+        assert service.task("shop", "7").task == "7"
 
 
 REFUSED = [
@@ -107,16 +105,14 @@ def test_the_same_key_gets_the_same_answer(store: str) -> None:
         (other,) = service.decide("shop", [request]).result(120)
         assert isinstance(other, ServiceError)
         assert other.problem.status == 409
-        assert service.records.bandit("shop").decisions == 2
+        assert service.bandit("shop").decisions == 2
     with shop(store) as service:
         assert decided(service, "ann", idempotency_key="k1") == [first]
 
 
 def test_a_configuration_keeps_what_the_tasks_need(store: str) -> None:
     with shop(store) as service:
-        changed = service.administration.put_bandit(
-            "shop", BanditConfiguration(dimension=D, exploration=0.5)
-        )
+        changed = service.put_bandit("shop", BanditConfiguration(dimension=D, exploration=0.5))
         assert changed.configuration.exploration == 0.5
         propensity = decided(service, "ann")[0].arms[0].propensity
         assert propensity is not None
@@ -127,7 +123,7 @@ def test_a_configuration_keeps_what_the_tasks_need(store: str) -> None:
             BanditConfiguration(dimension=D, prior={"class": "Pooled", "within_task": False}),
         ):
             with pytest.raises(ServiceError, match="create another bandit"):
-                service.administration.put_bandit("shop", wrong)
+                service.put_bandit("shop", wrong)
         for unknown in (
             BanditConfiguration(),
             BanditConfiguration(dimension=D, feature_names=["a"]),
@@ -137,9 +133,9 @@ def test_a_configuration_keeps_what_the_tasks_need(store: str) -> None:
             BanditConfiguration(dimension=D, reward_range=(1.0, 0.0)),
         ):
             with pytest.raises(ServiceError) as error:
-                service.administration.put_bandit("other", unknown)
+                service.put_bandit("other", unknown)
             assert error.value.problem.status == 422
-        assert [each.name for each in service.records.bandits()] == ["shop"]
+        assert [each.name for each in service.bandits()] == ["shop"]
 
 
 def test_a_deleted_bandit_leaves_nothing(store: str) -> None:
@@ -147,12 +143,12 @@ def test_a_deleted_bandit_leaves_nothing(store: str) -> None:
         answers = decided(service, "ann", "bob", idempotency_key=None)
         paid(service, [each.id for each in answers])
         service.refresh("shop")
-        service.administration.delete_bandit("shop")
+        service.delete_bandit("shop")
         left = content(service)
         assert {name for name, rows in left.items() if rows} == {"schema_version"}
-        service.administration.put_bandit("shop", BanditConfiguration(dimension=D))
+        service.put_bandit("shop", BanditConfiguration(dimension=D))
         with pytest.raises(ServiceError, match="has no task 'ann'"):
-            service.records.task("shop", "ann")
+            service.task("shop", "ann")
 
 
 def test_items_are_checked(store: str) -> None:
@@ -164,11 +160,11 @@ def test_items_are_checked(store: str) -> None:
             [Item(id="a", features=[1.0] * D), Item(id="a", features=[1.0] * D)],
         ):
             with pytest.raises(ServiceError):
-                service.administration.put_items("shop", items)
+                service.put_items("shop", items)
         with pytest.raises(ServiceError, match="features must be given for a new item"):
-            service.administration.patch_items("shop", [ItemChange(id="new", tags=["x"])])
+            service.patch_items("shop", [ItemChange(id="new", tags=["x"])])
         with pytest.raises(ServiceError, match="has no item 'none'"):
-            service.administration.delete_items("shop", ["item1", "none"])
+            service.delete_items("shop", ["item1", "none"])
         assert content(service) == before
 
 
@@ -178,17 +174,17 @@ def test_scales_that_no_prior_can_have_are_refused(store: str, scale: float) -> 
         before = content(service)
         given = BanditConfiguration(dimension=2, scales=[1.0, scale])
         with pytest.raises(ServiceError, match=r"scales must be between 1e-09 and 1e\+09, got 1e"):
-            service.administration.put_bandit("other", given)
+            service.put_bandit("other", given)
         assert content(service)["bandits"] == before["bandits"]
 
 
 def test_an_item_that_no_decision_could_read_is_refused(store: str) -> None:
     with shop(store) as service:
         items = [Item(id="tea", features=[1.0, -1e300, 0.0])]
-        for change in (service.administration.put_items, service.administration.patch_items):
+        for change in (service.put_items, service.patch_items):
             with pytest.raises(
                 ServiceError, match=r"of 'tea' must be at most 1e\+09 in size, got 1e"
             ):
                 change("shop", items)
-        assert len(service.records.items("shop")) == K
+        assert len(service.items("shop")) == K
         decided(service, "ann")

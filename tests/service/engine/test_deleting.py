@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.service.engine.setting import decided, items, paid, shop
 
-from headstart.service.engine import administration
+from headstart.service.engine import registry
 from headstart.service.engine.service import Service
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema
@@ -28,18 +28,18 @@ def left(database: Database, bandit: int) -> dict[str, int]:
 
 
 def test_rows_are_deleted_in_small_steps(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(administration, "_DELETED_ROWS", 3)
+    monkeypatch.setattr(registry, "_DELETED_ROWS", 3)
     with shop(store) as service:
         for n in range(8):
             (answer,) = decided(service, f"u{n}", idempotency_key=f"k{n}")
             assert paid(service, [answer.id]) == ["paid"]
         before = left(service.database, 1)
         assert (before["tasks"], before["idempotency"], before["items"]) == (8, 8, 5)
-        service._do(lambda t: administration.delete_rows(t, 1))
+        service._do(lambda t: registry.delete_rows(t, 1))
         after = left(service.database, 1)
         for name in ("tasks", "idempotency", "items"):
             assert after[name] == before[name] - 3
-        service.administration.delete_bandit("shop")
+        service.delete_bandit("shop")
         assert left(service.database, 1) == {}
 
 
@@ -50,14 +50,14 @@ def test_what_a_killed_process_left_of_a_bandit_is_deleted_at_the_next_start(
         raise RuntimeError("as if the process had ended here")
 
     with shop(store) as service:
-        service.administration.put_bandit("kept", BanditConfiguration(dimension=3))
-        service.administration.put_items("kept", items())
+        service.put_bandit("kept", BanditConfiguration(dimension=3))
+        service.put_items("kept", items())
         (answer,) = decided(service, "ann")
         assert paid(service, [answer.id]) == ["paid"]
         with monkeypatch.context() as patch:
-            patch.setattr(administration, "delete_rows", killed)
+            patch.setattr(registry, "delete_rows", killed)
             with pytest.raises(RuntimeError, match="as if"):
-                service.administration.delete_bandit("shop")
+                service.delete_bandit("shop")
         assert "tasks" in left(service.database, 1)
     with Service.open(store) as service:
         end = time.monotonic() + 60.0

@@ -45,7 +45,7 @@ def test_a_failed_commit_changes_nothing_and_recovers(
         assert content(service) == before
         assert paid(service, [one, two, one]) == ["paid", "paid", "duplicate"]
         assert service.ready
-        assert service.records.task("shop", "ann").n_rewards == 1
+        assert service.task("shop", "ann").n_rewards == 1
         assert largest_error(service) < 1e-12
 
 
@@ -53,21 +53,21 @@ def test_an_error_in_one_request_answers_the_others(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with shop(store) as service:
-        shown = catalogue.StoredCatalogue.shown
+        shown = catalogue.Catalogue.shown
 
         def broken(self: object, request: DecisionRequest, names: object) -> object:
             if request.task == "broken":
                 raise RuntimeError("a mistake in the program")
             return shown(self, request, names)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(catalogue.StoredCatalogue, "shown", broken)
+        monkeypatch.setattr(catalogue.Catalogue, "shown", broken)
         names = ("ann", "broken", "bob")
         futures = [service.decide("shop", [DecisionRequest(task=name)]) for name in names]
         assert futures[0].result(120)
         assert futures[2].result(120)
         with pytest.raises(RuntimeError):
             futures[1].result(120)
-        assert service.records.bandit("shop").tasks == 2
+        assert service.bandit("shop").tasks == 2
 
 
 def test_after_stopping_requests_are_refused(store: str) -> None:
@@ -82,9 +82,9 @@ def test_a_store_goes_on_after_a_restart(store: str) -> None:
     with shop(store) as service:
         (before,) = decided(service, "ann")
         paid(service, [before.id])
-        known = service.records.task("shop", "ann")
+        known = service.task("shop", "ann")
     with shop(store) as service:
-        assert service.records.task("shop", "ann") == known
+        assert service.task("shop", "ann") == known
         assert paid(service, [before.id], 1.0) == ["duplicate"]
         (after,) = decided(service, "ann", "ann")[:1]
         assert after.id > before.id
@@ -95,8 +95,8 @@ def test_a_store_goes_on_after_a_restart(store: str) -> None:
 def test_few_tasks_in_memory_are_enough(store: str) -> None:
     service = Service.open(store, cache_bytes=0)
     with service as small:
-        small.administration.put_bandit("shop", BanditConfiguration(dimension=D))
-        small.administration.put_items("shop", items())
+        small.put_bandit("shop", BanditConfiguration(dimension=D))
+        small.put_items("shop", items())
         names = [f"u{i}" for i in range(300)]
         for _ in range(2):
             answers = decided(small, *names)

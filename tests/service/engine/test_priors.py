@@ -51,25 +51,25 @@ def taught(service: Service, without: str = "") -> hs.MetaBandit:
 def test_the_prior_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
     names = [f"u{i}" for i in range(12)]
     with shop(store, prior=EXACT) as service:
-        assert service.records.prior("shop").version == 0
+        assert service.prior("shop").version == 0
         play(service, names, 3, seed=1)
         first = service.refresh("shop")
         play(service, names, 4, seed=2)
         assert service.refresh("shop") > first
-        found, expected = service.records.prior("shop"), taught(service).learned()
+        found, expected = service.prior("shop"), taught(service).learned()
         np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-8)
         np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-8)
         assert found.n_tasks == expected.n_tasks == 12
         assert found.history[0].version == found.version > found.history[-1].version
         (answer,) = decided(service, "new")
-        versions = {each.version: each for each in service.records.prior("shop").history}
+        versions = {each.version: each for each in service.prior("shop").history}
         mean = versions[answer.prior_version].mean
-        np.testing.assert_allclose(service.records.task("shop", "new").prior_mean, mean, rtol=1e-9)
+        np.testing.assert_allclose(service.task("shop", "new").prior_mean, mean, rtol=1e-9)
         assert largest_error(service) < 1e-9
     with shop(store) as service:
         (answer,) = decided(service, "newer")
         assert answer.prior_version >= found.version
-        assert service.records.task("shop", "newer").prior_mean != [0.0] * D
+        assert service.task("shop", "newer").prior_mean != [0.0] * D
 
 
 def test_an_erased_task_is_gone_from_the_prior_too(store: str) -> None:
@@ -79,7 +79,7 @@ def test_an_erased_task_is_gone_from_the_prior_too(store: str) -> None:
         expected = taught(service, without="u4").learned()
         number = next(row[0] for row in content(service)["tasks"] if row[2] == "u4")
         version = service.erase("shop", "u4")
-        prior = service.records.prior("shop")
+        prior = service.prior("shop")
         assert (prior.version, prior.n_tasks) == (version, 8)
         np.testing.assert_allclose(prior.mean, expected.mean, rtol=1e-8)
         left = content(service)
@@ -88,11 +88,11 @@ def test_an_erased_task_is_gone_from_the_prior_too(store: str) -> None:
         with service.database.reading() as connection:
             old = select(schema.priors.c.memory).where(schema.priors.c.version < version)
             assert all(row.memory is None for row in connection.execute(old))
-        for call in (service.records.task, service.erase):
+        for call in (service.task, service.erase):
             with pytest.raises(ServiceError, match="has no task 'u4'"):
                 call("shop", "u4")
         (answer,) = decided(service, "u4")
-        assert service.records.task("shop", "u4").n_rewards == 0
+        assert service.task("shop", "u4").n_rewards == 0
         assert paid(service, [answer.id]) == ["paid"]
 
 
@@ -107,7 +107,7 @@ def test_a_task_with_side_information_can_be_erased(store: str) -> None:
             (answer,) = decided(service, "u5", side=[5 / 12])
             paid(service, [answer.id], 1.0)
             service.erase("shop", name)
-            assert service.records.prior("shop").n_tasks == 12 - number
+            assert service.prior("shop").n_tasks == 12 - number
 
 
 def test_control_tasks_start_cold_and_teach(store: str) -> None:
@@ -115,12 +115,12 @@ def test_control_tasks_start_cold_and_teach(store: str) -> None:
         names = [f"u{i}" for i in range(24)]
         play(service, names, 3, seed=4)
         service.refresh("shop")
-        assert service.records.prior("shop").n_tasks == 24
+        assert service.prior("shop").n_tasks == 24
         later = decided(service, *(f"v{i}" for i in range(24)))
         groups = {answer.control for answer in later}
         assert groups == {False, True}  # 24 fair coins fall alike once in 8 million
         for answer in later:
-            cold = service.records.task("shop", answer.task).prior_mean == [0.0] * D
+            cold = service.task("shop", answer.task).prior_mean == [0.0] * D
             assert cold == answer.control
 
 
@@ -128,9 +128,9 @@ def test_a_finished_task_goes_on(store: str) -> None:
     with shop(store) as service:
         play(service, ["ann"], 3, seed=5)
         service.finish("shop", "ann").result(120)
-        assert service.records.task("shop", "ann").status == "finished"
+        assert service.task("shop", "ann").status == "finished"
         play(service, ["ann"], 1, seed=6)
-        task = service.records.task("shop", "ann")
+        task = service.task("shop", "ann")
         assert (task.status, task.n_rewards) == ("open", 4)
         with pytest.raises(ServiceError, match="has no task 'bob'"):
             service.finish("shop", "bob").result(120)
@@ -149,4 +149,4 @@ def test_another_process_takes_over_the_prior(postgresql: str) -> None:
         assert answer.prior_version >= version
         both = [one.refresh("shop"), two.refresh("shop")]
         assert both[1] > both[0]
-        assert one.records.prior("shop").n_tasks == two.records.prior("shop").n_tasks == 8
+        assert one.prior("shop").n_tasks == two.prior("shop").n_tasks == 8

@@ -10,9 +10,8 @@ from sqlalchemy import func, select
 from tests.service.engine.setting import Clock, D, content, decided, largest_error, paid, shop
 
 from headstart.service.engine import maintenance
-from headstart.service.engine.requests.sums import compact
 from headstart.service.engine.service import Service
-from headstart.service.engine.transaction import Transaction
+from headstart.service.engine.sums import compact
 from headstart.service.messages import (
     BanditConfiguration,
     ObservationAnswer,
@@ -21,7 +20,6 @@ from headstart.service.messages import (
     ServiceError,
 )
 from headstart.service.store import schema
-from headstart.service.store.blocks import Blocks
 
 
 def test_every_reward_has_one_outcome(store: str) -> None:
@@ -32,7 +30,7 @@ def test_every_reward_has_one_outcome(store: str) -> None:
         assert paid(service, [one], 2.0) == ["conflict"]
         assert paid(service, [two], 5.0, weight=2.5) == ["paid"]
         assert largest_error(service) < 1e-12
-        view = service.records.bandit("shop")
+        view = service.bandit("shop")
         assert (view.tasks, view.decisions, view.rewards) == (2, 2, 2)
 
 
@@ -47,7 +45,7 @@ def test_a_wrong_row_sinks_no_other(store: str) -> None:
         assert content(service) == before
         requests.append(RewardRequest(decision=two, value=1.0))
         assert not isinstance(service.reward("shop", requests).result(120)[-1], ServiceError)
-        assert service.records.bandit("shop").rewards == 1
+        assert service.bandit("shop").rewards == 1
 
 
 def test_decisions_expire_with_the_default_reward(store: str) -> None:
@@ -58,7 +56,7 @@ def test_decisions_expire_with_the_default_reward(store: str) -> None:
         clock.now += 61.0
         assert paid(service, [late]) == ["expired"]
         for _ in range(100):
-            record = service.records.decision("shop", late)
+            record = service.decision("shop", late)
             if record.status == "expired":
                 break
             threading.Event().wait(0.05)
@@ -93,8 +91,8 @@ def test_observations_teach_once_per_key(store: str) -> None:
         assert all(
             isinstance(each, ServiceError) for each in service.observe("shop", wrong).result(120)
         )
-        assert service.records.bandit("shop").tasks == 1
-        assert service.records.decision("shop", first.id).observed
+        assert service.bandit("shop").tasks == 1
+        assert service.decision("shop", first.id).observed
         assert largest_error(service) < 1e-12
 
 
@@ -110,8 +108,8 @@ def test_two_processes_pay_each_reward_once(postgresql: str) -> None:
         outcomes = [found for (found,) in pool.map(lambda call: paid(*call), calls)]
         assert sorted(outcomes) == ["duplicate"] * 60 + ["paid"] * 60
         assert largest_error(one) < 1e-12
-        assert one.records.bandit("shop").rewards == 60
-        assert two.records.task("shop", "user3").n_rewards == 3
+        assert one.bandit("shop").rewards == 60
+        assert two.task("shop", "user3").n_rewards == 3
 
 
 def test_any_process_serves_any_task(postgresql: str) -> None:
@@ -119,7 +117,7 @@ def test_any_process_serves_any_task(postgresql: str) -> None:
         for service, other in ((one, two), (two, one)) * 4:
             (answer,) = decided(service, "ann")
             assert paid(other, [answer.id]) == ["paid"]
-        assert one.records.task("shop", "ann") == two.records.task("shop", "ann")
+        assert one.task("shop", "ann") == two.task("shop", "ann")
         assert largest_error(two) < 1e-12
         (first,), (second,) = (
             decided(one, "ann", arms=["item1"]),
@@ -172,7 +170,7 @@ def test_features_of_another_size_never_enter(store: str) -> None:
             "shop", [ObservationRequest(task="a", value=1.0, features=[1e30] * D)]
         ).result(120)
         assert isinstance(answer, ServiceError)
-        assert service.records.bandit("shop").tasks == 0
+        assert service.bandit("shop").tasks == 0
 
 
 def test_minutes_past_a_week_become_hours(store: str) -> None:
@@ -185,7 +183,7 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
         before = counts(service)
         clock.now += 8 * 86_400.0
         with service.database.writing() as connection:
-            compact(Transaction(connection, 0, clock.now, Blocks()), limit=1_000)
+            compact(connection, clock.now, limit=1_000)
         with service.database.reading() as connection:
             minutes = [row.minute for row in connection.execute(select(schema.minutes.c.minute))]
         assert len(minutes) <= 3
@@ -195,7 +193,7 @@ def test_minutes_past_a_week_become_hours(store: str) -> None:
 
 def counts(service: Service) -> tuple[int, int, int]:
     """What the sums per minute hold; the prior's version goes on by itself."""
-    view = service.records.bandit("shop")
+    view = service.bandit("shop")
     return view.tasks, view.decisions, view.rewards
 
 
@@ -217,12 +215,12 @@ def test_without_a_range_a_reward_beyond_1e9_spoils_no_sum(store: str) -> None:
             assert connection.execute(select(func.sum(minutes.out_of_range))).scalar_one() == 3
     with shop(f"{store}-wide" if "://" not in store else store) as service:
         with pytest.raises(ServiceError, match="default_reward must be within reward_range"):
-            service.administration.put_bandit(
+            service.put_bandit(
                 "other",
                 BanditConfiguration(dimension=D, deadline_seconds=1.0, default_reward=1e49),
             )
         wide = BanditConfiguration(dimension=D, reward_range=(0.0, 1e12))
-        service.administration.put_bandit("shop", wide)
+        service.put_bandit("shop", wide)
         (three,) = (each.id for each in decided(service, "zoe"))
         assert paid(service, [three], 1e12) == ["paid"]
 
@@ -235,12 +233,12 @@ def test_a_wrong_clock_of_a_client_moves_no_reward_out_of_its_time(store: str) -
         clock.now += 10.0
         assert paid(service, [slow], time=0.0) == ["paid"]
         assert paid(service, [fast], time=1e11) == ["paid"]  # not expired: it came in time
-        assert service.records.decision("shop", slow).paid_time == made
-        assert service.records.decision("shop", fast).paid_time == clock.now
+        assert service.decision("shop", slow).paid_time == made
+        assert service.decision("shop", fast).paid_time == clock.now
         observed = ObservationRequest(task="eve", arm="item1", value=1.0, time=1e11)
         (answer,) = service.observe("shop", [observed]).result(120)
         assert isinstance(answer, ObservationAnswer)
-        assert service.records.decision("shop", answer.id).paid_time == clock.now
+        assert service.decision("shop", answer.id).paid_time == clock.now
 
 
 def test_a_key_of_a_decision_is_not_one_of_an_observation(store: str) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from headstart.service.engine import committing
-from headstart.service.engine.committing import Committer, Work
+from headstart.service.engine import commit
+from headstart.service.engine.commit import Committer, Work
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
@@ -36,7 +36,7 @@ def _echo(transaction: Transaction, bandit: str, works: Sequence[Work]) -> list[
 def test_requests_are_refused_while_the_store_stands_still(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    monkeypatch.setattr(committing, "_STUCK_SECONDS", 0.2)
+    monkeypatch.setattr(commit, "_STUCK_SECONDS", 0.2)
     database = Database.open(tmp_path / "store.sqlite")
     standing = Standing(database)
     committer = Committer(standing, {"echo": _echo}, time.time, 0)

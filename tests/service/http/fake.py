@@ -37,7 +37,6 @@ class FakeService:
     def __init__(self, folder: Path) -> None:
         self.database = Database.open(folder / "fake.db")
         self.clock: Callable[[], float] = time.time
-        self.records = self.administration = self
         self.ready = False
         self.catalogue: dict[str, Item] = {}
         self.known: dict[str, BanditConfiguration] = {"news": BanditConfiguration(dimension=2)}

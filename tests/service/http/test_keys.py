@@ -10,9 +10,9 @@ from tests.service.http.fake import FakeService
 
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
-from headstart.service.http.keys import create_key, list_keys, revoke_key
 from headstart.service.messages import Role
 from headstart.service.store.database import Database
+from headstart.service.store.keys import create_key, list_keys, revoke_key
 
 NEWS = "/v1/bandits/news"
 DECISION = {"task": "u"}

@@ -18,7 +18,7 @@ def test_one_process_shows_those_beside_it(tmp_path: Path) -> None:
     second.count("/v1/bandits", "GET", 200, 0.01)
     first.write()
     second.write()
-    text = first.text().content.decode()
+    text = first.text().decode()
     label = 'method="GET",process="{}",route="/v1/bandits",status="200"'
     assert f"headstart_requests_total{{{label.format(0)}}} 1.0" in text
     assert f"headstart_requests_total{{{label.format(1)}}} 2.0" in text
@@ -37,7 +37,7 @@ def test_a_process_that_is_gone_is_no_longer_shown(tmp_path: Path) -> None:
     third.stop()
     path = tmp_path / "1.json"
     os.utime(path, (path.stat().st_mtime - 60,) * 2)
-    text = first.text().content.decode()
+    text = first.text().decode()
     assert 'process="0"' in text
     assert 'process="1"' not in text
     assert 'process="2"' not in text

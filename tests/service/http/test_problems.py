@@ -1,4 +1,4 @@
-"""Bad calls: one sentence that names the value and what was expected, and nothing changed."""
+"""Bad calls: a sentence that names the place and what was expected, and nothing changed."""
 
 import json
 import threading
@@ -15,81 +15,79 @@ JSON = {"content-type": "application/json"}
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "named"),
     [
-        ('{"task":', 400, "the body must be JSON, and it is not: it ends too early"),
-        ("", 400, "it ends too early"),
-        ('{"task": NaN}', 400, "the body must be JSON, and it is not: invalid character"),
+        ('{"task":', 400, "truncated"),
+        ("", 400, "truncated"),
+        ('{"task": NaN}', 400, "invalid character"),
         ('{"task":"u","side":[Infinity]}', 400, "invalid character"),
-        ('{"task":"u","side":[1e999]}', 422, "side[0] must be a number that a float can hold"),
-        ('{"task":"u","arms":{"a":[1],"b":["x"]}}', 422, 'arms[b][0] must be a number, got "x"'),
-        ('{"task":"u","arms":{"a":[]}}', 422, "arms[a] must have at least 1 element(s), got []"),
-        ('{"task":"u","arms":{"":[1]}}', 422, "every key of arms must have at least 1"),
-        ('{"task":"u","arms":7}', 422, "arms must be an object or a list or null, got 7"),
-        ('{"task":"u","time":1}', 422, "got time"),
-        (f'{{"task":{10**30}}}', 422, "task must be a"),
+        ('{"task":"u","side":[1e999]}', 422, "$.side[0]"),
+        ('{"task":"u","arms":{"a":[1],"b":["x"]}}', 422, "$.arms[...][0]"),
+        ('{"task":"u","arms":{"a":[]}}', 422, "$.arms[...]"),
+        ('{"task":"u","arms":{"":[1]}}', 422, "`key` in `$.arms`"),
+        ('{"task":"u","arms":7}', 422, "$.arms"),
+        ('{"task":"u","time":1}', 422, "`time`"),
+        (f'{{"task":{10**30}}}', 422, "$.task"),
         (
             '{"task":"u","arms":{' + ",".join(f'"{n}":[1]' for n in range(10_001)) + "}}",
             422,
-            "arms must have at most 10000 element(s), got {",
+            "<= 10000 - at `$.arms`",
         ),
-        ('{"task":"u","n":0}', 422, "n must be an integer of at least 1, got 0"),
-        ('{"task":"u","n":"one"}', 422, 'n must be an integer, got "one"'),
-        ('{"task":""}', 422, 'task must have at least 1 character(s), got ""'),
-        ("{}", 422, "the body must have the field task, got none"),
-        ('{"task":"u","tusk":1}', 422, "the body must have known fields only (task, arms, tag,"),
-        ('{"task":"u\\u0000"}', 422, "text must not contain the character U+0000"),
-        ('"u"', 422, 'the body must be an object, got "u"'),
-        (b'{"task":"\xff"}', 400, "its text is not UTF-8"),
-        ('{"task":' + "[" * 5000 + "]" * 5000 + "}", 422, "task must be"),
-        ('{"task":"u","exclude":' + "[" * 5000 + "]" * 5000 + "}", 422, "exclude[0] must be"),
+        ('{"task":"u","n":0}', 422, ">= 1 - at `$.n`"),
+        ('{"task":"u","n":"one"}', 422, "$.n"),
+        ('{"task":""}', 422, "$.task"),
+        ("{}", 422, "`task`"),
+        ('{"task":"u","tusk":1}', 422, "`tusk`"),
+        ('{"task":"u\\u0000"}', 422, "U+0000"),
+        ('"u"', 422, "`object`, got `str`"),
+        (b'{"task":"\xff"}', 400, "UTF-8"),
+        ('{"task":' + "[" * 5000 + "]" * 5000 + "}", 422, "$.task"),
+        ('{"task":"u","exclude":' + "[" * 5000 + "]" * 5000 + "}", 422, "$.exclude[0]"),
     ],
 )
 def test_a_bad_body_is_named(
-    client: Caller, fake: FakeService, body: str | bytes, status: int, said: str
+    client: Caller, fake: FakeService, body: str | bytes, status: int, named: str
 ) -> None:
     answer = client.post(DECISIONS, content=body, headers=JSON)
     problem = answer.json()
     assert answer.status_code == problem["status"] == status
     assert answer.headers["content-type"] == "application/problem+json"
-    assert said in problem["detail"]
+    assert named in problem["detail"]
     assert fake.seen == []
 
 
 def test_deep_nesting_is_refused(client: Caller) -> None:
     body = '{"policy":{"a":' + "[" * 5000 + "]" * 5000 + "}}"
     answer = client.put("/v1/bandits/news", content=body, headers=JSON)
-    assert (answer.status_code, answer.json()["detail"]) == (
-        400,
-        "the body must be JSON, and it is not: it is nested too deeply",
-    )
+    assert answer.status_code == 400
+    assert "nested" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "status", "said"),
+    ("method", "path", "status", "named"),
     [
-        ("GET", "/v2/bandits", 404, "the path must begin with /v1/, the version spoken"),
-        ("GET", "/bandits", 404, "the path must begin with /v1/"),
-        ("GET", "/v1/nothing", 404, "there is no path '/v1/nothing': /openapi.json has all"),
-        ("GET", "/v1/bandits/", 404, "there is no path '/v1/bandits/"),
-        ("GET", "/v1/bandits//prior", 404, "there is no path '/v1/bandits/"),
+        ("GET", "/v2/bandits", 404, "/v1/"),
+        ("GET", "/bandits", 404, "/v1/"),
+        ("GET", "/v1/nothing", 404, "'/v1/nothing'"),
+        ("GET", "/v1/bandits/", 404, "'/v1/bandits/"),
+        ("GET", "/v1/bandits//prior", 404, "'/v1/bandits/"),
         ("GET", "/v1/bandits/nope", 404, "got 'nope'"),
-        ("GET", "/v1/bandits/%ff", 422, "bandit in the path must be UTF-8"),
-        ("GET", "/v1/bandits/%00", 422, "none of them U+0000"),
-        ("GET", f"/v1/bandits/{'x' * 201}", 422, "1 to 200 characters"),
-        ("DELETE", "/v1/bandits", 405, "the method of /v1/bandits must be GET, got DELETE"),
-        ("GET", "/v1/bandits/news/items?limit=0", 422, "limit must be an integer of at least 1"),
-        ("GET", "/v1/bandits/news/items?limit=x", 422, 'limit must be an integer, got "x"'),
-        ("GET", "/v1/bandits/news/items?lim=3", 422, "the query must have known fields only"),
-        ("GET", "/v1/bandits/news/items?limit=1&limit=2", 422, "once, got it twice"),
+        ("GET", "/v1/bandits/%ff", 422, "UTF-8"),
+        ("GET", "/v1/bandits/%00", 422, "U+0000"),
+        ("GET", f"/v1/bandits/{'x' * 201}", 422, "200"),
+        ("DELETE", "/v1/bandits", 405, "got DELETE"),
+        ("GET", "/v1/bandits/news/items?limit=0", 422, ">= 1 - at `$.limit`"),
+        ("GET", "/v1/bandits/news/items?limit=x", 422, "$.limit"),
+        ("GET", "/v1/bandits/news/items?lim=3", 422, "`lim`"),
+        ("GET", "/v1/bandits/news/items?limit=1&limit=2", 422, "'limit'"),
     ],
 )
 def test_a_bad_path_is_named(
-    client: Caller, method: str, path: str, status: int, said: str
+    client: Caller, method: str, path: str, status: int, named: str
 ) -> None:
     answer = client.request(method, path)
     assert answer.status_code == status
-    assert said in answer.json()["detail"]
+    assert named in answer.json()["detail"]
 
 
 def test_405_says_which_methods_there_are(client: Caller) -> None:
@@ -109,11 +107,11 @@ def test_a_body_too_large_is_refused(client: Caller, fake: FakeService, chunked:
     sent: dict[str, Any] = {"parts": [body[: 1 << 19], body[1 << 19 :]]}
     answer = client.post(DECISIONS, headers=JSON, **(sent if chunked else {"content": body}))
     assert answer.status_code == 413
-    assert "at most 1048576 bytes" in answer.json()["detail"]
+    assert "1048576" in answer.json()["detail"]
     assert fake.seen == []
 
 
-def test_a_body_must_be_said_to_be_json(client: Caller) -> None:
+def test_a_body_must_be_named_to_be_json(client: Caller) -> None:
     answer = client.post(DECISIONS, data={"task": "u"})
     assert answer.status_code == 415
     assert "application/x-www-form-urlencoded" in answer.json()["detail"]

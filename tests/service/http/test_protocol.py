@@ -11,20 +11,20 @@ import pytest
 from tests.service.http.fake import FakeService
 
 from headstart.service.engine.service import Service
-from headstart.service.http import protocol
+from headstart.service.http import server
 from headstart.service.http.app import Application
 from headstart.service.http.server import listen, server_of
 
 
 @pytest.fixture
 def connection(fake: FakeService, tmp_path: Path) -> Iterator[socket.socket]:
-    server = server_of(Application(cast(Service, fake), log_requests=False))
+    process = server_of(Application(cast(Service, fake), log_requests=False))
     listener = listen("127.0.0.1", 0)
-    thread = Thread(target=server.run, args=([listener],))
+    thread = Thread(target=process.run, args=([listener],))
     thread.start()
     with socket.create_connection(listener.getsockname()[:2], timeout=10) as found:
         yield found
-    server.should_exit = True
+    process.should_exit = True
     thread.join()
 
 
@@ -73,7 +73,7 @@ def test_headers_without_end_are_refused(connection: socket.socket, part: bytes)
 def test_headers_that_come_too_late_are_refused(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
     connection: Any = request.getfixturevalue("connection")
     connection.sendall(b"GET /healthz HTTP/1.1\r\nhost: loc")
     assert whole(connection).startswith(b"HTTP/1.1 400")

@@ -25,7 +25,7 @@ def test_a_refused_row_is_a_problem_of_its_status(client: Caller) -> None:
     answer = client.post(DECISIONS, json={"task": "u", "tag": "unknown"})
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json()["detail"] == "tag must be one of the catalogue, got 'unknown'"
+    assert "'unknown'" in answer.json()["detail"]
 
 
 rows = st.lists(
@@ -70,7 +70,7 @@ def test_an_empty_list_is_answered_with_one(client: Caller) -> None:
 def test_a_batch_has_a_limit(client: Caller, fake: FakeService) -> None:
     answer = client.post("/v1/bandits/news/rewards", json=[{}] * (MOST_ROWS + 1))
     assert answer.status_code == 422
-    assert f"at most {MOST_ROWS} rows, got {MOST_ROWS + 1}" in answer.json()["detail"]
+    assert answer.json()["detail"].endswith(f"got {MOST_ROWS + 1}")
     assert fake.seen == []
 
 
@@ -94,24 +94,20 @@ def test_a_weight_must_be_one_that_leaves_the_others_to_count(client: Caller) ->
     for weight in (0.0, -1.0, 1e49):
         answer = client.post(path, json={"decision": "d", "value": 1.0, "weight": weight})
         assert answer.status_code == 422
-        assert answer.json()["detail"].startswith("weight must be a number of ")
-        assert f"{weight:g}".replace("+", "") in answer.json()["detail"]
+        assert "$.weight" in answer.json()["detail"]
 
 
 def test_side_information_must_leave_digits_for_that_of_others(client: Caller) -> None:
     answer = client.post(DECISIONS, json=GOOD | {"side": [0.5, 1e40]})
     assert answer.status_code == 422
-    detail = answer.json()["detail"]
-    assert detail.startswith("side[1] must be a number of at most 1")
-    assert detail.endswith("got 1e40")
+    assert "$.side[1]" in answer.json()["detail"]
 
 
 def test_a_batch_chooses_so_many_arms_at_most(client: Caller, fake: FakeService) -> None:
     rows = [GOOD | {"n": 1_000}] * 11
     answer = client.post(DECISIONS, json=rows)
     assert answer.status_code == 422
-    said = f"the n of a batch must add up to at most {MOST_ROWS}, got 11000"
-    assert answer.json()["detail"] == said
+    assert answer.json()["detail"].endswith("got 11000")
     assert client.post(DECISIONS, json=[*rows, {"task": 1.5}]).status_code == 422
     assert fake.seen == []
     assert client.post(DECISIONS, json=rows[:10]).status_code == 200

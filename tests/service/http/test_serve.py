@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.service.client import Client, Retries, ServiceError
-from headstart.service.http.keys import REFRESH_SECONDS
 from headstart.service.messages import BanditConfiguration
+from headstart.service.store.keys import REFRESH_SECONDS
 
 COMMAND = (sys.executable, "-c", "from headstart.cli import app; app()")
 
@@ -153,30 +153,18 @@ def test_a_key_opens_the_service_to_other_machines(tmp_path: Path) -> None:
 
 def test_several_processes_share_a_port_on_postgresql(postgresql: str, tmp_path: Path) -> None:
     said = refused("--store", str(tmp_path / "store.db"), "--processes", "2")
-    assert "processes must be 1 but with --store postgresql://" in said
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    command = [*COMMAND, "serve", "--store", postgresql, "--port", port, "--processes", "2"]
-    parent = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    try:
-        assert "2 processes" in parent.stdout.readline()
-        patient = Retries(number=200, first=0.1, longest=0.1)
-        address = f"http://127.0.0.1:{port}"
-        with Client(address, retries=patient, timeout=60) as client:
+    assert "got 2" in said
+    with served("--store", postgresql, "--processes", "2", cwd=tmp_path) as (parent, address):
+        with Client(address, timeout=60) as client:
             client.bandit("news").put(BanditConfiguration(dimension=1))
         seen: set[str] = set()
         end = time.monotonic() + 60
         while seen != {"0", "1"}:  # whichever answers, once both have started
             assert time.monotonic() < end
-            with Client(address, retries=patient, timeout=60) as client:  # a connection each
+            with Client(address, timeout=60) as client:  # a connection each
                 client.bandit("news").decide("u", {"a": [1.0]})
             text = httpx.get(f"{address}/metrics").text
             seen = set(re.findall(r'^headstart_rows{process="(\d)"}', text, re.MULTILINE))
         assert text.count("# TYPE headstart_rows gauge") == 1
         parent.send_signal(signal.SIGTERM)
         assert parent.wait(60) == 0
-    finally:
-        parent.kill()
-        parent.wait()
-        parent.stdout.close()

@@ -1,6 +1,5 @@
-"""Login, logout, tokens of forms and headers of the pages."""
+"""Login, logout, forms and headers of the pages."""
 
-import re
 import time
 from typing import cast
 
@@ -14,26 +13,26 @@ from tests.service.http.fake import FakeService
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.http.app import Application
-from headstart.service.http.keys import create_key, revoke_key
-from headstart.service.http.security import MOST_FAILURES
 from headstart.service.messages import Role
+from headstart.service.store.keys import create_key, revoke_key
 
 
 def login_page(request: Request) -> HTMLResponse:
-    seen = sessions.visit(request)
-    return HTMLResponse(f"login csrf={sessions.csrf_token(request)} {seen.notice} next={seen.next}")
+    shown = sessions.visit(request)
+    return HTMLResponse(f"login {shown.notice} next={shown.next}")
 
 
 def overview(request: Request) -> PlainTextResponse:
     session = sessions.current(request)
     assert session is not None
-    return PlainTextResponse(f"overview {session.role} csrf={sessions.csrf_token(request)}")
+    return PlainTextResponse(f"overview {session.role}")
 
 
 async def change(request: Request) -> PlainTextResponse:
     return PlainTextResponse(f"changed {(await request.body()).decode()[:9]}")
 
 
+FORM = {"content-type": "application/x-www-form-urlencoded"}
 PAGES = Router(
     [
         Route("/", overview),
@@ -47,7 +46,7 @@ PAGES = Router(
 @pytest.fixture
 def pages(fake: FakeService) -> Caller:
     app = Application(cast(Service, fake), pages=PAGES, log_requests=False)
-    return Caller(app)
+    return Caller(app, origin="http://localhost")  # as a browser sends it with a form
 
 
 def key_of(caller: Caller, fake: FakeService, role: Role) -> str:
@@ -56,25 +55,18 @@ def key_of(caller: Caller, fake: FakeService, role: Role) -> str:
     return key
 
 
-def token(text: str) -> str:
-    found = re.search("csrf=([^ ]+)", text)
-    assert found is not None
-    return found[1]
-
-
 def log_in(caller: Caller, key: str, next_path: str = "/") -> int:
-    page = caller.get("/login")
-    fields = {"csrf": token(page.text), "key": key, "next": next_path}
-    return caller.post("/login", data=fields).status_code
+    return caller.post("/login", data={"key": key, "next": next_path}).status_code
 
 
-def test_without_keys_pages_are_open_and_forms_need_the_token(pages: Caller) -> None:
-    page = pages.get("/")
-    assert page.text.startswith("overview admin")
-    assert pages.post("/change", data={"csrf": "wrong"}).status_code == 403
-    assert pages.post("/change", data={"other": "1"}).status_code == 403
-    good = pages.post("/change", data={"csrf": token(page.text)})
-    assert good.text == "changed csrf=" + token(page.text)[:4]
+def test_without_keys_pages_are_open_and_forms_must_come_from_one(pages: Caller) -> None:
+    assert pages.get("/").text == "overview admin"
+    assert pages.post("/change", data={"x": "1"}).text == "changed x=1"
+    for origin in ("http://evil.example", "http://localhost:9", "null", ""):
+        answer = pages.post("/change", data={"x": "1"}, headers={"origin": origin})
+        assert answer.status_code == 403
+    pages.headers = {}
+    assert pages.post("/change", data={"x": "1"}).status_code == 403
     assert pages.get("/", headers={"host": "evil.example"}).status_code == 403
 
 
@@ -85,41 +77,37 @@ def test_with_keys_the_login_page_answers_everywhere(pages: Caller, fake: FakeSe
     assert "next=/?x=1" in answer.text
     assert pages.get("/login").status_code == 200
     assert pages.get("/static/a.js").text == "js"
-    assert pages.post("/change", data={"csrf": "x"}).status_code == 401
+    assert pages.post("/change", data={"x": "1"}).status_code == 401
 
 
 def test_login_and_logout(pages: Caller, fake: FakeService) -> None:
     key = key_of(pages, fake, "admin")
     assert log_in(pages, key) == 303
-    page = pages.get("/")
-    assert page.text.startswith("overview admin")
-    assert pages.post("/change", data={"csrf": token(page.text)}).status_code == 200
+    assert pages.get("/").text == "overview admin"
+    assert pages.post("/change", data={"x": "1"}).status_code == 200
     cookie = pages.cookies[sessions.COOKIE]
-    assert pages.post("/logout", data={"csrf": "wrong"}).status_code == 403
-    assert pages.post("/logout", data={"csrf": token(page.text)}).status_code == 303
+    evil = {"origin": "http://evil.example"}
+    assert pages.post("/logout", data={}, headers=FORM | evil).status_code == 403
+    assert pages.get("/").status_code == 200
+    assert pages.post("/logout", data={}, headers=FORM).status_code == 303
     pages.cookies.set(sessions.COOKIE, cookie)
     assert pages.get("/").status_code == 401  # a cookie that is replayed
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites(pages: Caller, fake: FakeService) -> None:
-    key = key_of(pages, fake, "read")
-    page = pages.get("/login")
-    fields = {"csrf": token(page.text), "key": key}
+    fields = {"key": key_of(pages, fake, "read")}
     plain = pages.post("/login", data=fields).headers["set-cookie"].lower()
     assert "httponly" in plain
     assert "samesite=strict" in plain
     assert "secure" not in plain
     pages.cookies.clear()
-    page = pages.get("/login")
-    fields["csrf"] = token(page.text)
     secure = pages.post("/login", data=fields, headers={"x-forwarded-proto": "https"})
     assert "secure" in secure.headers["set-cookie"].lower()
 
 
 def test_a_key_with_read_changes_nothing(pages: Caller, fake: FakeService) -> None:
     assert log_in(pages, key_of(pages, fake, "read")) == 303
-    page = pages.get("/")
-    assert pages.post("/change", data={"csrf": token(page.text)}).status_code == 403
+    assert pages.post("/change", data={"x": "1"}).status_code == 403
 
 
 def test_a_key_with_decide_cannot_log_in(pages: Caller, fake: FakeService) -> None:
@@ -146,7 +134,7 @@ def test_a_session_expires(pages: Caller, fake: FakeService) -> None:
 
 def test_failed_logins_have_a_limit(pages: Caller, fake: FakeService) -> None:
     key = key_of(pages, fake, "admin")
-    for _ in range(MOST_FAILURES):
+    for _ in range(sessions.MOST_FAILURES):
         assert log_in(pages, "hs_wrong_key") == 401
     assert log_in(pages, key) == 429
 
@@ -156,16 +144,15 @@ def test_failed_logins_have_a_limit(pages: Caller, fake: FakeService) -> None:
 )
 def test_login_leads_to_no_other_site(pages: Caller, fake: FakeService, target: str) -> None:
     key = key_of(pages, fake, "admin")
-    page = pages.get("/login")
-    answer = pages.post("/login", data={"csrf": token(page.text), "key": key, "next": target})
+    answer = pages.post("/login", data={"key": key, "next": target})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
 
 
-def test_a_login_form_of_another_browser_is_refused(pages: Caller, fake: FakeService) -> None:
-    key = key_of(pages, fake, "admin")
-    page = pages.get("/login")
-    pages.cookies.clear()
-    assert pages.post("/login", data={"csrf": token(page.text), "key": key}).status_code == 403
+def test_another_site_logs_nobody_in(pages: Caller, fake: FakeService) -> None:
+    fields = {"key": key_of(pages, fake, "admin")}
+    answer = pages.post("/login", data=fields, headers={"origin": "http://evil.example"})
+    assert answer.status_code == 403
+    assert "set-cookie" not in answer.headers
 
 
 def test_every_page_has_headers_of_safety(pages: Caller) -> None:
@@ -180,16 +167,13 @@ def test_every_page_has_headers_of_safety(pages: Caller) -> None:
 
 
 def test_a_form_has_a_limit_and_a_type(pages: Caller) -> None:
-    csrf = token(pages.get("/").text)
-    large = pages.post("/change", data={"csrf": csrf, "x": "y" * 70_000})
+    large = pages.post("/change", data={"x": "y" * 70_000})
     assert large.status_code == 413
     text = {"content-type": "text/plain"}
-    assert pages.post("/change", content=csrf, headers=text).status_code == 415
-    call = pages.post("/bandit/decisions", json={"csrf": csrf})  # one of the interface, misspelt
+    assert pages.post("/change", content="x=1", headers=text).status_code == 415
+    call = pages.post("/bandit/decisions", json={"x": 1})  # one of the interface, misspelt
     assert call.status_code == 404
-    assert "there is no path '/bandit/decisions'" in call.json()["detail"]
-    other = pages.post("/change", data={"csrf": csrf}, headers={"origin": "http://evil.example"})
-    assert other.status_code == 403
+    assert "'/bandit/decisions'" in call.json()["detail"]
 
 
 def test_an_unknown_page_is_404(pages: Caller) -> None:

@@ -101,7 +101,7 @@ def test_rewards_of_a_log_must_be_within_the_bandits_range(
     jobs: Jobs, service: Service, data: Path
 ) -> None:
     configuration = BanditConfiguration(dimension=3, reward_range=(-50.0, 50.0))
-    service.administration.put_bandit("shop", configuration)
+    service.put_bandit("shop", configuration)
     frame = log()
     frame.loc[5, "reward"] = 100_000.0
     in_folder(data, "bad.parquet", frame)

@@ -71,9 +71,7 @@ def test_the_report_is_that_of_evaluate_logged(jobs: Jobs, data: Path) -> None:
 
 @ON_SQLITE
 def test_arms_of_the_catalogue(jobs: Jobs, service: Service, data: Path) -> None:
-    service.administration.put_items(
-        "shop", [Item(id=name, features=x) for name, x in ITEMS.items()]
-    )
+    service.put_items("shop", [Item(id=name, features=x) for name, x in ITEMS.items()])
     items = ["tea", "milk", "rum"] * 20
     frame = decisions(n=60).assign(item=items).drop(columns=["arms", "choice"])
     name = in_folder(data, "log.csv", frame)

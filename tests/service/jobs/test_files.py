@@ -185,7 +185,7 @@ def test_a_refused_request_changes_nothing(jobs: Jobs, service: Service, data: P
 @ON_SQLITE
 def test_features_in_another_order_are_refused(jobs: Jobs, service: Service, data: Path) -> None:
     """The columns would be taken for each other."""
-    service.administration.put_bandit("named", BanditConfiguration(feature_names=NAMES))
+    service.put_bandit("named", BanditConfiguration(feature_names=NAMES))
     name = in_folder(data, "a.csv", log(tasks=5))
     columns = LogColumns(task="user", features=NAMES[::-1])
     with pytest.raises(ServiceError, match="must be in the order of the bandit's"):

@@ -37,7 +37,7 @@ def shadow(jobs: Jobs, name: str, columns: LogColumns = COLUMNS) -> FitView:
 
 def assert_prior(service: Service, bandit: hs.MetaBandit) -> None:
     """The service's prior is the bandit's."""
-    found, expected = service.records.prior("shop"), bandit.learned()
+    found, expected = service.prior("shop"), bandit.learned()
     np.testing.assert_allclose(found.mean, expected.mean, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.spread, expected.spread, rtol=1e-9)
     np.testing.assert_allclose(found.noise_scale, expected.noise_scale, rtol=1e-9)
@@ -46,7 +46,7 @@ def assert_prior(service: Service, bandit: hs.MetaBandit) -> None:
 
 def numbers(service: Service) -> tuple[object, ...]:
     """What a version of the prior says."""
-    prior = service.records.prior("shop")
+    prior = service.prior("shop")
     return prior.mean, prior.spread, prior.noise_scale, prior.n_tasks, prior.effective_tasks
 
 
@@ -93,16 +93,16 @@ def test_withdrawing_gives_what_was_before(jobs: Jobs, service: Service, data: P
     before = numbers(service)
     fit = shadow(jobs, in_folder(data, "b.parquet", log(seed=2)))
     assert numbers(service) == before
-    version = service.records.prior("shop").version
+    version = service.prior("shop").version
     assert jobs.promote("shop", fit.id).prior_version == version + 1
     assert numbers(service) != before
-    assert service.records.prior("shop").n_tasks == 10 + 30 + 30
-    np.testing.assert_allclose(service.records.prior("shop").mean, fit.mean, rtol=1e-9)
+    assert service.prior("shop").n_tasks == 10 + 30 + 30
+    np.testing.assert_allclose(service.prior("shop").mean, fit.mean, rtol=1e-9)
     change = jobs.withdraw("shop", fit.id)
     assert change.fit.status == "withdrawn"
     assert change.prior_version == version + 2
     assert numbers(service) == before
-    sources = [each.source for each in service.records.prior("shop").history[:3]]
+    sources = [each.source for each in service.prior("shop").history[:3]]
     assert sources == ["withdrawal", "fit", "fit"]
     # And it can be promoted once more.
     assert jobs.promote("shop", fit.id).fit.status == "promoted"
@@ -134,15 +134,15 @@ def test_few_tasks_are_counted_in_the_scales_of_a_promoted_fit(
     with_few = hs.MetaBandit(dimension=D, seed=0, scales=[1.0, 2.0**13, 1.0])
     for name, x, y in zip(few["user"], few[NAMES].to_numpy(), few["reward"], strict=True):
         with_few.observe(name, x, y)
-    assert service.records.prior("shop").n_tasks == 33
+    assert service.prior("shop").n_tasks == 33
     np.testing.assert_allclose(
-        service.records.prior("shop").mean, with_few.merge(expected).learned().mean, rtol=1e-6
+        service.prior("shop").mean, with_few.merge(expected).learned().mean, rtol=1e-6
     )
     # Tasks that come later are counted as well.
     observe(service, log(tasks=10, seed=4).assign(user=lambda each: "t" + each["user"]))
-    assert service.records.prior("shop").n_tasks == 43
+    assert service.prior("shop").n_tasks == 43
     jobs.withdraw("shop", fit.id)
-    assert service.records.prior("shop").n_tasks == 13
+    assert service.prior("shop").n_tasks == 13
 
 
 @ON_SQLITE

@@ -48,7 +48,7 @@ def fit(name: str, status: str) -> dict[str, Any]:
 def test_old_jobs_go_and_those_of_promoted_fits_stay(store: str) -> None:
     service = Service.open(store)
     service.start()
-    service.administration.put_bandit("shop", BanditConfiguration(dimension=1))
+    service.put_bandit("shop", BanditConfiguration(dimension=1))
     service.stop()
     service = Service.open(store)
     kept = [

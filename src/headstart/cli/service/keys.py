@@ -81,7 +81,7 @@ def create(
 ) -> None:
     """Make a key and print it. It cannot be shown again."""
     with _opened(store, create=True) as database:
-        from headstart.service.http.keys import create_key
+        from headstart.service.store.keys import create_key
 
         typer.echo(create_key(database, name=name, role=role.value, now=time.time()))
 
@@ -90,7 +90,7 @@ def create(
 def list_(*, store: Store = "headstart.db") -> None:
     """List the keys, without their secrets."""
     with _opened(store) as database:
-        from headstart.service.http.keys import list_keys
+        from headstart.service.store.keys import list_keys
 
         for key in list_keys(database):
             state = "active" if key.revoked is None else f"revoked {_day(key.revoked)}"
@@ -105,7 +105,7 @@ def revoke(
 ) -> None:
     """Revoke a key: within seconds it is refused, and so are its sessions."""
     with _opened(store) as database:
-        from headstart.service.http.keys import revoke_key
+        from headstart.service.store.keys import revoke_key
 
         given = identity.split("_")[1] if identity.startswith("hs_") else identity
         if not revoke_key(database, given, now=time.time()):

@@ -1,9 +1,11 @@
-"""Which users become the tasks of a replication: all of them, or near neighbours."""
+"""Which users become the tasks of a replication: all, near neighbours, or those of a cluster."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from headstart import checks
 from headstart.arrays import Floats, Integers
@@ -72,3 +74,107 @@ class Nearest:
             nearest = np.argsort(distance, kind="stable")[: self.n_users]
             groups.append(rng.permutation(eligible[nearest]))
         return groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clusters:
+    """The paper's MovieLens tasks: KMeans clusters that are compact and large enough.
+
+    The paper filters "clusterings" by silhouette, but no clustering of its users reaches 0.15 as a
+    whole; single clusters do. So a cluster passes if the mean silhouette of its users is at least
+    `least_silhouette` and at least `least_users` of them are eligible. In one clustering one or two
+    pass, and its seed decides which: so `n_clusterings` of them are made, from `seed` onwards, and
+    all clusters that pass are used (equal ones once). Replication r plays cluster r mod (number
+    that pass), its users shuffled anew. Clusters of different clusterings overlap, so replications
+    are not independent; `cohorts` says which belong together.
+
+    >>> hs.environments.Clusters(least_users=30).n_clusters
+    20
+    """
+
+    n_clusters: int = 20
+    least_users: int = 20
+    least_silhouette: float = 0.15
+    n_clusterings: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        checks.count("n_clusters", self.n_clusters, least=2)
+        checks.count("least_users", self.least_users)
+        if not -1.0 <= self.least_silhouette <= 1.0:
+            raise ValueError(
+                f"least_silhouette must be from -1 to 1, got {self.least_silhouette!r}"
+            )
+        checks.count("n_clusterings", self.n_clusterings)
+        checks.count("seed", self.seed, least=0)
+
+    def sample(
+        self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
+    ) -> list[Integers]:
+        """The eligible users of cluster r mod (number that pass), shuffled."""
+        members = self.members(vectors, eligible)
+        if not members:
+            best = max(silhouettes.max() for _, silhouettes in self.clusterings(vectors))
+            raise ValueError(
+                f"least_users={self.least_users} and least_silhouette={self.least_silhouette} "
+                f"must leave a cluster, got none of {self.n_clusters * self.n_clusterings} "
+                f"(the best silhouette is {best:.3f})"
+            )
+        return [rng.permutation(members[r % len(members)]) for r in range(replications)]
+
+    def members(self, vectors: Floats, eligible: Integers) -> list[Integers]:
+        """The eligible users of every cluster that passes, by seed, then by label."""
+        passing: dict[bytes, Integers] = {}
+        for labels, silhouettes in self.clusterings(vectors):
+            for k in np.flatnonzero(silhouettes >= self.least_silhouette):
+                users = eligible[labels[eligible] == k]
+                if len(users) >= self.least_users:
+                    passing.setdefault(users.tobytes(), users)
+        return list(passing.values())
+
+    def cohorts(self, vectors: Floats, eligible: Integers, replications: int) -> Integers:
+        """The cohort of every replication, (R,): clusters that overlap are in one cohort.
+
+        Two clusters overlap if they share at least half of the users of the smaller; cohorts are
+        the connected components, numbered by their first cluster. Replications of one cohort play
+        mostly the same users, so the cohorts are what is independent.
+        """
+        members = self.members(vectors, eligible)
+        cohort = np.arange(len(members))
+        for i, one in enumerate(members):
+            for j, other in enumerate(members[:i]):
+                shared = len(np.intersect1d(one, other, assume_unique=True))
+                if 2 * shared >= min(len(one), len(other)):
+                    cohort[cohort == cohort[i]] = cohort[j]
+        numbers = np.unique(cohort, return_inverse=True)[1]
+        return np.asarray(numbers[np.arange(replications) % len(members)], dtype=np.int64)
+
+    def clusterings(self, vectors: Floats) -> list[tuple[Integers, Floats]]:
+        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,)."""
+        if len(vectors) <= self.n_clusters:
+            raise ValueError(
+                f"n_clusters must be below the number of users, {len(vectors)}, "
+                f"got {self.n_clusters}"
+            )
+        data, size = vectors.tobytes(), len(vectors)
+        seeds = range(self.seed, self.seed + self.n_clusterings)
+        return [_cluster(data, size, self.n_clusters, seed) for seed in seeds]
+
+
+# Keyed by the vectors' bytes, because a study asks for the same clustering many times.
+@lru_cache(maxsize=64)
+def _cluster(data: bytes, size: int, n_clusters: int, seed: int) -> tuple[Integers, Floats]:
+    try:
+        from sklearn.cluster import KMeans  # noqa: PLC0415 - optional and slow
+        from sklearn.metrics import silhouette_samples  # noqa: PLC0415
+    except ImportError as error:
+        message = "clustering needs scikit-learn: pip install 'headstart[data]'"
+        raise ImportError(message) from error
+    users = np.frombuffer(data).reshape(size, -1)
+    # One thread, so that sums are taken in one order and labels do not depend on the machine.
+    with threadpool_limits(1):
+        fitted = KMeans(n_clusters, n_init=10, random_state=seed).fit(users)
+        silhouettes = silhouette_samples(users, fitted.labels_)
+    labels = np.asarray(fitted.labels_, dtype=np.int64)
+    sizes = np.bincount(labels, minlength=n_clusters)
+    return labels, np.bincount(labels, silhouettes, minlength=n_clusters) / np.maximum(sizes, 1)

@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.task import Task
-from headstart.datasets import frames
-from headstart.datasets.table import RatingTable
+from headstart.datasets.table import Frame, RatingTable
 from headstart.environments import rewards
-from headstart.environments.ratings.clusters import Clusters
 from headstart.environments.ratings.decision_sets import DecisionSets
 from headstart.environments.ratings.embedding import (
     FEATURES,
@@ -25,7 +23,7 @@ from headstart.environments.ratings.embedding import (
     Transform,
     embed,
 )
-from headstart.environments.ratings.grouping import AllUsers, Grouping
+from headstart.environments.ratings.grouping import AllUsers, Clusters, Grouping
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,7 +83,7 @@ class Ratings:
     @classmethod
     def from_frame(
         cls,
-        frame: frames.Frame,
+        frame: Frame,
         *,
         user: str = "user",
         item: str = "item",
@@ -93,7 +91,8 @@ class Ratings:
         **settings: Any,
     ) -> "Ratings":
         """From three columns of a pandas or Polars frame; settings are those of the class."""
-        return cls(table=frames.from_frame(frame, user=user, item=item, rating=rating), **settings)
+        table = RatingTable.from_frame(frame, user=user, item=item, rating=rating)
+        return cls(table=table, **settings)
 
     @classmethod
     def from_file(
@@ -106,7 +105,8 @@ class Ratings:
         **settings: Any,
     ) -> "Ratings":
         """From three columns of a CSV or Parquet file; settings are those of the class."""
-        return cls(table=frames.from_file(path, user=user, item=item, rating=rating), **settings)
+        table = RatingTable.from_file(path, user=user, item=item, rating=rating)
+        return cls(table=table, **settings)
 
     @cached_property
     def filtered(self) -> RatingTable:

@@ -3,6 +3,5 @@
 from headstart.priors.hierarchical.estimator import Hierarchical
 from headstart.priors.hierarchical.factors import Directions
 from headstart.priors.hierarchical.isotropic import Variances
-from headstart.priors.hierarchical.upgrade import upgrade_memory
 
-__all__ = ["Directions", "Hierarchical", "Variances", "upgrade_memory"]
+__all__ = ["Directions", "Hierarchical", "Variances"]

@@ -1,6 +1,7 @@
 """A full covariance of tasks, fitted to the latest of them by expectation-maximisation."""
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,20 +9,20 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors._regularization import regularization_from
-from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
-from headstart.priors.hierarchical.normal import Normal
+from headstart.priors.hierarchical.isotropic import IsotropicFit
+from headstart.priors.hierarchical.normal import Normal, regularization_from
 from headstart.priors.hierarchical.recent import RecentTasks
 
-# The number of tasks needed before the covariance is fitted, and the steps taken when it is, each
-# from where the last fit ended.
-MIN_TASKS = 5
+# The steps taken when the covariance is fitted, each from where the last fit ended.
 _EM_STEPS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class FullFit:
     """The fitted Σ₀ (…, d, d) and s² (…); zero until they are fitted."""
+
+    # The number of tasks needed before the covariance is fitted.
+    MIN_TASKS: ClassVar[int] = 5
 
     covariance: Floats
     noise: Floats
@@ -41,25 +42,23 @@ class FullFit:
         """The fit as named arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def where(self, condition: Booleans, otherwise: "FullFit") -> "FullFit":
-        """Itself where the condition (…) holds, and elsewhere the other."""
-        return FullFit(
-            np.where(condition[..., None, None], self.covariance, otherwise.covariance),
-            np.where(condition, self.noise, otherwise.noise),
-            np.where(condition, self.fitted_at, otherwise.fitted_at),
-        )
+    @property
+    def structured(self) -> Booleans:
+        """Where a covariance is fitted, (…)."""
+        return np.asarray(self.noise > 0.0)
 
-    def refitted(self, recent: RecentTasks, due: Booleans, isotropic: Variances) -> "FullFit":
+    def refitted(self, recent: RecentTasks, due: Booleans, isotropic: IsotropicFit) -> "FullFit":
         """Σ₀ and s² fitted anew where it is due, (…), from the last fit or from τ²I and s².
 
         Σ₀ shrinks to the isotropic fit's τ²I, and h to 0 with its κ².
         """
-        task = isotropic.task
+        variances = isotropic.expected()
+        task = variances.task
         tasks, weights = recent.statistics()
-        begun = (self.noise > 0.0)[due]
+        begun = self.structured[due]
         initial = task[due][..., None, None] * np.eye(tasks.dimension)
         covariance = np.where(begun[..., None, None], self.covariance[due], initial)
-        variance = np.where(begun, self.noise[due], isotropic.noise[due])
+        variance = np.where(begun, self.noise[due], variances.noise[due])
         part = checks.trusted(
             TaskStatistics,
             gram=tasks.gram[due],
@@ -72,19 +71,21 @@ class FullFit:
                 part,
                 covariance,
                 variance,
-                mean_variance=isotropic.mean[due],
+                mean_variance=variances.mean[due],
                 task_variance=task[due],
                 weights=weights[due],
             )
             variance = np.maximum(variance, np.finfo(np.float64).tiny)
-        found = FullFit(self.covariance.copy(), self.noise.copy(), self.fitted_at.copy())
-        found.covariance[due], found.noise[due] = covariance, variance
-        found.fitted_at[due] = recent.seen[due]
-        return found
+        fit = FullFit(self.covariance.copy(), self.noise.copy(), self.fitted_at.copy())
+        fit.covariance[due], fit.noise[due] = covariance, variance
+        fit.fitted_at[due] = recent.seen[due]
+        return fit
 
-    def next_task(self, recent: RecentTasks, whole: Normal, isotropic: IsotropicFit) -> Normal:
+    def next_task(
+        self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, side: Floats | None
+    ) -> Normal:
         """The next task under the full covariance; `whole` where that is not fitted yet."""
-        ready = (self.noise > 0.0) & (recent.present > 0)
+        ready = self.structured & (recent.present > 0)
         if not ready.any():
             return whole
         placeholder = np.eye(whole.mean.shape[-1])

@@ -55,8 +55,8 @@ class EarlierTasks:
         inverses = shares[0] / (tasks.squares + low) + shares[1] / (tasks.squares + high)
         weights = tasks.weights[:, None] * inverses
         information, ridges = (
-            shares[0] * each[first] + shares[1] * each[first + 1]
-            for each in (sums.information, sums.ridges)
+            shares[0] * sum_at[first] + shares[1] * sum_at[first + 1]
+            for sum_at in (sums.information, sums.ridges)
         )
         stored, every = float((weights * tasks.squares).sum()), float(np.trace(information))
         if min(stored, every - stored) <= _ROUNDING * every:

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -10,19 +11,23 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.priors import _sums
-from headstart.priors._regularization import regularization_from
-from headstart.priors.hierarchical import grid, structure
-from headstart.priors.hierarchical.factors import Directions, FactorFit
+from headstart.priors import _memories
+from headstart.priors.hierarchical import grid
+from headstart.priors.hierarchical.covariance import FullFit
+from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
 from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
 from headstart.priors.hierarchical.normal import Normal, mixture
-from headstart.priors.hierarchical.recent import RecentTasks
+from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
 from headstart.priors.hierarchical.sums import Sums
 
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
 _INITIAL_LAMBDA = 0.5
 # Every task revises its prior where the components' variances differ by more than this factor.
 _VARIANCE_RATIO = 2.0
+# The latest tasks are fitted again once there are an eighth more of them, and once a quarter of
+# those stored are new at the latest.
+_REFIT_SHARE = 8.0
+_LATEST_SHARE = 4.0
 # By how much the binary logarithm of a constant may differ from a whole number.
 _ROUNDING = 1e-6
 
@@ -58,7 +63,7 @@ class Hierarchical:
     0.5
     """
 
-    covariance: structure.Covariance = "factor"
+    covariance: Literal["factor", "isotropic", "full"] = "factor"
     intercept: bool = False
     n_side: int = 0
 
@@ -77,7 +82,9 @@ class Hierarchical:
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
         if self._stores_tasks:
-            memory |= structure.empty(self.covariance, dimension, lead, self.n_side)
+            rows = dimension if self.covariance == "full" else min(dimension, MAX_DIRECTIONS)
+            recent = RecentTasks.zeros(dimension, lead, n_side=self.n_side, directions=rows)
+            memory |= recent.to_memory() | self._nothing_fitted(dimension, lead)
         return memory
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
@@ -92,38 +99,46 @@ class Hierarchical:
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
         sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
-        after = {"unit": unit} | _sums.add(memory, sums, weight)
+        after = {"unit": unit} | _memories.add(memory, sums, weight)
         if not self._stores_tasks:
             return after
         recent = RecentTasks.from_memory(memory)
         recent = recent.with_task(scaled, weight) if weight > 0.0 else recent.without_task(scaled)
-        return structure.refitted(self.covariance, dict(memory) | after | recent.to_memory())
+        return self._refitted(dict(memory) | after | recent.to_memory())
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
-        after = dict(memory) | _sums.scale(Sums.from_memory(memory).to_memory(), factor)
+        after = dict(memory) | _memories.scale(Sums.from_memory(memory).to_memory(), factor)
         if self._stores_tasks:
             after |= RecentTasks.from_memory(memory).scaled(factor).to_memory()
         return after
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
-        """The sums over the tasks of both, and the latest tasks of both in turn."""
+        """The sums over the tasks of both, the latest tasks of both in turn, and a fit to them.
+
+        The fit begins with that of the memory that has seen more.
+        """
         unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
         one, two = (
-            Sums.from_memory(each).shifted(grid.steps(each["unit"], unit)).to_memory()
-            for each in (memory, other)
+            Sums.from_memory(part).shifted(grid.steps(part["unit"], unit)).to_memory()
+            for part in (memory, other)
         )
-        after: dict[str, Floats] = {"unit": unit} | _sums.merge(one, two)
+        after: dict[str, Floats] = {"unit": unit} | _memories.merge(one, two)
         if not self._stores_tasks:
             return after
-        after |= structure.merged(self.covariance, memory, other)
-        return structure.refitted(self.covariance, after)
+        after |= RecentTasks.from_memory(memory).merged(RecentTasks.from_memory(other)).to_memory()
+        more = memory["seen"] >= other["seen"]
+        for name, array in self._fit(memory).to_memory().items():
+            own_axes = (None,) * (array.ndim - more.ndim)
+            after[name] = np.where(more[(..., *own_axes)], array, other[name])
+        return self._refitted(after)
 
     def refit(self, memory: Memory) -> Memory:
         """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
         if not self._stores_tasks:
             return memory
-        return structure.refitted(self.covariance, structure.unfitted(self.covariance, memory))
+        nothing = self._nothing_fitted(memory["ridges"].shape[-1], memory["unit"].shape)
+        return self._refitted(dict(memory) | nothing)
 
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
@@ -133,22 +148,23 @@ class Hierarchical:
         """
         if side is not None:
             self._check_side(side, memory["unit"].shape)
-        if not (memory["count"] > 0.0).any():
-            return self._initial_prior(memory)  # the same, without d³ work
         initial = self._initial(memory)
-        lower, upper, whole = self._next_task(memory, side, initial)
-        known = whole.noise_variance > 0.0
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
         scales = self._factors(memory["unit"], initial.mean.shape[-1])
+        if not (memory["count"] > 0.0).any():  # the same, without d³ work
+            start, never = initial.scaled(scales), np.zeros(memory["unit"].shape, dtype=np.bool_)
+            return start.prior(
+                noise_degrees_of_freedom=np.zeros(memory["unit"].shape),
+                mixture=mixture([start] * 3, components_differ=never),
+            )
+        lower, upper, whole = self._next_task(memory, side, initial)
+        known = whole.noise_variance > 0.0
         *components, start = (
-            each.where(known, initial).scaled(scales)
-            for each in (lower, upper, whole.outlier(), whole)
+            normal.where(known, initial).scaled(scales)
+            for normal in (lower, upper, whole.outlier(), whole)
         )
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
-        return Prior.trusted(
-            start.mean,
-            regularization_from(start.covariance, start.noise_variance),
-            noise_scale=np.sqrt(start.noise_variance),
+        return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
             mixture=mixture(components, components_differ=differ),
         )
@@ -158,29 +174,43 @@ class Hierarchical:
     ) -> tuple[Normal, Normal, Normal]:
         """The next task below and above the median of λ, and on the whole."""
         isotropic = IsotropicFit(memory)
-        if self._stores_tasks and structure.without_isotropic(self.covariance, memory):
+        if not self._stores_tasks:
+            lower, upper = isotropic.halves()
+            return lower, upper, lower.moment_matched(upper)
+        recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
+        if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is of no use, and at d = 500 it takes most of the time.
-            whole = structure.next_task(self.covariance, memory, isotropic, initial, side)[0]
+            whole = fit.next_task(recent, isotropic, initial, side)
             return whole, whole, whole
         lower, upper = isotropic.halves()
-        whole = lower.moment_matched(upper)
-        if self._stores_tasks:
-            whole, special = structure.next_task(self.covariance, memory, isotropic, whole, side)
-            lower, upper = (whole.where(special, half) for half in (lower, upper))
+        whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), side)
+        lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
         return lower, upper, whole
 
-    def _initial_prior(self, memory: Memory) -> Prior:
-        """The prior before any reward."""
-        initial = self._initial(memory)
-        start = initial.scaled(self._factors(memory["unit"], initial.mean.shape[-1]))
-        never = np.zeros(memory["unit"].shape, dtype=np.bool_)
-        return Prior.trusted(
-            start.mean,
-            regularization_from(start.covariance, start.noise_variance),
-            noise_scale=np.sqrt(start.noise_variance),
-            noise_degrees_of_freedom=np.zeros(memory["unit"].shape),
-            mixture=mixture([start] * 3, components_differ=never),
-        )
+    def _fit(self, memory: Memory) -> FactorFit | FullFit:
+        """What the latest tasks say beyond an isotropic Σ₀: directions and sides, or any Σ₀."""
+        if self.covariance == "full":
+            return FullFit.from_memory(memory)
+        return FactorFit.from_memory(memory)
+
+    def _nothing_fitted(self, dimension: int, lead: tuple[int, ...]) -> dict[str, Floats]:
+        if self.covariance == "full":
+            return FullFit.zeros(dimension, lead).to_memory()
+        return FactorFit.zeros(dimension, lead, self.n_side).to_memory()
+
+    def _refitted(self, memory: Memory) -> dict[str, Floats]:
+        """The memory with its fit to the latest tasks brought up to date, where that is due."""
+        recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
+        wait = np.clip(np.floor(recent.seen / _REFIT_SHARE), 1.0, recent.capacity / _LATEST_SHARE)
+        due = (recent.seen - fit.fitted_at >= wait) & (recent.present >= fit.MIN_TASKS)
+        due &= memory["sum_of_squares"] > 0.0
+        if not due.any():
+            return dict(memory)
+        isotropic = IsotropicFit(memory)
+        if isinstance(fit, FullFit):
+            return dict(memory) | fit.refitted(recent, due, isotropic).to_memory()
+        rank = MAX_RANK if self.covariance == "factor" else 0
+        return dict(memory) | fit.refitted(recent, due, isotropic, rank=rank).to_memory()
 
     def running_bias(self, memory: Memory) -> None:
         """None: for given λ and ρ, a constant bias gives the same estimates as a refreshed one."""

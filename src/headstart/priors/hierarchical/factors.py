@@ -1,24 +1,36 @@
-"""FactorFit: the factor model of the latest tasks, w = Hz + Lf + ε, for every replication."""
+"""FactorFit: the factor model of the latest tasks, w = Hz + Lf + ε, for every replication.
+
+Its rank, and whether side information counts, are what the tasks support. Models are compared by
+deviance + 2 × the number of their parameters (AIC): d − k for the column of L after k others, one
+for ω, and one for each variance of H's columns beside the mean task's: else a direction would be
+found for what it says of the mean task. Those of L count N/(N − φr) times. φ is the share of ε's
+variance that rewards determine, Σ tr(I + λV_j⁻¹)⁻¹/(Nd): of tasks that are known exactly, φ = 1,
+few are never isotropic, and the largest direction among them gains more than its parameters; of ε
+that is lost in noise, φ = 0, nothing can be fitted.
+"""
 
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy as np
 
 from headstart.arrays import Booleans, Floats
 from headstart.interfaces import Memory
-from headstart.kernels import FactorModel, ThinTasks, expect
+from headstart.kernels import Expected, FactorModel, ThinTasks, climb, expect, new_direction
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.earlier import EarlierTasks, are_counted
-from headstart.priors.hierarchical.isotropic import Variances
+from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import RecentTasks
-from headstart.priors.hierarchical.selection import MAX_RANK, Limits, select
-from headstart.priors.hierarchical.sums import Sums
 
-# The number of tasks needed before anything beyond the isotropic prior is fitted.
-MIN_TASKS = 4
-
-
+MAX_RANK = 8
+# Steps from where the last fit ended, fewer where each takes a tenth of a second, and from a
+# changed model.
+_STEPS = 4
+_LARGE, _STEPS_WHERE_LARGE = 256, 2
+_TRIAL_STEPS = 10
+# A new direction is tried if, added alone, it gains this part of what it must gain.
+_PROMISING = 0.35
 # τ² of the next task at least, relative to the variance along the directions in which tasks differ.
 _LEAST_VARIANCE = 1e-9
 
@@ -43,6 +55,9 @@ class FactorFit:
 
     `side_variances` are 0 where side information is not used.
     """
+
+    # The number of tasks needed before anything beyond the isotropic prior is fitted.
+    MIN_TASKS: ClassVar[int] = 4
 
     loadings: Floats  # (…, d, 8), L, columns of zeros beyond the rank
     rank: Floats  # (…)
@@ -81,29 +96,17 @@ class FactorFit:
         """Where tasks share directions, or side information is of use, (…)."""
         return np.asarray((self.rank > 0) | (self.side_variances > 0.0).any(-1))
 
-    def where(self, condition: Booleans, otherwise: "FactorFit") -> "FactorFit":
-        """Itself where the condition (…) holds, and elsewhere the other."""
-        found = {}
-        for field in fields(self):
-            own, other = getattr(self, field.name), getattr(otherwise, field.name)
-            axes = (None,) * (own.ndim - condition.ndim)
-            found[field.name] = np.where(condition[(..., *axes)], own, other)
-        return FactorFit(**found)
-
     def refitted(
-        self,
-        recent: RecentTasks,
-        due: Booleans,
-        *,
-        initial: Variances | None,
-        limits: Floats,
-        rank: int,
+        self, recent: RecentTasks, due: Booleans, isotropic: IsotropicFit, *, rank: int
     ) -> "FactorFit":
-        """Fitted anew where it is due, (…), from the last fit or from initial variances (…).
+        """Fitted anew where it is due, (…), from the last fit or from the isotropic variances.
 
-        `limits` (…, 2) are the least and the most of λ.
+        The rank is at most `rank`, and λ from the grid's least to its largest.
         """
-        found = FactorFit(**{name: array.copy() for name, array in self.to_memory().items()})
+        begins = (self.fitted_noise[due] == 0.0).any()
+        initial = isotropic.most_likely() if begins else None
+        limits = isotropic.regularizations[..., [0, -1]]
+        fit = FactorFit(**{name: array.copy() for name, array in self.to_memory().items()})
         # From no direction at all again whenever the number of tasks has grown by a factor of √2.
         octaves, now = (
             np.floor(2.0 * np.log2(np.maximum(seen, 1.0))) for seen in (self.fitted_at, recent.seen)
@@ -119,18 +122,18 @@ class FactorFit:
             least, greatest = limits[i]
             bounds = Limits(float(least), float(greatest), most)
             selected = select(tasks, model, bounds, afresh=bool(now[i] > octaves[i]))
-            found.fitted_at[i] = recent.seen[i]
+            fit.fitted_at[i] = recent.seen[i]
             if selected is None:
                 continue  # the last fit stays
             chosen = selected.model
             n_columns = chosen.loadings.shape[1]
-            found.loadings[i] = 0.0
-            found.loadings[i][:, :n_columns] = chosen.loadings
-            found.rank[i] = n_columns
-            found.fitted_noise[i], found.fitted_task[i] = chosen.noise, chosen.task
-            found.fitted_mean[i], found.fitted_along[i] = chosen.means[0], chosen.along
-            found.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
-        return found
+            fit.loadings[i] = 0.0
+            fit.loadings[i][:, :n_columns] = chosen.loadings
+            fit.rank[i] = n_columns
+            fit.fitted_noise[i], fit.fitted_task[i] = chosen.noise, chosen.task
+            fit.fitted_mean[i], fit.fitted_along[i] = chosen.means[0], chosen.along
+            fit.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
+        return fit
 
     def directions(self, scales: Floats) -> Directions:
         """The directions, with features of these scales (…, d)."""
@@ -159,14 +162,9 @@ class FactorFit:
         )
 
     def next_task(
-        self,
-        recent: RecentTasks,
-        sums: Sums,
-        regularizations: Floats,
-        isotropic: Normal,
-        side: Floats | None,
+        self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, side: Floats | None
     ) -> Normal:
-        """The next task where there is structure, given its side information; else isotropic.
+        """The next task where there is structure, given its side information; else `whole`.
 
         N(Hz, τ²I + LLᵀ + (1 + r)S̄): each column of L is as uncertain as the mean task is. Where
         z is unknown, the covariance of Hz over the tasks is added. Where side information is not
@@ -174,9 +172,10 @@ class FactorFit:
         """
         structured = self.structured & (recent.present > 0)
         if not structured.any():
-            return isotropic
-        mean, covariance = isotropic.mean.copy(), isotropic.covariance.copy()
-        noise = np.array(isotropic.noise_variance)
+            return whole
+        mean, covariance = whole.mean.copy(), whole.covariance.copy()
+        noise = np.array(whole.noise_variance)
+        sums, regularizations = isotropic.sums, isotropic.regularizations
         with_earlier = are_counted(sums, recent)
         for i in map(tuple, np.argwhere(structured)):
             model, tasks = self.model(i), thin_tasks(recent, i)
@@ -247,3 +246,129 @@ def _standardised(recent: RecentTasks, i: tuple[int, ...], side: Floats) -> Floa
     deviation = np.sqrt((weights * (recent.sides[i] - mean) ** 2).sum(0))
     varies = deviation > 1e-9 * np.abs(mean)
     return np.asarray(np.where(varies, (side - mean) / np.where(varies, deviation, 1.0), 0.0))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """λ's least and most, and the largest rank."""
+
+    least: float
+    most: float
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A model fitted to tasks, and what it expects of them."""
+
+    tasks: ThinTasks
+    model: FactorModel
+    expected: Expected
+
+    @property
+    def rank(self) -> int:
+        """The number of directions, r."""
+        return int(self.model.loadings.shape[1])
+
+    @property
+    def criterion(self) -> float:
+        """Deviance + 2 × the number of parameters."""
+        n_variances = self.tasks.regressors.shape[-1] - 1 + (self.rank > 0)
+        return float(self.expected.deviance + self.penalty(self.rank) + 2.0 * n_variances)
+
+    def penalty(self, rank: int) -> float:
+        """Twice the number of parameters of an L of this rank, corrected for few tasks."""
+        tasks, weights = self.tasks, self.tasks.weights
+        n, dimension = float(weights.sum()), tasks.designs.shape[-1]
+        determined = tasks.squares / (tasks.squares + self.model.noise / self.model.task)
+        share = float(weights @ determined.sum(-1)) / (n * dimension)
+        parameters = rank * dimension - rank * (rank - 1) // 2
+        return 2.0 * parameters * n / (n - share * rank) if n > rank else np.inf
+
+
+def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
+    """The model after so many steps; None where no digits are left to fit it with."""
+    try:
+        candidate = Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+    except np.linalg.LinAlgError:
+        return None
+    values = (candidate.expected.deviance, candidate.model.noise, candidate.model.task)
+    is_sound = np.isfinite(values).all() and np.isfinite(candidate.model.loadings).all()
+    return candidate if is_sound and np.isfinite(candidate.expected.gradients).all() else None
+
+
+def select(
+    tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool
+) -> Candidate | None:
+    """The best model that is near the last one, with directions more, or one less; None for none.
+
+    `tasks` have the side information among their regressors; a model without it has one mean.
+    With `afresh` it is also compared with the one found from no direction at all.
+    """
+    n_regressors = tasks.regressors.shape[-1]
+    plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
+    used = tasks if len(model.means) == n_regressors else plain
+    steps = _STEPS if tasks.designs.shape[-1] < _LARGE else _STEPS_WHERE_LARGE
+    nearest = _resized(fitted(used, model, limits, steps), limits)
+    candidates = [nearest]
+    best = model if nearest is None else nearest.model
+    start = _shortened(best, 0)
+    if nearest is None or (afresh and nearest.rank):
+        candidates.append(_resized(fitted(used, start, limits, _TRIAL_STEPS), limits))
+    if n_regressors > 1:
+        other = plain if used is tasks else tasks
+        side = np.full(other.regressors.shape[-1] - 1, start.task)
+        start = start._replace(means=np.concatenate([start.means[:1], side]))
+        candidates.append(_resized(fitted(other, start, limits, _TRIAL_STEPS), limits))
+    sound = [candidate for candidate in candidates if candidate is not None]
+    return min(sound, key=lambda candidate: candidate.criterion, default=None)
+
+
+def _resized(start: Candidate | None, limits: Limits) -> Candidate | None:
+    return None if start is None else resized(start, limits)
+
+
+def resized(start: Candidate, limits: Limits) -> Candidate:
+    """With new directions for as long as the criterion falls; else without the smallest one."""
+    best = start
+    while best.rank < limits.rank:
+        longer = _grown(best, limits)
+        if longer is None or longer.criterion >= best.criterion:
+            break
+        best = longer
+    if best is start and best.rank:
+        shorter = fitted(best.tasks, _shortened(best.model, best.rank - 1), limits, _TRIAL_STEPS)
+        if shorter is not None and shorter.criterion < best.criterion:
+            best = shorter
+    return best
+
+
+def _grown(best: Candidate, limits: Limits) -> Candidate | None:
+    """With one more direction; None where it would gain too little."""
+    try:
+        direction, gain = new_direction(best.tasks, best.expected)
+    except np.linalg.LinAlgError:
+        return None
+    needed = best.penalty(best.rank + 1) - best.penalty(best.rank)
+    if gain < _PROMISING * needed:
+        return None
+    loadings = np.column_stack([best.model.loadings, direction])
+    model = best.model._replace(loadings=np.ascontiguousarray(loadings))
+    return fitted(best.tasks, model, limits, _TRIAL_STEPS)
+
+
+def _shortened(model: FactorModel, rank: int) -> FactorModel:
+    """The model with the largest of L's principal directions; the others' variance goes to τ²I.
+
+    So does that of the mean task along them to κ²I: from there the fit has little to do.
+    """
+    u, values, _ = np.linalg.svd(model.loadings, full_matrices=False)
+    lost = float((values[rank:] ** 2).sum()) / len(u)
+    means = model.means.copy()
+    means[0] += model.along * lost
+    return model._replace(
+        loadings=np.ascontiguousarray(u[:, :rank] * values[:rank]),
+        task=model.task + lost,
+        means=means,
+        along=model.along if rank else 1.0,
+    )

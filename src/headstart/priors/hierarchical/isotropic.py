@@ -1,4 +1,8 @@
-"""IsotropicFit: what the sums over tasks say where Σ₀ = τ²I, averaged over the variances."""
+"""The isotropic prior, Σ₀ = τ²I: what the sums over tasks say, averaged over the variances.
+
+Written in λ = s²/τ² and ρ = s²/κ², which do not depend on the rewards' unit. Shapes: … leading
+axes, G values of λ, P values of ρ.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,8 +13,93 @@ from headstart.arrays import Floats
 from headstart.interfaces import Memory
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.normal import Normal
-from headstart.priors.hierarchical.posterior import Posterior
 from headstart.priors.hierarchical.sums import Sums
+
+# Weights of λ below this part of all change no digit that matters.
+_NEGLIGIBLE = 1e-14
+
+
+class Posterior:
+    """Posterior of h, s² and the next task for every λ (…, G) and every e = ρ/λ (G, P).
+
+    With information = Q diag(m) Qᵀ and a = Qᵀ ridges, everything is a sum over d coordinates:
+    h = Q (a/(m + e)), its covariance τ² Q diag(1/(m + e)) Qᵀ.
+    """
+
+    def __init__(self, sums: Sums, regularizations: Floats, ratios: Floats) -> None:
+        self._sums = sums
+        self._regularizations = regularizations
+        values, self._basis = np.linalg.eigh(sums.information)
+        self._values = np.maximum(values, 0.0)[..., None, :]
+        self._rotated = (self._basis.mT @ sums.ridges[..., None])[..., None, :, 0]
+        self._ratios = ratios[..., None]
+        # The variances of h along the basis, in units of τ².
+        self._variances = 1.0 / (self._values + self._ratios)
+        explained = (self._rotated**2 * self._variances).sum(-1)
+        residual = sums.residual[..., None] - regularizations[..., None] * explained
+        # A difference of two sums of squares, never below their rounding error.
+        floor = 1e-13 * sums.sum_of_squares[..., None, None]
+        self._residual = np.maximum(residual, floor)
+
+    @property
+    def noise_variance(self) -> Floats:
+        """The most likely s², (…, G, P)."""
+        count = np.maximum(self._sums.count, 1.0)
+        return np.asarray(self._residual / count[..., None, None])
+
+    @property
+    def deviance(self) -> Floats:
+        """−2 log p(all rewards | λ, ρ) at the most likely s², (…, G, P), less n(1 + log 2π).
+
+        n log s² + Σ log det(I + V_j/λ) + log det(I + information/e); h is integrated out, which is
+        what restricted maximum likelihood does under a flat prior of h. Integrating s² out over
+        ds²/s² gives the same, up to a constant.
+        """
+        variance = self.noise_variance
+        count = self._sums.count[..., None, None]
+        noise = count * np.log(np.where(variance > 0.0, variance, 1.0))
+        mean = np.log1p(self._values / self._ratios).sum(-1)
+        return np.asarray(noise + self._sums.log_determinant[..., None] + mean)
+
+    def mean(self) -> Floats:
+        """H, the best linear unbiased estimate of the mean task, shrunk by ρ, (…, G, P, d)."""
+        rotated = self._rotated * self._variances
+        return np.asarray(rotated @ self._basis.mT)
+
+    def mean_covariance(self) -> Floats:
+        """The covariance of h in units of τ², (information + eI)⁻¹, of shape (…, G, P, d, d)."""
+        basis = self._basis[..., None, :, :]
+        return np.asarray((basis * self._variances[..., None, :]) @ basis.mT)
+
+    def traces(self) -> Floats:
+        """The trace of the information, (…, G)."""
+        return np.asarray(self._values.sum((-2, -1)))
+
+    def next_task(self, weights: grid.Weights) -> Normal:
+        """The moments of the next task, and the noise variance.
+
+        Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ = τ²I and S̄ = τ²(information + eI)⁻¹; the
+        covariance of h between the values of λ and ρ is added.
+        """
+        # Most values of λ have no weight; at d = 500 each takes two products of matrices. Set to 0,
+        # so that no other replication's weights matter.
+        counts = weights.mean.max(-1) > _NEGLIGIBLE
+        used = np.flatnonzero(counts.any(tuple(range(counts.ndim - 1))))
+        part = slice(used[0], used[-1] + 1)
+        kept = counts[..., part, None, None]
+        basis, variances = self._basis[..., part, :, :], self._variances[..., part, :, :]
+        rotated = self._rotated[..., part, :, :] * variances
+        share = np.where(kept, weights.mean[..., part, :, None], 0.0)
+        mean = (basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
+        # Centred before squaring, because h may be large and its variance small.
+        gap = rotated - (basis.mT @ mean[..., None, :, None])[..., None, :, 0]
+        gap = gap @ basis.mT
+        scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
+        along = (scale * variances).sum(-2)[..., None, :]
+        covariance = ((share * gap).mT @ gap + (basis * along) @ basis.mT).sum(-3)
+        covariance += weights.task_variance[..., None, None] * np.eye(mean.shape[-1])
+        covariance = (covariance + covariance.mT) / 2.0
+        return Normal(mean, np.asarray(covariance), weights.noise_variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,15 +115,20 @@ class IsotropicFit:
     """The posterior of λ = s²/τ² and ρ = s²/κ² that a memory gives, computed when it is needed."""
 
     def __init__(self, memory: Memory) -> None:
-        self._sums, self._unit = Sums.from_memory(memory), memory["unit"]
+        self.sums, self._unit = Sums.from_memory(memory), memory["unit"]
+
+    @property
+    def regularizations(self) -> Floats:
+        """The λ's of the grid, (…, G)."""
+        return grid.regularizations(self._unit)
 
     @cached_property
     def _posterior(self) -> Posterior:
-        return Posterior(self._sums, grid.regularizations(self._unit), grid.RATIOS)
+        return Posterior(self.sums, self.regularizations, grid.RATIOS)
 
     @cached_property
     def _weights(self) -> Floats:
-        dimension = self._sums.ridges.shape[-1]
+        dimension = self.sums.ridges.shape[-1]
         return grid.posterior_weights(
             self._posterior.deviance, self._posterior.traces() / dimension
         )

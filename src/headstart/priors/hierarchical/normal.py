@@ -1,4 +1,4 @@
-"""Normal: a normal distribution of the next task, with the noise."""
+"""Normal: a normal distribution of the next task with the noise, and the prior that follows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats
-from headstart.core.mixture import Mixture
+from headstart.core.prior import Mixture, Prior
 
 # The prior probability of the outlier component. It determines how much evidence an outlier takes:
 # odds of a hundred to one.
@@ -63,17 +63,34 @@ class Normal:
         products = factors[..., :, None] * factors[..., None, :]
         return Normal(factors * self.mean, products * self.covariance, self.noise_variance)
 
+    def prior(self, *, noise_degrees_of_freedom: Floats, mixture: Mixture) -> Prior:
+        """The prior of a task that has this distribution."""
+        return Prior.trusted(
+            self.mean,
+            regularization_from(self.covariance, self.noise_variance),
+            noise_scale=np.sqrt(self.noise_variance),
+            noise_degrees_of_freedom=noise_degrees_of_freedom,
+            mixture=mixture,
+        )
+
 
 def mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixture:
     """The mixture of two equally likely components and an outlier, which comes last."""
-    bias = np.stack([each.mean for each in components], -2)
+    bias = np.stack([normal.mean for normal in components], -2)
     usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
     weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
     return checks.trusted(
         Mixture,
         bias=bias,
-        covariance=np.stack([each.covariance for each in components], -3),
-        noise_scale=np.sqrt(np.stack([each.noise_variance for each in components], -1)),
+        covariance=np.stack([normal.covariance for normal in components], -3),
+        noise_scale=np.sqrt(np.stack([normal.noise_variance for normal in components], -1)),
         weights=np.array(np.broadcast_to(weights, bias.shape[:-1])),
         components_differ=components_differ,
     )
+
+
+def regularization_from(covariance: Floats, noise_variance: Floats | float) -> Floats:
+    """Λ = s²Σ⁻¹, (…, d, d), exactly symmetric, of Σ (…, d, d) and s² (…)."""
+    scale = np.asarray(noise_variance, dtype=np.float64)[..., None, None]
+    regularization = scale * np.linalg.inv(covariance)
+    return np.asarray((regularization + regularization.mT) / 2.0)

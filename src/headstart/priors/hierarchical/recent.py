@@ -130,13 +130,13 @@ class RecentTasks:
 
     def _set(self, slot: Booleans, values: dict[str, Floats], seen: Floats) -> "RecentTasks":
         """The values (…, own axes) in the slots (…, W) that are marked."""
-        found = {}
+        arrays = {}
         for name, value in values.items():
             old = getattr(self, name)
             own = (None,) * (old.ndim - slot.ndim)
             axis = value.ndim - len(own)
-            found[name] = np.where(slot[(..., *own)], np.expand_dims(value, axis), old)
-        return replace(self, seen=np.asarray(seen), **found)
+            arrays[name] = np.where(slot[(..., *own)], np.expand_dims(value, axis), old)
+        return replace(self, seen=np.asarray(seen), **arrays)
 
     def scaled(self, factor: float) -> "RecentTasks":
         """Every task counts `factor` times as much."""
@@ -148,23 +148,23 @@ class RecentTasks:
         pair = (self, other)
         age = np.concatenate(
             [
-                np.where(each.weights > 0.0, each.seen[..., None] - each.arrivals, np.inf)
-                for each in pair
+                np.where(tasks.weights > 0.0, tasks.seen[..., None] - tasks.arrivals, np.inf)
+                for tasks in pair
             ],
             -1,
         )
         chosen = np.argsort(age, -1, kind="stable")[..., : self.capacity]
         seen = self.seen + other.seen
-        found = {}
+        arrays = {}
         for name in (field.name for field in fields(self) if field.name != "seen"):
-            one, two = (getattr(each, name) for each in pair)
+            one, two = (getattr(tasks, name) for tasks in pair)
             axis = self.weights.ndim - 1
             index = chosen[(..., *(None,) * (one.ndim - self.weights.ndim))]
-            found[name] = np.take_along_axis(np.concatenate([one, two], axis), index, axis)
+            arrays[name] = np.take_along_axis(np.concatenate([one, two], axis), index, axis)
         order = seen[..., None] - np.arange(self.capacity)
-        arrivals = np.where(found.pop("arrivals") > 0.0, order, 0.0)
+        arrivals = np.where(arrays.pop("arrivals") > 0.0, order, 0.0)
         return RecentTasks(
-            **found, arrivals=np.where(found["weights"] > 0.0, arrivals, 0.0), seen=seen
+            **arrays, arrivals=np.where(arrays["weights"] > 0.0, arrivals, 0.0), seen=seen
         )
 
 

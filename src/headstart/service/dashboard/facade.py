@@ -17,16 +17,6 @@ class Fits(Protocol):
         """Have a fit count no longer."""
 
 
-class Records(Protocol):
-    """The part of the service's records that pages use."""
-
-    def task(self, bandit: str, task: str) -> TaskRecord:
-        """What is known of a task."""
-
-    def decision(self, bandit: str, decision: str) -> DecisionRecord:
-        """A decision as it was made."""
-
-
 class Facade(Protocol):
     """The part of `Service` that pages use."""
 
@@ -38,9 +28,11 @@ class Facade(Protocol):
     def clock(self) -> Callable[[], float]:
         """Seconds since 1970."""
 
-    @property
-    def records(self) -> Records:
-        """What the store has of tasks and decisions."""
+    def task(self, bandit: str, task: str) -> TaskRecord:
+        """What is known of a task."""
+
+    def decision(self, bandit: str, decision: str) -> DecisionRecord:
+        """A decision as it was made."""
 
     def erase(self, bandit: str, task: str) -> int:
         """Forget a task, in the prior too; the version of the prior without it."""

@@ -85,7 +85,6 @@ def page(request: Request, template: str, code: int = 200, **context: Any) -> Re
         "bandits": [],
         "live": 0,
         "session": sessions.current(request),
-        "csrf": sessions.csrf_token(request),
         "notice": request.query_params.get("notice"),
         **context,
     }

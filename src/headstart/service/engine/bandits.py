@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
-from headstart.service.engine.catalogue import StoredCatalogue
+from headstart.service.engine.catalogue import Catalogue
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import KEPT
 
@@ -64,7 +64,7 @@ class Bandit:
         self.configuration = row.configuration
         self.changed = row.changed
         self.model = model
-        self.catalogue = StoredCatalogue((), np.empty((0, model.dimension)), ())
+        self.catalogue = Catalogue((), np.empty((0, model.dimension)), ())
         self.catalogue_version = -1
         self.prior_version = 0
         self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}

@@ -1,18 +1,32 @@
-"""Catalogue: the arms of a bandit that are stored, as decision sets."""
+"""Catalogue: the items of a bandit, as decision sets; and how they change."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import msgspec
 import numpy as np
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, insert
 
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, packed
+from headstart.live import inputs
 from headstart.live.stored import DecisionSet, FeatureNames, decision_set
-from headstart.service.messages import DecisionRequest, invalid
-from headstart.service.store.queries.bandits import items_of
+from headstart.service.messages import (
+    MOST_ARMS,
+    DecisionRequest,
+    Item,
+    ItemChange,
+    invalid,
+    not_found,
+)
+from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
+from headstart.service.store.schema import items as table
+
+# Of an item: with a larger one, no decision could be made from the catalogue.
+_LARGEST_FEATURE = 1e9
 
 
-class StoredCatalogue:
+class Catalogue:
     """The items of a bandit, and those of every tag."""
 
     def __init__(self, ids: Sequence[str], features: Floats, tags: Sequence[Sequence[str]]) -> None:
@@ -27,7 +41,7 @@ class StoredCatalogue:
         self._all = self._some(range(len(self.ids)))
 
     @classmethod
-    def read(cls, connection: Connection, bandit: int, dimension: int) -> "StoredCatalogue":
+    def read(cls, connection: Connection, bandit: int, dimension: int) -> "Catalogue":
         """The catalogue that is stored."""
         items = items_of(connection, bandit)
         features = np.array([item.features for item in items]).reshape(len(items), dimension)
@@ -92,3 +106,77 @@ def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
     if not allowed.any():
         raise invalid("exclude must leave at least one arm, got none")
     return replace(shown, allowed=allowed)
+
+
+def put_items(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:
+    """Replace the catalogue; how many items it has now."""
+    connection.execute(delete(table).where(table.c.bandit == bandit.id))
+    return _insert(connection, bandit, items)
+
+
+def patch_items(
+    connection: Connection, bandit: BanditRow, items: Sequence[Item | ItemChange]
+) -> int:
+    """Add items, and change those that are there; how many there are now."""
+    wanted = [item.id for item in items]
+    before = {item.id: item for item in items_of(connection, bandit.id, ids=wanted)}
+    whole = []
+    for item in items:
+        old = before.get(item.id)
+        features, tags = item.features, item.tags
+        if features is None:
+            if old is None:
+                raise invalid(f"features must be given for a new item, got none for {item.id!r}")
+            features = old.features.tolist()
+        if tags is None:
+            tags = [] if old is None else old.tags
+        whole.append(Item(id=item.id, features=features, tags=tags))
+    own = (table.c.bandit == bandit.id) & table.c.item.in_(wanted)
+    connection.execute(delete(table).where(own))
+    return _insert(connection, bandit, whole)
+
+
+def delete_items(connection: Connection, bandit: BanditRow, ids: Sequence[str] | None) -> int:
+    """Delete items by id, or all with None; how many are left."""
+    statement = delete(table).where(table.c.bandit == bandit.id)
+    if ids is not None:
+        present = {item.id for item in items_of(connection, bandit.id, ids=ids)}
+        unknown = next((item for item in ids if item not in present), None)
+        if unknown is not None:
+            raise not_found(f"the catalogue has no item {unknown!r}")
+        statement = statement.where(table.c.item.in_(list(ids)))
+    connection.execute(statement)
+    return n_items(connection, bandit.id)
+
+
+def _insert(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:
+    seen: set[str] = set()
+    for item in items:
+        if item.id in seen:
+            raise invalid(f"items must have different ids, got {item.id!r} more than once")
+        seen.add(item.id)
+    rows = [_row(bandit, item) for item in items]
+    if rows:
+        connection.execute(insert(table), rows)
+    n = n_items(connection, bandit.id)
+    if n > MOST_ARMS:
+        raise invalid(f"the catalogue must have at most {MOST_ARMS:,} items, got {n:,}")
+    return n
+
+
+def _row(bandit: BanditRow, item: Item) -> dict[str, Any]:
+    try:
+        features = inputs.vector_of(f"features of {item.id!r}", item.features, bandit.dimension)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    largest = max(features.max(), -features.min())
+    if largest > _LARGEST_FEATURE:
+        raise invalid(
+            f"features of {item.id!r} must be at most {_LARGEST_FEATURE:g} in size, got {largest:g}"
+        )
+    return {
+        "bandit": bandit.id,
+        "item": item.id,
+        "features": packed(features),
+        "tags": msgspec.json.encode(item.tags).decode(),
+    }

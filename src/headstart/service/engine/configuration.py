@@ -6,7 +6,7 @@ from typing import Any, cast
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
 from headstart.live.settings import Settings
-from headstart.live.stored import FeatureNames, Model, StoredTasks
+from headstart.live.stored import FeatureNames, Model
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service.messages import BanditConfiguration, conflict, invalid
@@ -81,7 +81,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
         settings=settings,
         feature_names=FeatureNames(dimension, configuration.feature_names),
     )
-    StoredTasks(model)  # raises where its tasks cannot be stored
+    model.population()  # raises where its tasks cannot be stored
     return model
 
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from headstart.service.engine import configuration, refreshing
-from headstart.service.engine.administration import delete_rows, left_behind
-from headstart.service.engine.bandits import PriorInUse
-from headstart.service.engine.computing import Computing
-from headstart.service.engine.registry import Registry, read_prior
+from headstart.live.stored import Pace
+from headstart.service.engine import configuration, priors
+from headstart.service.engine.bandits import Bandit, PriorInUse
+from headstart.service.engine.prior_process import PriorProcess
+from headstart.service.engine.priors import NewPrior
+from headstart.service.engine.registry import Registry, delete_rows, left_behind
 from headstart.service.engine.requests import expiry
-from headstart.service.engine.requests.sums import compact
+from headstart.service.engine.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
@@ -30,15 +31,8 @@ _log = logging.getLogger("headstart.service")
 
 _PAUSE_SECONDS = 0.5
 _SWEEP_SECONDS = 30.0
-# Refreshing takes at most this share of the time, so that requests have the rest.
-_SHARE = 0.25
-_LONGEST_REST = 5.0
 # A version's memory is written with it: a megabyte per second at most.
-_SECONDS_PER_BYTE = 1e-6
-# A prior that many tasks have taught changes little: it is refreshed less often, up to once in so
-# many seconds, by this many seconds per root of the number of tasks.
-_SECONDS_PER_ROOT = 0.1
-_LONGEST_SECONDS = 30.0
+_PACE = Pace(least=0.0, most=5.0, seconds_per_byte=1e-6, seconds_per_root=0.1)
 
 Call = Callable[[Transaction], Any]
 
@@ -55,9 +49,9 @@ class Maintenance:
         registry: Registry,
         submit: Callable[[Call], "Future[Any]"],
         clock: Callable[[], float],
-        computing: Computing | None = None,
+        prior_process: PriorProcess | None = None,
     ) -> None:
-        self._computing = computing
+        self._process = prior_process
         self._database = database
         self._registry = registry
         self._submit = submit
@@ -85,8 +79,8 @@ class Maintenance:
     def stop(self) -> None:
         """End; a version that is being computed is left to the next start."""
         self._stopping.set()
-        if self._computing is not None:
-            self._computing.stop()
+        if self._process is not None:
+            self._process.stop()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
@@ -116,18 +110,17 @@ class Maintenance:
         for row in self._rows():
             if self._stopping.is_set():
                 return
-            given = row.configuration
-            if given.deadline_seconds is not None:
-                self._repeat(partial(expiry.expire, registry=self._registry, name=row.name))
-            if sweep and given.retention_seconds is not None:
-                self._repeat(partial(expiry.delete_old, registry=self._registry, name=row.name))
+            if row.configuration.deadline_seconds is not None:
+                self._repeat(self._with_bandit(row.name, expiry.expire))
+            if sweep and row.configuration.retention_seconds is not None:
+                self._repeat(self._with_bandit(row.name, expiry.delete_old))
             self._install(row)
         if sweep:
             if self._last_sweep == -math.inf:
                 self._delete_left_behind()
             self._repeat(expiry.delete_keys)
             self._repeat(expiry.delete_jobs)
-            self._repeat(partial(compact, limit=expiry.ROWS))
+            self._repeat(lambda t: compact(t.connection, t.now, expiry.ROWS))
             self._last_sweep = time.monotonic()
 
     def _delete_left_behind(self) -> None:
@@ -138,6 +131,9 @@ class Maintenance:
             more = True
             while more and not self._stopping.is_set():
                 more = self._submit(partial(delete_rows, bandit=number)).result()
+
+    def _with_bandit(self, name: str, act: Callable[[Transaction, Bandit], Any]) -> Call:
+        return lambda transaction: act(transaction, self._registry.get(transaction, name))
 
     def _repeat(self, call: Callable[[Transaction], int]) -> None:
         """Do something in small transactions until nothing is left."""
@@ -151,14 +147,9 @@ class Maintenance:
             return
         model = configuration.model_of(row.configuration, self._clock)
         with self._database.reading() as connection:
-            prior = read_prior(connection, row.id, model)
+            prior = priors.read_prior(connection, row.id, model)
         if prior is not None:
-            self._submit(lambda t: self._use(t, row.name, prior)).result()
-
-    def _use(self, transaction: Transaction, name: str, prior: PriorInUse) -> None:
-        bandit = self._registry.get(transaction, name)
-        if bandit.prior_version < prior.version:
-            bandit.use(prior)
+            self._submit(self._with_bandit(row.name, partial(_use, prior))).result()
 
     def _refresh_when_needed(self, row: BanditRow) -> None:
         with self._database.reading() as connection:
@@ -166,17 +157,15 @@ class Maintenance:
         if not needed:
             return
         began = time.monotonic()
-        done = self.refresh(row.name, "refresh")
-        took = time.monotonic() - began
-        wait = min(took / _SHARE, _LONGEST_REST)
-        if done is not None:
-            wait = max(wait, len(done.memory) * _SECONDS_PER_BYTE)
-        if done is not None and not done.seen.more:
-            rested = _SECONDS_PER_ROOT * math.sqrt(done.learned.n_tasks)
-            wait = max(wait, min(rested, _LONGEST_SECONDS))
-        self._due[row.id] = began + wait
+        new = self.refresh(row.name, "refresh")
+        ended = time.monotonic()
+        n_bytes = n_tasks = 0
+        if new is not None:
+            n_bytes = len(new.memory)
+            n_tasks = 0 if new.snapshot.more else new.learned.n_tasks
+        self._due[row.id] = ended + _PACE.rest(ended - began, n_bytes=n_bytes, n_tasks=n_tasks)
 
-    def refresh(self, name: str, source: str) -> refreshing.Refreshed | None:
+    def refresh(self, name: str, source: str) -> NewPrior | None:
         """Compute and store a version of the prior; None where another process does it now."""
         began = time.monotonic()
         with self._refreshing:
@@ -185,18 +174,22 @@ class Maintenance:
             with refresh_lock(self._database, row.id) as held:
                 if not held:
                     return None
-                done = self._computed(row, source)
-                storing = partial(refreshing.store, registry=self._registry, name=name, done=done)
-                self._submit(storing).result()
+                new = self._new_prior(row, source)
+                self._submit(self._with_bandit(name, partial(priors.store, new=new))).result()
         self.refreshes += 1
         self.last_refresh, self.last_seconds = self._clock(), time.monotonic() - began
-        return done
+        return new
 
-    def _computed(self, row: BanditRow, source: str) -> refreshing.Refreshed:
+    def _new_prior(self, row: BanditRow, source: str) -> NewPrior:
         model = configuration.model_of(row.configuration, self._clock)
         with self._database.reading() as connection:
-            seen = refreshing.see(connection, row.id, model)
-        source = "erasure" if seen.erased else source
-        if self._computing is None:
-            return refreshing.compute(seen, model, source)
-        return self._computing.compute(row.configuration, seen, source)
+            snapshot = priors.read_snapshot(connection, row.id, model)
+        source = "erasure" if snapshot.erased else source
+        if self._process is None:
+            return priors.compute(snapshot, model, source)
+        return self._process.compute(row.configuration, snapshot, source)
+
+
+def _use(prior: PriorInUse, _: Transaction, bandit: Bandit) -> None:
+    if bandit.prior_version < prior.version:
+        bandit.use(prior)

@@ -1,24 +1,12 @@
-"""Records: what the store has, as messages."""
-
-from collections.abc import Callable
+"""Records: what is known of a task, and of the prior, as messages."""
 
 import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import floats
 from headstart.live.stored import Model, StoredMemory, StoredTasks
-from headstart.service.engine.configuration import model_of
-from headstart.service.messages import (
-    BanditView,
-    DecisionRecord,
-    Item,
-    PriorVersion,
-    PriorView,
-    TaskRecord,
-    not_found,
-)
-from headstart.service.store.database import Database
-from headstart.service.store.queries import bandits, decisions, priors, tasks
+from headstart.service.messages import PriorVersion, PriorView, TaskRecord, not_found
+from headstart.service.store.queries import priors, tasks
 from headstart.service.store.queries.bandits import BanditRow
 
 
@@ -71,48 +59,3 @@ def _first(model: Model, time: float) -> PriorVersion:
         effective_tasks=0.0,
         source="start",
     )
-
-
-class Records:
-    """What the store has, as messages; each call is a short transaction that only reads."""
-
-    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
-        self._database = database
-        self._clock = clock
-
-    def bandit(self, name: str) -> BanditView:
-        """A bandit as it is."""
-        with self._database.reading() as connection:
-            return bandits.view(connection, bandits.named(connection, name))
-
-    def bandits(self) -> list[BanditView]:
-        """All bandits, in the order of their names."""
-        with self._database.reading() as connection:
-            return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
-
-    def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
-        """Items of the catalogue by id, those behind `after`."""
-        with self._database.reading() as connection:
-            row = bandits.named(connection, bandit)
-            items = bandits.items_of(connection, row.id, after=after, limit=limit)
-        return [Item(id=i.id, features=i.features.tolist(), tags=i.tags) for i in items]
-
-    def decision(self, bandit: str, decision: str) -> DecisionRecord:
-        """A decision as it was made, and what became of it."""
-        with self._database.reading() as connection:
-            return decisions.record(connection, bandits.named(connection, bandit), decision)
-
-    def task(self, bandit: str, task: str) -> TaskRecord:
-        """What is known of a task."""
-        with self._database.reading() as connection:
-            row = bandits.named(connection, bandit)
-            return task_record(connection, row, self._model(row), task)
-
-    def prior(self, bandit: str, *, history: int = 100) -> PriorView:
-        """The current prior, and its latest versions."""
-        with self._database.reading() as connection:
-            row = bandits.named(connection, bandit)
-            return prior_view(connection, row, self._model(row), history)
-
-    def _model(self, row: BanditRow) -> Model:
-        return model_of(row.configuration, self._clock)

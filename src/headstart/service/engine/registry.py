@@ -1,17 +1,23 @@
-"""Registry: the bandits that a process holds, as they are in the store."""
+"""Registry: the bandits that a process holds as they are in the store, and how they change."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from sqlalchemy import Connection
+import msgspec
+from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
-from headstart.live.stored import Model, StoredMemory
 from headstart.service.engine import configuration
-from headstart.service.engine.bandits import Bandit, PriorInUse
-from headstart.service.engine.catalogue import StoredCatalogue
+from headstart.service.engine.bandits import Bandit
+from headstart.service.engine.catalogue import Catalogue
+from headstart.service.engine.priors import read_prior
 from headstart.service.engine.transaction import Transaction
-from headstart.service.store.queries import bandits, priors
+from headstart.service.messages import BanditConfiguration, BanditView
+from headstart.service.store import schema
+from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.schema import bandits as table
+
+# How many rows of a deleted bandit one transaction deletes.
+_DELETED_ROWS = 5_000
 
 
 class Registry:
@@ -26,7 +32,7 @@ class Registry:
         self._bandits: dict[str, Bandit] = {}
         self._current: set[str] = set()
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Bandit]:
         return iter(list(self._bandits.values()))
 
     def forget(self, name: str) -> None:
@@ -49,7 +55,7 @@ class Registry:
             self._bandits[name] = bandit
         if bandit.catalogue_version != row.catalogue_version:
             dimension = bandit.model.dimension
-            bandit.catalogue = StoredCatalogue.read(connection, row.id, dimension)
+            bandit.catalogue = Catalogue.read(connection, row.id, dimension)
             bandit.catalogue_version = row.catalogue_version
         self._current.add(name)
         return bandit
@@ -62,18 +68,68 @@ class Registry:
             bandit.use(prior)
         return bandit
 
+    def put_bandit(
+        self, transaction: Transaction, name: str, wanted: BanditConfiguration
+    ) -> BanditView:
+        """Create a bandit, or change it."""
+        configuration.model_of(wanted, lambda: transaction.now)
+        configuration.check_scales(wanted)
+        connection = transaction.connection
+        content = msgspec.json.encode(wanted).decode()
+        row = bandits.find(connection, name)
+        if row is None:
+            values = {"name": name, "created": transaction.now, "changed": transaction.now}
+            connection.execute(insert(table).values(configuration=content, **values))
+        elif row.configuration != wanted:
+            configuration.check_change(row.configuration, wanted)
+            changed = max(transaction.now, row.changed + 1e-6)
+            statement = update(table).where(table.c.id == row.id)
+            connection.execute(statement.values(configuration=content, changed=changed))
+        transaction.after_commit(lambda: self.forget(name))
+        return bandits.view(connection, bandits.named(connection, name))
 
-def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse | None:
-    """The latest version of a bandit's prior; None if there is none yet."""
-    latest = priors.latest_memory(connection, bandit)
-    if latest is None:
-        return None
-    memory = StoredMemory.from_bytes(latest.memory, model)
-    merged = memory.merged(read_fits(connection, latest.fits, model), model)
-    return PriorInUse(version=latest.version, memory=merged, start=merged.start(model))
+    def delete_bandit(self, transaction: Transaction, name: str) -> int:
+        """Delete a bandit, and return its number: `delete_rows` deletes what other tables have."""
+        row = bandits.named(transaction.connection, name)
+        transaction.connection.execute(delete(table).where(table.c.id == row.id))
+        transaction.after_commit(lambda: self.forget(name))
+        return row.id
+
+    def change_items(
+        self, transaction: Transaction, name: str, change: Callable[[Connection, BanditRow], int]
+    ) -> int:
+        """Change the items of a bandit by a function of `catalogue`; how many there are now."""
+        row = bandits.named(transaction.connection, name)
+        n = change(transaction.connection, row)
+        version = {"catalogue_version": table.c.catalogue_version + 1}
+        transaction.connection.execute(update(table).where(table.c.id == row.id).values(version))
+        transaction.after_commit(lambda: self.forget(name))
+        return n
 
 
-def read_fits(connection: Connection, numbers: list[int], model: Model) -> list[StoredMemory]:
-    """The memories of logs."""
-    memories = priors.fit_memories(connection, numbers)
-    return [StoredMemory.from_bytes(memory, model) for memory in memories]
+def delete_rows(transaction: Transaction, bandit: int) -> bool:
+    """Delete some rows of a bandit that was deleted; whether there may be more."""
+    more = False
+    for owned in schema.metadata.sorted_tables:
+        if "bandit" not in owned.c:
+            continue
+        key = list(owned.primary_key)
+        some = select(*key).where(owned.c.bandit == bandit).limit(_DELETED_ROWS)
+        statement = delete(owned).where(tuple_(*key).in_(some))
+        more |= transaction.connection.execute(statement).rowcount >= _DELETED_ROWS
+    return more
+
+
+def left_behind(connection: Connection) -> list[int]:
+    """The numbers of deleted bandits that still have rows, since a process ended before it did."""
+    present = {row.id for row in bandits.all_bandits(connection)}
+    gone = set()
+    # Of the others none has rows for longer; these have an index that begins with the bandit.
+    for owned in (schema.tasks, schema.decisions, schema.idempotency, schema.items):
+        number = 0
+        while number is not None:
+            following = select(func.min(owned.c.bandit)).where(owned.c.bandit > number)
+            number = connection.execute(following).scalar_one()
+            if number is not None and number not in present:
+                gone.add(number)
+    return sorted(gone)

@@ -6,32 +6,41 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
-from headstart.service.engine import administration
-from headstart.service.engine.administration import Administration
-from headstart.service.engine.committing import Committer, Runner, Work
-from headstart.service.engine.computing import Computing
+from headstart.service.engine import catalogue, records, registry
+from headstart.service.engine.commit import Committer, Runner, Work
+from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
-from headstart.service.engine.records import Records
-from headstart.service.engine.registry import Registry
+from headstart.service.engine.prior_process import PriorProcess
+from headstart.service.engine.requests import tasks
 from headstart.service.engine.requests.decisions import decide
 from headstart.service.engine.requests.observations import observe
 from headstart.service.engine.requests.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
+    BanditConfiguration,
+    BanditView,
     DecisionAnswer,
+    DecisionRecord,
     DecisionRequest,
+    Item,
+    ItemChange,
     ObservationAnswer,
     ObservationRequest,
+    PriorView,
     RewardAnswer,
     RewardRequest,
     ServiceError,
+    TaskRecord,
     unavailable,
 )
 from headstart.service.store.database import Database
 from headstart.service.store.processes import ProcessNumber
+from headstart.service.store.queries import bandits, decisions
+from headstart.service.store.queries.bandits import BanditRow
 
 # How long erasing waits for the prior without the task.
 _ERASE_SECONDS = 30.0
@@ -50,12 +59,12 @@ class Service:
         *,
         clock: Callable[[], float],
         cache_bytes: int,
-        computing: Computing | None = None,
+        prior_process: PriorProcess | None = None,
     ) -> None:
         self.database = database
         self.clock = clock
         self._process = ProcessNumber(database)
-        self._registry = Registry(clock, cache_bytes)
+        self._registry = registry.Registry(clock, cache_bytes)
         runners: dict[str, Runner] = {
             "call": self._call,
             "reward": self._runner(reward),
@@ -63,9 +72,9 @@ class Service:
             "decide": self._runner(decide),
         }
         self._committer = Committer(database, runners, clock, self._process.number)
-        self._maintenance = Maintenance(database, self._registry, self._submit, clock, computing)
-        self.records = Records(database, clock)
-        self.administration = Administration(self._registry, self._submit)
+        self._maintenance = Maintenance(
+            database, self._registry, self._submit, clock, prior_process
+        )
         self._started = self._stopped = False
 
     @classmethod
@@ -81,9 +90,9 @@ class Service:
 
         With `compute_apart` priors are computed by another process, which goes by the time of day.
         """
-        computing = Computing() if compute_apart else None
+        prior_process = PriorProcess() if compute_apart else None
         database = Database.open(store)
-        return cls(database, clock=clock, cache_bytes=cache_bytes, computing=computing)
+        return cls(database, clock=clock, cache_bytes=cache_bytes, prior_process=prior_process)
 
     def start(self) -> None:
         """Compile what requests need, and start the threads."""
@@ -192,14 +201,13 @@ class Service:
 
     def finish(self, bandit: str, task: str) -> "Future[None]":
         """Note that a task is finished."""
-        return self._submit(lambda t: administration.finish(t, self._registry, bandit, task))
+        return self._submit(lambda t: tasks.finish(t, self._registry.get(t, bandit), task))
 
     def erase(self, bandit: str, task: str) -> int:
         """Erase a task, from the prior too; the version of the prior without it."""
-        counted = self._do(lambda t: administration.erase(t, self._registry, bandit, task))
-        if counted:
+        if self._do(lambda t: tasks.erase(t, self._registry.get(t, bandit), task)):
             return self.refresh(bandit)
-        return self.records.prior(bandit, history=1).version
+        return self.prior(bandit, history=1).version
 
     def refresh(self, bandit: str, source: str = "refresh") -> int:
         """Bring the prior up to date now; its version."""
@@ -211,9 +219,71 @@ class Service:
                 if error.problem.status != 409:
                     raise
                 done = None
-            if done is not None and not done.seen.more:
+            if done is not None and not done.snapshot.more:
                 return done.prior.version
             if done is None and time.monotonic() > end:
                 raise unavailable("another process refreshes the prior; try again later")
             if done is None:
                 time.sleep(0.05)
+
+    def put_bandit(self, name: str, configuration: BanditConfiguration) -> BanditView:
+        """Create a bandit, or change it."""
+        view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
+        return view
+
+    def delete_bandit(self, name: str) -> None:
+        """Delete a bandit with all it has."""
+        number = self._do(lambda t: self._registry.delete_bandit(t, name))
+        while self._do(lambda t: registry.delete_rows(t, number)):
+            pass
+
+    def put_items(self, bandit: str, items: Sequence[Item]) -> int:
+        """Replace the catalogue; how many items it has now."""
+        return self._change_items(bandit, lambda c, row: catalogue.put_items(c, row, items))
+
+    def patch_items(self, bandit: str, items: Sequence[Item | ItemChange]) -> int:
+        """Add items, and change those that are there; how many there are now."""
+        return self._change_items(bandit, lambda c, row: catalogue.patch_items(c, row, items))
+
+    def delete_items(self, bandit: str, ids: Sequence[str] | None) -> int:
+        """Delete items by id, or all with None; how many are left."""
+        return self._change_items(bandit, lambda c, row: catalogue.delete_items(c, row, ids))
+
+    def _change_items(self, bandit: str, change: Callable[[Connection, BanditRow], int]) -> int:
+        return int(self._do(lambda t: self._registry.change_items(t, bandit, change)))
+
+    def bandit(self, name: str) -> BanditView:
+        """A bandit as it is."""
+        with self.database.reading() as connection:
+            return bandits.view(connection, bandits.named(connection, name))
+
+    def bandits(self) -> list[BanditView]:
+        """All bandits, in the order of their names."""
+        with self.database.reading() as connection:
+            return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
+
+    def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
+        """Items of the catalogue by id, those behind `after`."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+            rows = bandits.items_of(connection, row.id, after=after, limit=limit)
+        return [Item(id=i.id, features=i.features.tolist(), tags=i.tags) for i in rows]
+
+    def decision(self, bandit: str, decision: str) -> DecisionRecord:
+        """A decision as it was made, and what became of it."""
+        with self.database.reading() as connection:
+            return decisions.record(connection, bandits.named(connection, bandit), decision)
+
+    def task(self, bandit: str, task: str) -> TaskRecord:
+        """What is known of a task."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self.clock)
+            return records.task_record(connection, row, model, task)
+
+    def prior(self, bandit: str, *, history: int = 100) -> PriorView:
+        """The current prior, and its latest versions."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self.clock)
+            return records.prior_view(connection, row, model, history)

@@ -6,7 +6,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from headstart.service.engine.bandits import Bandit, TaskEntry
-from headstart.service.engine.requests.sums import Sums
+from headstart.service.engine.sums import Sums
 from headstart.service.store.blocks import Blocks
 
 _Row = TypeVar("_Row")

@@ -1,39 +1,53 @@
 """The application: every call from its first byte to its answer."""
 
+import asyncio
+import contextlib
 import itertools
 import re
 import secrets
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.engine.service import Service
 from headstart.service.http import problems
-from headstart.service.http.answering import JSON, Answering
-from headstart.service.http.decoding.bodies import DisconnectedError
-from headstart.service.http.interface.job_table import FITS, JOBS
-from headstart.service.http.interface.openapi import describe
-from headstart.service.http.interface.routing import Call, Raw, Route, RouteTable
-from headstart.service.http.interface.table import BANDITS, HOT, ITEMS, PROBES, RECORDS
-from headstart.service.http.lifespan import Lifespan, Part
+from headstart.service.http.completions import Completions
+from headstart.service.http.decoding import (
+    DisconnectedError,
+    Headers,
+    check_content_type,
+    decode,
+    decode_query,
+    decode_rows,
+    is_json,
+    read_body,
+    read_parts,
+)
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
-from headstart.service.http.pages import Pages
+from headstart.service.http.openapi import describe
+from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Text
 from headstart.service.http.security import Security
-from headstart.service.http.sessions import Sessions
+from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
-from headstart.service.messages import Problem
+from headstart.service.messages import Message as ServiceMessage
+from headstart.service.messages import ServiceError, unavailable
+from headstart.service.store.keys import REFRESH_SECONDS
 
 Header = tuple[bytes, bytes]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
-_PROBES = frozenset(route.path for route in PROBES)  # which come every second, and are not logged
+_JSON_HEADER = (b"content-type", JSON.encode())
+# Longer bodies are decoded in a thread.
+_LONG_BODY = 1 << 18
 _encode = msgspec.json.Encoder().encode
 
 
@@ -43,6 +57,24 @@ class Limits:
 
     body_bytes: int = 16 << 20
     waiting: int = 2_000
+
+
+class Part(Protocol):
+    """Something that runs in the background."""
+
+    def start(self) -> None:
+        """Begin."""
+        ...
+
+    def stop(self) -> None:
+        """End what is under way."""
+        ...
+
+
+class UploadQuery(ServiceMessage):
+    """Where the body is a log: the request itself, as JSON."""
+
+    request: str = "{}"
 
 
 class Application:
@@ -65,87 +97,67 @@ class Application:
         pages: ASGIApp | None = None,
         metrics_folder: Path | None = None,
     ) -> None:
+        self._service = service
+        self._jobs = jobs
+        self._limits = limits
         self._log = Log() if log is None else log
         self._log_requests = log_requests
         self._metrics = Metrics(service.status, metrics_folder)
         self._security = Security(service.database, loopback=loopback)
-        self._table = RouteTable(self._routes())
-        self._description = _encode(describe(self._table.routes))
         self._pages: ASGIApp | None = None
         if pages is not None:
             table = Sessions(service.database, self._security.keys, service.clock)
             self._pages = Pages(pages, self._security, table, service.clock)
+        self._resources = {
+            "service": service,
+            "jobs": jobs,
+            "metrics": self._metrics,
+            "description": _encode(describe(ROUTES)),
+        }
+        self._table = RouteTable(ROUTES)
+        self._completions = Completions()
+        self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
-        self._answering = Answering(
-            service, jobs, body_bytes=limits.body_bytes, waiting=limits.waiting
-        )
-        parts = [part for part in (self._metrics, service, jobs, users) if part is not None]
-        self.lifespan = Lifespan(parts, self._security.keys, self._log)
-
-    def _routes(self) -> list[Route]:
-        def own(
-            name: str, path: str, summary: str, read: Callable[[Call], Raw], **more: Any
-        ) -> Route:
-            return Route(method="GET", path=path, name=name, summary=summary, read=read, **more)
-
-        return [
-            *HOT,
-            *BANDITS,
-            *ITEMS,
-            *RECORDS,
-            *JOBS,
-            *FITS,
-            *PROBES,
-            own(
-                "metrics",
-                "/metrics",
-                "Metrics for Prometheus.",
-                lambda _: self._metrics.text(),
-                role="read",
-            ),
-            own(
-                "openapi",
-                "/openapi.json",
-                "This description.",
-                lambda _: Raw(content=self._description, content_type=JSON),
-                role=None,
-            ),
-        ]
+        self._parts = [part for part in (self._metrics, service, jobs, users) if part is not None]
+        self._lifespan = Router(lifespan=lambda _: self._running()).lifespan
+        # Called when all parts have started, or one could not.
+        self.on_start: Callable[[], None] = lambda: None
+        self.on_failure: Callable[[], None] = lambda: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one call."""
         if scope["type"] == "http":
             await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self.lifespan.run(receive, send)
+            await self._lifespan(scope, receive, send)
         else:
             raise ValueError(f"the service speaks http, got {scope['type']}")
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = time.perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
-        given_id = headers.get(b"x-request-id")
-        if given_id is not None and _REQUEST_ID.fullmatch(given_id):
-            request_id = given_id.decode()
+        sent_id = headers.get(b"x-request-id")
+        if sent_id is not None and _REQUEST_ID.fullmatch(sent_id):
+            request_id = sent_id.decode()
         else:
             request_id = next(self._ids)
         method, template = scope["method"], "other"
         raw_path = scope.get("raw_path") or scope["path"].encode()
+        path = raw_path.decode("latin-1")
         try:
-            if self._pages is not None and not self._table.knows(raw_path):
+            if self._pages is not None and not self._table.knows(path):
                 template = "pages"
                 status = await self._page(scope, receive, send, request_id)
             else:
-                route, names = self._table.find(method, raw_path)
-                template = route.path
-                status = route.status
+                route, names = self._table.find(method, path)
+                template, status = route.path, route.status
                 if route.role is not None:
-                    self._security.check(headers, route.role, changes=route.changes)
-                content, kind = await self._answering.answer(
+                    self._security.check(headers, route.role, changes=route.method != "GET")
+                content, kind = await self._answer(
                     route, names, scope["query_string"], headers, receive
                 )
-                await _respond(send, status, content, [(b"content-type", kind)], request_id)
+                await _respond(send, status, content, [kind], request_id)
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
@@ -153,22 +165,96 @@ class Application:
         method = method if method in _METHODS else "other"
         seconds = time.perf_counter() - start
         self._metrics.count(template, method, status, seconds)
-        if self._log_requests and template not in _PROBES:
+        if self._log_requests and template not in PROBES:
             self._log.request(method, template, status, seconds, request_id)
+
+    async def _answer(
+        self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
+    ) -> tuple[bytes, Header]:
+        """The content of an answer, and its type."""
+        if route.takes_upload and not is_json(headers):
+            return await self._uploaded(route, names, query, headers, receive)
+        body = b""
+        if route.row is not None or route.body is not None:
+            check_content_type(headers)
+            body = await read_body(receive, headers, self._limits.body_bytes)
+        if self._waiting >= self._limits.waiting:
+            raise problems.too_many()
+        self._waiting += 1
+        try:
+            if route.row is not None:
+                return await self._rows(route, names["bandit"], body), _JSON_HEADER
+            arguments: dict[str, Any] = dict(names)
+            if route.query is not None:
+                arguments["query"] = decode_query(route.query, query)
+            if route.takes_upload:
+                arguments["upload"] = None
+            if route.body is not None and (body or not route.body_optional):
+                arguments["body"] = await _off_loop_if_long(body, decode, route.decoder, body)
+            return await self._called(route, arguments)
+        finally:
+            self._waiting -= 1
+
+    async def _rows(self, route: Route, bandit: str, body: bytes) -> bytes:
+        """One request, or a list of them."""
+        rows, many = await _off_loop_if_long(
+            body, decode_rows, route.decoder, route.rows_decoder, body
+        )
+        good = [row for row in rows if not isinstance(row, ServiceError)] if many else rows
+        if good:
+            answers = await self._completions.wait(route.function(self._service, bandit, good))
+        else:
+            await asyncio.to_thread(self._service.bandit, bandit)
+            answers = []
+        if not many:
+            if isinstance(answers[0], ServiceError):
+                raise answers[0]
+            return _encode(answers[0])
+        following = iter(answers)
+        placed = [row if isinstance(row, ServiceError) else next(following) for row in rows]
+        return _encode([a.problem if isinstance(a, ServiceError) else a for a in placed])
+
+    async def _uploaded(
+        self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
+    ) -> tuple[bytes, Header]:
+        """A log instead of a request, which is in the query."""
+        if self._jobs is None:
+            raise _no_jobs()
+        request = decode_query(UploadQuery, query).request
+        body = decode(route.decoder, request.encode())
+        kind = headers.get(b"content-type", b"").decode("latin-1")
+        upload = await asyncio.to_thread(self._jobs.receive, kind)
+        with upload:
+            async for part in read_parts(receive):
+                await asyncio.to_thread(upload.write, part)
+        return await self._called(route, {**names, "body": body, "upload": upload})
+
+    async def _called(self, route: Route, arguments: dict[str, Any]) -> tuple[bytes, Header]:
+        if "jobs" in route.resources and self._jobs is None:
+            raise _no_jobs()
+        resources = {name: self._resources[name] for name in route.resources}
+        call = partial(route.function, **resources, **arguments)
+        if route.waits:
+            answer = await self._completions.wait(call())
+        else:
+            answer = await asyncio.to_thread(call)
+        if isinstance(answer, Text):
+            return answer.content, (b"content-type", answer.content_type.encode())
+        return (b"" if route.status == 204 else _encode(answer)), _JSON_HEADER
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
         """Have a page answer; its status."""
         assert self._pages is not None
         status = 0
 
-        async def seen(message: Any) -> None:
+        async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._pages(scope, receive, seen)
+            await self._pages(scope, receive, watched)
         except Exception as error:
             if not status:
                 raise
@@ -181,7 +267,7 @@ class Application:
         if expected is None:
             self._log_error(error, request_id)
             expected = problems.internal(request_id)
-        problem: Problem = expected.problem
+        problem = expected.problem
         headers = problems.headers_of(expected)
         if problem.status in (408, 413):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
@@ -197,6 +283,46 @@ class Application:
             detail=type(error).__name__,
             traceback="".join(traceback.format_tb(error.__traceback__)),
         )
+
+    @contextlib.asynccontextmanager
+    async def _running(self) -> AsyncIterator[None]:
+        """Start parts in their order, while probes are answered; end them in the opposite order."""
+        starting = asyncio.create_task(self._start())
+        refreshing = asyncio.create_task(self._refresh_keys())
+        yield
+        refreshing.cancel()
+        await starting  # a part that is starting cannot be ended
+        for part in reversed(self._parts):
+            await asyncio.to_thread(part.stop)
+        self._log.flush()
+
+    async def _start(self) -> None:
+        try:
+            for part in self._parts:
+                await asyncio.to_thread(part.start)
+            await asyncio.to_thread(self.on_start)
+            self._log.event("ready")
+        except Exception:  # whatever it was, the process cannot serve
+            self._log.event("failed to start", level="error", traceback=traceback.format_exc())
+            self.on_failure()
+
+    async def _refresh_keys(self) -> None:
+        while True:
+            await asyncio.sleep(REFRESH_SECONDS)
+            try:
+                await asyncio.to_thread(self._security.keys.refresh)
+            except Exception as error:  # the keys known so far stay
+                self._log.event("keys not read", level="warning", detail=type(error).__name__)
+
+
+async def _off_loop_if_long(body: bytes, work: Callable[..., Any], *arguments: Any) -> Any:
+    if len(body) > _LONG_BODY:
+        return await asyncio.to_thread(work, *arguments)
+    return work(*arguments)
+
+
+def _no_jobs() -> ServiceError:
+    return unavailable("this process does no jobs")
 
 
 async def _respond(

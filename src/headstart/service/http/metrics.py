@@ -14,12 +14,9 @@ from pathlib import Path
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
-
-from headstart.service.http.interface.routing import Raw
 
 Status = Callable[[], Mapping[str, object]]
 
@@ -92,16 +89,15 @@ class Metrics:
         found[0].inc()
         found[1].observe(seconds)
 
-    def text(self) -> Raw:
+    def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
-        shown = _Shown([self._own(), *self._others()])
-        return Raw(content=generate_latest(shown), content_type=CONTENT_TYPE_LATEST.encode())
+        return generate_latest(_AllProcesses([self._of_this(), *self._of_others()]))
 
     def write(self) -> None:
         """Leave the numbers of this process for the others."""
         path = self._path()
         part = path.with_suffix(".part")
-        part.write_bytes(msgspec.json.encode(self._own()))
+        part.write_bytes(msgspec.json.encode(self._of_this()))
         os.replace(part, path)
 
     def _write_on(self) -> None:
@@ -120,7 +116,7 @@ class Metrics:
     def _number(self) -> str:
         return str(self._status().get("process", 0))
 
-    def _own(self) -> list[Family]:
+    def _of_this(self) -> list[Family]:
         number = self._number()
         return [
             Family(
@@ -132,7 +128,7 @@ class Metrics:
             for each in self._registry.collect()
         ]
 
-    def _others(self) -> Iterator[list[Family]]:
+    def _of_others(self) -> Iterator[list[Family]]:
         """What the processes at the same port wrote within the last seconds."""
         own = None if self._folder is None else self._path()
         for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
@@ -143,7 +139,7 @@ class Metrics:
                 continue
 
 
-class _Shown(CollectorRegistry):
+class _AllProcesses(CollectorRegistry):
     """Families of several processes, each name once."""
 
     def __init__(self, processes: Iterable[list[Family]]) -> None:

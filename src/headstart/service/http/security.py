@@ -1,35 +1,12 @@
 """Who may call: keys and roles, and what a browser may be made to send."""
 
-from collections import deque
-from collections.abc import Callable, Mapping
-
-from headstart.service.http.keys import Key, Keys
+from headstart.service.http.decoding import Headers
 from headstart.service.messages import Role, ServiceError
 from headstart.service.store.database import Database
-
-Headers = Mapping[bytes, bytes]
-
-# Failed logins per address and minute.
-MOST_FAILURES = 10
-_FAILURE_SECONDS = 60.0
-_MOST_ADDRESSES = 10_000
+from headstart.service.store.keys import Key, Keys
 
 _LOCAL_NAMES = (b"localhost", b"127.0.0.1", b"[::1]")
 _ADMIN_WITHOUT_KEYS = Key(id="", name="no key needed", role="admin", created=0.0, revoked=None)
-
-# Of every page. Nothing is loaded from elsewhere, and nothing inline.
-PAGE_HEADERS: tuple[tuple[bytes, bytes], ...] = (
-    (
-        b"content-security-policy",
-        b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self';"
-        b" connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    ),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),
-    (b"x-frame-options", b"DENY"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-)
 
 
 class Security:
@@ -89,46 +66,20 @@ class Security:
             check_origin(headers)
 
 
-def check_origin(headers: Headers) -> None:
-    """Refuse a call that a page of another site sends."""
+def check_origin(headers: Headers, *, needed: bool = False) -> None:
+    """Refuse what a page of another site sends; needed: a form, which only browsers send."""
     origin = headers.get(b"origin")
-    if origin is None or origin.partition(b"://")[2] == headers.get(b"host"):
+    if origin is None and not needed:
         return
-    shown = origin[:200].decode("latin-1")
-    raise ServiceError(403, "Forbidden", f"Origin must be that of the service, got {shown!r}")
+    origin = origin or b""
+    if not origin or origin.partition(b"://")[2] != headers.get(b"host"):
+        raise ServiceError(
+            403,
+            "Forbidden",
+            f"Origin must be that of the service, got {origin[:200].decode('latin-1')!r}",
+        )
 
 
 def _without_port(host: bytes) -> bytes:
     name, colon, port = host.rpartition(b":")
     return (name if colon and port.isdigit() else host).lower()
-
-
-class Attempts:
-    """Failed logins by address: past `MOST_FAILURES` in a minute, the next has to wait."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._failures: dict[str, deque[float]] = {}
-
-    def check(self, address: str) -> None:
-        """Refuse one login too many."""
-        if len(self._recent(address)) >= MOST_FAILURES:
-            raise ServiceError(
-                429,
-                "Too many requests",
-                f"at most {MOST_FAILURES} failed logins per minute are answered: try again later",
-            )
-
-    def failed(self, address: str) -> None:
-        """Count a failure."""
-        if len(self._failures) >= _MOST_ADDRESSES:
-            for other in [a for a in self._failures if not self._recent(a)]:
-                del self._failures[other]
-        if len(self._failures) < _MOST_ADDRESSES or address in self._failures:
-            self._failures.setdefault(address, deque()).append(self._clock())
-
-    def _recent(self, address: str) -> deque[float]:
-        times = self._failures.get(address, deque())
-        while times and times[0] < self._clock() - _FAILURE_SECONDS:
-            times.popleft()
-        return times

@@ -1,5 +1,6 @@
 """The server: a socket, the application on it, and an orderly end."""
 
+import asyncio
 import contextlib
 import errno
 import gc
@@ -14,15 +15,20 @@ from collections.abc import Iterator
 from types import FrameType
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from headstart.service.http.app import Application
 from headstart.service.http.logs import Handler, Log
-from headstart.service.http.protocol import JoinedProtocol
+from headstart.service.http.problems import CONTENT_TYPE, content_of
+from headstart.service.messages import ServiceError
 
 # After the first signal, how long what is under way may take.
 _END_SECONDS = 30
 _KEEP_ALIVE_SECONDS = 75
 _BACKLOG = 2_048
+# What comes before a body: bytes, and seconds until it is complete.
+MOST_HEAD_BYTES = 64 * 1024
+HEAD_SECONDS = 30.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -30,19 +36,14 @@ class AddressError(ValueError):
     """The service cannot listen there."""
 
 
-def listen(host: str, port: int, *, reuse_port: bool = False) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket that listens at an address."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
         raise AddressError(f"host must be an address of this machine, got {host!r}") from None
     try:
-        return socket.create_server(
-            address[:2],
-            family=family,
-            backlog=_BACKLOG,
-            reuse_port=reuse_port,
-        )
+        return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             said = f"port {port} of {host} must be free, and another program uses it"
@@ -77,6 +78,75 @@ def keep_out_of_collection() -> None:
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     sys.setswitchinterval(5e-4)
+
+
+class LimitedProtocol(HttpToolsProtocol):
+    """The HTTP of uvicorn, where the first line and the headers of a request have limits.
+
+    They may have so many bytes and take so long, for which uvicorn has no setting; and what is no
+    request is answered with a problem.
+    """
+
+    _head_bytes = 0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin a connection."""
+        super().connection_made(transport)
+        self._begin_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End a connection."""
+        self._end_head()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; too many before the headers are complete end the connection."""
+        if self._timer is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._timer is not None and self._head_bytes > MOST_HEAD_BYTES:
+            self._refuse_head()
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        if self._timer is None:
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        """Have a request answered."""
+        self._end_head()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no request, and end the connection."""
+        problem = ServiceError(
+            400, "Bad request", f"{msg[:1].lower()}{msg[1:]}".rstrip(".")
+        ).problem
+        content = content_of(problem)
+        head = b"HTTP/1.1 400 Bad Request\r\ncontent-type: %b\r\ncontent-length: %d\r\n" % (
+            CONTENT_TYPE,
+            len(content),
+        )
+        for name, value in self.server_state.default_headers:
+            head += name + b": " + value + b"\r\n"
+        self.transport.write(head + b"connection: close\r\n\r\n" + content)
+        self.transport.close()
+
+    def _begin_head(self) -> None:
+        self._head_bytes = 0
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._refuse_head)
+
+    def _end_head(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _refuse_head(self) -> None:
+        self._end_head()
+        if not self.transport.is_closing():
+            self.send_400_response("The headers are too long, or came too late.")
 
 
 class Server(uvicorn.Server):
@@ -116,7 +186,7 @@ def server_of(app: Application) -> Server:
         uvicorn.Config(
             app,
             loop="uvloop",
-            http=JoinedProtocol,
+            http=LimitedProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

@@ -1,28 +1,51 @@
-"""Sessions: who is logged in to the dashboard.
+"""Sessions: who is logged in to the dashboard, and the guard before its pages.
 
-A page reads `current(request)` and puts `csrf_token(request)` into the hidden field `csrf` of every
-form that is sent by POST; the guard of the pages checks it before the page is called.
+A session is a row of the store, so that it ends with a logout, or with its key. Its cookie is
+SameSite=Strict, and a form must come from a page of the service, as its `Origin` says.
 """
 
+import asyncio
 import hashlib
-import hmac
 import secrets
+from collections import deque
 from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
+from urllib.parse import parse_qsl, quote
 
 from sqlalchemy import delete, insert, select
-from starlette.requests import HTTPConnection
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headstart.service.http.keys import Key, Keys
-from headstart.service.messages import Role
+from headstart.service.http.problems import no_path
+from headstart.service.http.security import Security, check_origin
+from headstart.service.messages import Role, ServiceError
 from headstart.service.store.database import Database
+from headstart.service.store.keys import Key, Keys
 from headstart.service.store.schema import sessions
 
 COOKIE = "headstart_session"
-LOGIN_COOKIE = "headstart_login"  # ties the form of the login page to the browser
 SESSION_SECONDS = 12 * 3600.0
-_IN_SCOPE = "headstart.session"
-_VISIT_IN_SCOPE = "headstart.visit"
+LOGIN, LOGOUT, STATIC = "/login", "/logout", "/static/"
+# Failed logins per address and minute.
+MOST_FAILURES = 10
+_FAILURE_SECONDS = 60.0
+_MOST_ADDRESSES = 10_000
+_LARGEST_FORM = 64 * 1024
+_SESSION_IN_SCOPE, _VISIT_IN_SCOPE = "headstart.session", "headstart.visit"
+
+# Of every page. Nothing is loaded from elsewhere, and nothing inline.
+PAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +55,6 @@ class Session:
     key: str  # the id of its key, "" where none is needed
     name: str  # of the key
     role: Role  # read or admin
-    csrf: str
 
     @property
     def may_change(self) -> bool:
@@ -47,34 +69,27 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """The login page as it is shown: its token, a sentence, and the page to go on to."""
+    """The login page as it is shown: a sentence, and the page to go on to."""
 
-    csrf: str
     notice: str = ""
     next: str = "/"
 
 
 def current(request: HTTPConnection) -> Session | None:
     """The session of a request; None only on the login page and for static files."""
-    found = request.scope.get(_IN_SCOPE)
-    return found if isinstance(found, Session) else None
-
-
-def csrf_token(request: HTTPConnection) -> str:
-    """What the hidden field `csrf` of a form must hold."""
-    session = current(request)
-    return visit(request).csrf if session is None else session.csrf
+    session = request.scope.get(_SESSION_IN_SCOPE)
+    return session if isinstance(session, Session) else None
 
 
 def visit(request: HTTPConnection) -> Visit:
-    """What the login page shows: `notice`, a sentence or "", and `next`, of a hidden field."""
-    found = request.scope.get(_VISIT_IN_SCOPE)
-    return found if isinstance(found, Visit) else Visit(csrf="")
+    """What the login page shows."""
+    shown = request.scope.get(_VISIT_IN_SCOPE)
+    return shown if isinstance(shown, Visit) else Visit()
 
 
-def attach(scope: MutableMapping[str, object], found: "Session | Visit") -> None:
-    """Have `current` or `visit` find it."""
-    scope[_IN_SCOPE if isinstance(found, Session) else _VISIT_IN_SCOPE] = found
+def attach(scope: MutableMapping[str, object], session: Session) -> None:
+    """Have `current` find a session."""
+    scope[_SESSION_IN_SCOPE] = session
 
 
 class Sessions:
@@ -84,8 +99,6 @@ class Sessions:
         self._database = database
         self._keys = keys
         self._clock = clock
-        # Without keys one token serves all: no other site can read it.
-        self._without_keys = Session(key="", name="", role="admin", csrf=secrets.token_urlsafe(32))
 
     def begin(self, key: Key) -> str:
         """Begin a session; the content of its cookie."""
@@ -93,7 +106,6 @@ class Sessions:
         row = {
             "hash": _digest(cookie),
             "key": key.id,
-            "csrf": secrets.token_urlsafe(32),
             "created": now,
             "expires": now + SESSION_SECONDS,
         }
@@ -105,7 +117,7 @@ class Sessions:
     def find(self, cookie: str | None) -> Session | None:
         """The session of a cookie; None if it ended, or its key was revoked."""
         if not self._keys.needed:
-            return self._without_keys
+            return Session(key="", name="", role="admin")
         if not cookie:
             return None
         with self._database.reading() as connection:
@@ -117,7 +129,7 @@ class Sessions:
         key = self._keys.by_id(row.key)
         if key is None or not key.may("read"):
             return None
-        return Session(key=key.id, name=key.name, role=key.role, csrf=row.csrf)
+        return Session(key=key.id, name=key.name, role=key.role)
 
     def end(self, cookie: str | None) -> None:
         """End a session: its cookie is refused from now on."""
@@ -126,15 +138,187 @@ class Sessions:
                 connection.execute(delete(sessions).where(sessions.c.hash == _digest(cookie)))
 
 
-def login_token(cookie: str) -> str:
-    """The token of the login form, from the random cookie that came with it."""
-    return hashlib.sha256(b"login " + cookie.encode()).hexdigest()
-
-
-def same(given: str, expected: str) -> bool:
-    """Whether two secrets are the same, in constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
-
-
 def _digest(cookie: str) -> bytes:
     return hashlib.sha256(cookie.encode("utf-8", "replace")).digest()
+
+
+class Attempts:
+    """Failed logins by address: past `MOST_FAILURES` in a minute, the next has to wait."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failures: dict[str, deque[float]] = {}
+
+    def too_many(self, address: str) -> bool:
+        """Whether one more login would be one too many."""
+        return len(self._recent(address)) >= MOST_FAILURES
+
+    def failed(self, address: str) -> None:
+        """Count a failure."""
+        if len(self._failures) >= _MOST_ADDRESSES:
+            for other in [a for a in self._failures if not self._recent(a)]:
+                del self._failures[other]
+        if len(self._failures) < _MOST_ADDRESSES or address in self._failures:
+            self._failures.setdefault(address, deque()).append(self._clock())
+
+    def _recent(self, address: str) -> deque[float]:
+        times = self._failures.get(address, deque())
+        while times and times[0] < self._clock() - _FAILURE_SECONDS:
+            times.popleft()
+        return times
+
+
+class Pages:
+    """An application of pages that is called only for those who may see them.
+
+    Without a session the login page answers, with status 401, at any address. A form that changes
+    something needs the role admin.
+    """
+
+    def __init__(
+        self, app: ASGIApp, security: Security, table: Sessions, clock: Callable[[], float]
+    ) -> None:
+        self._app = app
+        self._security = security
+        self._sessions = table
+        self._attempts = Attempts(clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request for a page."""
+        request, path = Request(scope, receive), scope["path"]
+        is_form = scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        headers = dict(scope["headers"])
+        self._security.check_browser(headers, changes=is_form)
+        if path.startswith(STATIC):
+            await self._app(scope, receive, _with_headers(send, static=True))
+            return
+        form = b""
+        if is_form:
+            _check_content_type(request)
+            check_origin(headers, needed=True)
+            form = await _form(request)
+        send = _with_headers(send)
+        session = await asyncio.to_thread(self._sessions.find, request.cookies.get(COOKIE))
+        if session is not None:
+            attach(scope, session)
+        if path == LOGIN and is_form:
+            await self._log_in(request, form, send)
+        elif session is None:
+            await self._login_page(request, send, is_form=is_form)
+        elif path == LOGIN:
+            await RedirectResponse("/", 303)(scope, receive, send)
+        elif path == LOGOUT and is_form:
+            await self._log_out(request, send)
+        elif is_form and not session.may_change:
+            raise ServiceError(403, "Forbidden", "the key must have the role admin, got read")
+        else:
+            await self._app(scope, _replay(form) if is_form else receive, send)
+
+    async def _log_in(self, request: Request, form: bytes, send: Send) -> None:
+        fields = dict(parse_qsl(form.decode("utf-8", "replace"), keep_blank_values=True))
+        next_path = _local(fields.get("next", "/"))
+        address = request.client.host if request.client else ""
+        if self._attempts.too_many(address):
+            notice = f"At most {MOST_FAILURES} failed logins per minute are answered: try later."
+            await self._show_login(request, send, 429, Visit(notice=notice, next="/"))
+            return
+        key = self._security.keys.find(fields.get("key", "").strip())
+        if key is None or not key.may("read"):
+            self._attempts.failed(address)
+            notice = "This key is not one of the service, or was revoked."
+            if key is not None:
+                notice = "This key has the role decide: the dashboard needs read or admin."
+            await self._show_login(request, send, 401, Visit(notice=notice, next=next_path))
+            return
+        cookie = await asyncio.to_thread(self._sessions.begin, key)
+        forwarded = request.headers.get("x-forwarded-proto", "").split(",")[0].strip()
+        response = RedirectResponse(next_path, 303)
+        response.set_cookie(
+            COOKIE,
+            cookie,
+            max_age=int(SESSION_SECONDS),
+            secure="https" in (request.url.scheme, forwarded),
+            httponly=True,
+            samesite="strict",
+        )
+        await response(request.scope, request.receive, send)
+
+    async def _log_out(self, request: Request, send: Send) -> None:
+        await asyncio.to_thread(self._sessions.end, request.cookies.get(COOKIE))
+        response = RedirectResponse(LOGIN, 303)
+        response.delete_cookie(COOKIE)
+        await response(request.scope, request.receive, send)
+
+    async def _login_page(self, request: Request, send: Send, *, is_form: bool) -> None:
+        """The login page instead of another, which follows after the login."""
+        path, query = request.scope["path"], request.scope["query_string"].decode("latin-1")
+        if is_form:
+            await self._show_login(request, send, 401, Visit(notice="Log in to go on."))
+        elif path == LOGIN:
+            await self._show_login(request, send, 200, Visit())
+        else:
+            next_path = _local(quote(path) + (f"?{query}" if query else ""))
+            await self._show_login(request, send, 401, Visit(next=next_path))
+
+    async def _show_login(self, request: Request, send: Send, status: int, shown: Visit) -> None:
+        """Have the application show its login page, whatever the address."""
+        scope = {**request.scope, "path": LOGIN, "raw_path": LOGIN.encode(), "method": "GET"}
+        scope |= {"query_string": b"", _VISIT_IN_SCOPE: shown}
+
+        async def answer(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                message["status"] = status
+            await send(message)
+
+        await self._app(scope, _replay(b""), answer)
+
+
+def _local(path: str) -> str:
+    """A path of this service, never another site."""
+    plain = path.isprintable() and "\\" not in path and not path.startswith("//")
+    return path if plain and path.startswith("/") else "/"
+
+
+def _with_headers(send: Send, *, static: bool = False) -> Send:
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=list(message["headers"]))
+            headers.update(PAGE_HEADERS)
+            if not static:
+                headers["cache-control"] = "no-store"
+            message["headers"] = headers.raw
+        await send(message)
+
+    return answer
+
+
+def _check_content_type(request: Request) -> None:
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "application/json":  # a call of the interface at a wrong path
+        raise no_path(request.scope["path"])
+    if kind != "application/x-www-form-urlencoded":
+        raise ServiceError(
+            415,
+            "Unsupported media type",
+            f"a form must be application/x-www-form-urlencoded, got {kind[:100]!r}",
+        )
+
+
+async def _form(request: Request) -> bytes:
+    content = b""
+    async for part in request.stream():
+        content += part
+        if len(content) > _LARGEST_FORM:
+            raise ServiceError(
+                413, "Content too large", f"a form must have at most {_LARGEST_FORM} bytes"
+            )
+    return content
+
+
+def _replay(body: bytes) -> Receive:
+    parts: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return parts.pop() if parts else {"type": "http.disconnect"}
+
+    return receive

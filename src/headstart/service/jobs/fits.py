@@ -6,7 +6,7 @@ from sqlalchemy import Connection, delete, insert, update
 
 from headstart.arrays import packed
 from headstart.live.stored import Model
-from headstart.service.jobs.memories import memory_that_counts
+from headstart.service.engine.priors import memory_that_counts
 from headstart.service.messages import FitReport, ServiceError, conflict
 from headstart.service.store.queries import priors
 from headstart.service.store.queries.jobs import JobRow

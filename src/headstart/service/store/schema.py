@@ -271,7 +271,6 @@ sessions = Table(
     metadata,
     Column("hash", LargeBinary, primary_key=True),  # of the cookie's content
     Column("key", Text, nullable=False),
-    Column("csrf", Text, nullable=False),
     Column("created", Double, nullable=False),
     Column("expires", Double, nullable=False),
 )

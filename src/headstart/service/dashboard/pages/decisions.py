@@ -55,7 +55,7 @@ def decision(service: Facade, request: Request) -> Response:
     def afterwards(bandit: BanditRow) -> dict[str, Any]:
         if not given:
             raise not_found("the address names no decision")
-        record = service.records.decision(bandit.name, given)
+        record = service.decision(bandit.name, given)
         return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
 
     return common.with_bandit(

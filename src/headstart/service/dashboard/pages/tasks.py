@@ -67,7 +67,7 @@ def task(service: Facade, request: Request) -> Response:
         }
 
     def afterwards(bandit: BanditRow) -> dict[str, Any]:
-        record = service.records.task(bandit.name, name)
+        record = service.task(bandit.name, name)
         return {"task": record, "estimates": _estimates(record)}
 
     return common.with_bandit(

@@ -3,7 +3,6 @@
 from sqlalchemy import delete, exists, select
 
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.registry import Registry
 from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store import schema
@@ -19,9 +18,8 @@ KEY_SECONDS = 7 * 86_400.0
 JOB_SECONDS = 90 * 86_400.0
 
 
-def expire(transaction: Transaction, registry: Registry, name: str) -> int:
+def expire(transaction: Transaction, bandit: Bandit) -> int:
     """Have decisions expire whose deadline has passed, with the default reward if there is one."""
-    bandit = registry.get(transaction, name)
     deadline = bandit.configuration.deadline_seconds
     if deadline is None:
         return 0
@@ -47,9 +45,8 @@ def _expire(transaction: Transaction, bandit: Bandit, ids: list[str]) -> int:
     return len(ids)
 
 
-def delete_old(transaction: Transaction, registry: Registry, name: str) -> int:
+def delete_old(transaction: Transaction, bandit: Bandit) -> int:
     """Delete decisions that are past the retention of a bandit."""
-    bandit = registry.get(transaction, name)
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0

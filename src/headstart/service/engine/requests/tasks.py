@@ -1,4 +1,4 @@
-"""Tasks of a transaction: found in memory or in the store, or opened."""
+"""Tasks of a transaction: found in memory or in the store, opened, finished or erased."""
 
 import random
 from collections.abc import Collection, Iterable, Mapping
@@ -11,8 +11,9 @@ from headstart import checks
 from headstart.arrays import Floats, floats, packed
 from headstart.service.engine.bandits import Bandit, TaskEntry
 from headstart.service.engine.transaction import Transaction
-from headstart.service.messages import ServiceError, invalid
+from headstart.service.messages import ServiceError, invalid, not_found
 from headstart.service.store import schema
+from headstart.service.store.blocks import of_task
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries import tasks as queries
 from headstart.service.store.queries.tasks import KEPT
@@ -243,3 +244,32 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
             )
         )
     _CHANGE.execute(transaction.connection, rows)
+
+
+def finish(transaction: Transaction, bandit: Bandit, name: str) -> None:
+    """Note that a task is finished; it goes on when it comes back."""
+    entry = by_names(transaction, bandit, [name], lock=True).get(name)
+    if entry is None:
+        raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
+    transaction.touch(bandit, [entry])
+    entry.status = schema.FINISHED
+    statement = update(table).where(table.c.id == entry.id).values(status=schema.FINISHED)
+    transaction.connection.execute(statement)
+
+
+def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
+    """Erase a task with its decisions; whether the prior counts it, until it is recounted."""
+    entry = by_names(transaction, bandit, [name], lock=True).get(name)
+    if entry is None:
+        raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
+    connection = transaction.connection
+    bandit.drop([entry])
+    transaction.sums.opened(bandit.number, entry.control, n=-1)
+    for condition, _ in of_task(connection, entry.id):
+        connection.execute(delete(schema.decisions).where(condition))
+    keys = schema.idempotency
+    connection.execute(delete(keys).where(keys.c.task == entry.id))
+    connection.execute(delete(table).where(table.c.id == entry.id))
+    counted = schema.contributions
+    statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
+    return connection.execute(statement).rowcount > 0

@@ -1,0 +1,140 @@
+"""Sums: what a transaction adds to the sums that the dashboard shows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from headstart.live.outcomes import Outcome
+from headstart.service.engine.bandits import TaskEntry
+from headstart.service.store import schema
+from headstart.service.store.prepared import Prepared
+
+_KEYS = {
+    table: [column.name for column in table.primary_key]
+    for table in (schema.minutes, schema.rounds, schema.gains)
+}
+_VALUES = {
+    table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
+}
+_OUTCOMES = {
+    Outcome.DUPLICATE: "duplicates",
+    Outcome.CONFLICT: "conflicts",
+    Outcome.UNKNOWN: "unknown",
+    Outcome.EXPIRED: "late",
+    Outcome.OUT_OF_RANGE: "out_of_range",
+}
+
+
+# How long sums are kept by the minute; then by the hour.
+_MINUTES_KEPT = 7 * 24 * 60
+
+
+class Sums:
+    """Sums of one transaction, by table and key; `write` adds them to those of the store."""
+
+    def __init__(self, process: int, now: float) -> None:
+        self._process = process
+        self._minute = int(now // 60)
+        self._found: dict[Table, dict[tuple[int, ...], dict[str, float]]] = {
+            table: {} for table in _KEYS
+        }
+
+    def _add(self, table: Table, key: tuple[int, ...], **values: float) -> None:
+        sums = self._found[table].setdefault(key, dict.fromkeys(_VALUES[table], 0))
+        for name, value in values.items():
+            sums[name] += value
+
+    def _note(self, bandit: int, control: bool, **values: float) -> None:
+        key = (bandit, self._minute, self._process, int(control))
+        self._add(schema.minutes, key, **values)
+
+    def opened(self, bandit: int, control: bool, n: int = 1) -> None:
+        """Tasks were opened; −1 for one that is closed again."""
+        self._note(bandit, control, opened=n)
+
+    def decided(self, bandit: int, control: bool, n: int) -> None:
+        """Decisions were made."""
+        self._note(bandit, control, decisions=n)
+
+    def expired(self, bandit: int, control: bool) -> None:
+        """A decision expired."""
+        self._note(bandit, control, expired=1)
+
+    def refused(self, bandit: int, outcome: Outcome) -> None:
+        """A reward was not paid."""
+        self._note(bandit, False, **{_OUTCOMES[outcome]: 1})
+
+    def paid(self, bandit: int, task: TaskEntry, value: float) -> None:
+        """A task learned a reward; the entry is changed with it."""
+        self._note(bandit, task.control, rewards=1, reward_sum=value)
+        task.n_rewards += 1
+        task.reward_sum += value
+        control, process = int(task.control), self._process
+        if task.n_rewards <= schema.ROUNDS_MEASURED:
+            key = (bandit, control, task.n_rewards, process)
+            self._add(schema.rounds, key, n=1, sum=value, squares=value * value)
+        if task.n_rewards <= schema.EARLY_ROUNDS:
+            first = task.early_rewards == 0
+            before = 0.0 if first else task.early_sum / task.early_rewards
+            task.early_rewards += 1
+            task.early_sum += value
+            after = task.early_sum / task.early_rewards
+            self._add(
+                schema.gains,
+                (bandit, control, process),
+                tasks=int(first),
+                sum=after - before,
+                squares=after * after - before * before,
+            )
+
+    def write(self, connection: Connection) -> None:
+        """Add everything to the sums of the store."""
+        for table, found in self._found.items():
+            if found:
+                _write(connection, table, found)
+
+
+def compact(connection: Connection, now: float, limit: int) -> int:
+    """Add the sums of minutes past a week to those of their hours; how many minutes there were."""
+    table = schema.minutes
+    oldest = int(now // 60) - _MINUTES_KEPT
+    old = select(table).where(table.c.minute < oldest, table.c.minute % 60 != 0).limit(limit)
+    rows = connection.execute(old.with_for_update(skip_locked=True)).all()
+    hours: dict[tuple[int, ...], dict[str, float]] = {}
+    for row in rows:
+        key = (row.bandit, row.minute - row.minute % 60, row.process, row.control)
+        sums = hours.setdefault(key, dict.fromkeys(_VALUES[table], 0))
+        for name in sums:
+            sums[name] += getattr(row, name)
+        own = [table.c[name] == getattr(row, name) for name in _KEYS[table]]
+        connection.execute(delete(table).where(*own))
+    if hours:
+        _write(connection, table, hours)
+    return len(rows)
+
+
+def _write(
+    connection: Connection, table: Table, found: Mapping[tuple[int, ...], dict[str, float]]
+) -> None:
+    rows = [(*key, *sums.values()) for key, sums in sorted(found.items())]
+    _adding(table, connection.dialect.name).execute(connection, rows)
+
+
+_statements: dict[tuple[Table, str], Prepared] = {}
+
+
+def _adding(table: Table, dialect: str) -> Prepared:
+    """INSERT … ON CONFLICT DO UPDATE, which adds."""
+    found = _statements.get((table, dialect))
+    if found is None:
+        insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
+        statement: Any = insert(table)
+        values: Mapping[str, Any] = {
+            name: table.c[name] + statement.excluded[name] for name in _VALUES[table]
+        }
+        statement = statement.on_conflict_do_update(index_elements=_KEYS[table], set_=values)
+        found = Prepared(statement, [*_KEYS[table], *_VALUES[table]])
+        _statements[table, dialect] = found
+    return found

@@ -1,1 +1,0 @@
-"""Decoding: from the bytes of a request to messages, with errors in words."""

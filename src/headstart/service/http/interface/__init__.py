@@ -1,1 +1,0 @@
-"""The interface: the table of routes, and its description."""

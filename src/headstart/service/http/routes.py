@@ -1,0 +1,470 @@
+"""Routes: every call of the interface, from which calls are routed, decoded and described.
+
+A route is a function. Its name, docstring and types are the operation's name, summary and schemas;
+it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics` and
+`description` of the application, `body`, `query` and `upload` of the call, or a name in the path.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+from msgspec import Meta
+from msgspec.json import Decoder
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.routing import compile_path
+
+from headstart import __version__
+from headstart.service.engine.service import Service
+from headstart.service.http.metrics import Metrics
+from headstart.service.http.problems import MethodError, no_path
+from headstart.service.jobs.files import Upload
+from headstart.service.jobs.jobs import Jobs
+from headstart.service.messages import (
+    LONGEST_NAME,
+    MOST_ARMS,
+    BanditConfiguration,
+    BanditView,
+    DecisionAnswer,
+    DecisionRecord,
+    DecisionRequest,
+    Erased,
+    EvaluateRequest,
+    FitChange,
+    FitRequest,
+    FitView,
+    Item,
+    ItemChange,
+    ItemCount,
+    ItemPage,
+    JobView,
+    Message,
+    Name,
+    Names,
+    ObservationAnswer,
+    ObservationRequest,
+    PriorView,
+    RewardAnswer,
+    RewardRequest,
+    Role,
+    ServiceError,
+    TaskRecord,
+    invalid,
+    not_found,
+    unavailable,
+)
+
+VERSION = "v1"
+JSON = "application/json"
+_RESOURCES = ("service", "jobs", "metrics", "description")  # of the application
+_LARGEST_FIT = 2**31 - 1
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Text(msgspec.Struct):
+    """An answer that is not JSON of a message."""
+
+    content: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route:
+    """A method and a path, who may call them, and the function that answers.
+
+    errors: the statuses of its own refusals. answer: the type of the answer, of one row where the
+    body is one `row` or a list of them, None without a message; media: then its content type.
+    """
+
+    method: str
+    path: str
+    role: Role | None  # None if no key is needed
+    function: Callable[..., Any]
+    status: int
+    errors: Sequence[int]
+    media: str
+    answer: Any
+    body: Any  # its type; None without one
+    body_optional: bool
+    row: type[msgspec.Struct] | None
+    query: type[msgspec.Struct] | None
+    names: tuple[str, ...]  # in the path
+    resources: tuple[str, ...]  # that the function needs of the application
+    takes_upload: bool  # whether a log may take the place of the body
+    waits: bool  # whether the function returns a future; else it works, in a thread
+    decoder: Decoder[Any]  # of the body, or of one row
+    rows_decoder: Decoder[list[Any]]
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+        return self.function.__name__
+
+    @property
+    def summary(self) -> str:
+        """What the operation does."""
+        return inspect.getdoc(self.function) or ""
+
+
+ROUTES: list[Route] = []
+
+
+def _route(
+    method: str,
+    path: str,
+    role: Role | None,
+    *,
+    status: int = 200,
+    errors: Sequence[int] = (),
+    media: str = JSON,
+) -> Callable[[F], F]:
+    def add(function: F) -> F:
+        signature = inspect.signature(function)
+        types = {name: taken.annotation for name, taken in signature.parameters.items()}
+        row = get_args(types["rows"])[0] if "rows" in types else None
+        answer = signature.return_annotation
+        waits = get_origin(answer) is Future
+        if row is not None:  # Future[list[answer | ServiceError]]
+            (answers,) = get_args(answer)
+            answer = get_args(get_args(answers)[0])[0]
+        body = types.get("body")
+        body_optional = body is not None and signature.parameters["body"].default is None
+        ROUTES.append(
+            Route(
+                method=method,
+                path=path,
+                role=role,
+                function=function,
+                status=status,
+                errors=errors,
+                media=media,
+                answer=None if status == 204 or answer is Text else answer,
+                body=get_args(body)[0] if body_optional else body,
+                body_optional=body_optional,
+                row=row,
+                query=types.get("query"),
+                names=tuple(compile_path(path)[2]),
+                resources=tuple(name for name in _RESOURCES if name in types),
+                takes_upload="upload" in types,
+                waits=waits,
+                decoder=Decoder(body if row is None else row),
+                rows_decoder=Decoder(list[row]),  # type: ignore[valid-type]
+            )
+        )
+        return function
+
+    return add
+
+
+_get, _put, _patch, _post, _delete = (
+    partial(_route, method) for method in ("GET", "PUT", "PATCH", "POST", "DELETE")
+)
+
+BANDITS = f"/{VERSION}/bandits"
+BANDIT = f"{BANDITS}/{{bandit}}"
+
+
+@_post(f"{BANDIT}/decisions", "decide", errors=(404, 409))
+def decide(
+    service: Service, bandit: str, rows: Sequence[DecisionRequest]
+) -> Future[list[DecisionAnswer | ServiceError]]:
+    """Choose arms for a task, or for a list of tasks."""
+    return service.decide(bandit, rows)
+
+
+@_post(f"{BANDIT}/rewards", "decide", errors=(404,))
+def reward(
+    service: Service, bandit: str, rows: Sequence[RewardRequest]
+) -> Future[list[RewardAnswer | ServiceError]]:
+    """Give the reward of a decision, or a list of rewards; each counts once."""
+    return service.reward(bandit, rows)
+
+
+@_post(f"{BANDIT}/observations", "decide", errors=(404, 409))
+def observe(
+    service: Service, bandit: str, rows: Sequence[ObservationRequest]
+) -> Future[list[ObservationAnswer | ServiceError]]:
+    """Give the reward of a choice that was made elsewhere, or a list of them."""
+    return service.observe(bandit, rows)
+
+
+@_get(BANDITS, "read")
+def list_bandits(service: Service) -> list[BanditView]:
+    """All bandits."""
+    return service.bandits()
+
+
+@_put(BANDIT, "admin", errors=(409,))
+def put_bandit(service: Service, bandit: str, body: BanditConfiguration) -> BanditView:
+    """Create or change a bandit."""
+    return service.put_bandit(bandit, body)
+
+
+@_get(BANDIT, "read", errors=(404,))
+def get_bandit(service: Service, bandit: str) -> BanditView:
+    """A bandit as it is."""
+    return service.bandit(bandit)
+
+
+@_delete(BANDIT, "admin", status=204, errors=(404,))
+def delete_bandit(service: Service, bandit: str) -> None:
+    """Delete a bandit with all its tasks and decisions."""
+    service.delete_bandit(bandit)
+
+
+class HistoryQuery(Message):
+    """How many versions of the prior."""
+
+    history: Annotated[int, Meta(ge=0, le=10_000)] = 100
+
+
+@_get(f"{BANDIT}/prior", "read", errors=(404,))
+def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
+    """What the tasks so far say about the next: the prior, and its history."""
+    return service.prior(bandit, history=query.history)
+
+
+class ItemQuery(Message):
+    """Which items: those after an id, at most `limit`."""
+
+    after: Name | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
+
+
+@_get(f"{BANDIT}/items", "read", errors=(404,))
+def list_items(service: Service, bandit: str, query: ItemQuery) -> ItemPage:
+    """The catalogue, page by page."""
+    items = service.items(bandit, after=query.after, limit=query.limit)
+    return ItemPage(items=items, next=items[-1].id if len(items) == query.limit else None)
+
+
+@_put(f"{BANDIT}/items", "admin", errors=(404,))
+def put_items(
+    service: Service, bandit: str, body: Annotated[list[Item], Meta(max_length=MOST_ARMS)]
+) -> ItemCount:
+    """Replace the whole catalogue."""
+    return ItemCount(items=service.put_items(bandit, body))
+
+
+@_patch(f"{BANDIT}/items", "admin", errors=(404,))
+def patch_items(
+    service: Service, bandit: str, body: Annotated[list[ItemChange], Meta(max_length=MOST_ARMS)]
+) -> ItemCount:
+    """Add items to the catalogue, or change some; what is null stays."""
+    # A change that brings everything is an item, which may be new.
+    items = [
+        Item(id=change.id, features=change.features, tags=change.tags)
+        if change.features is not None and change.tags is not None
+        else change
+        for change in body
+    ]
+    return ItemCount(items=service.patch_items(bandit, items))
+
+
+@_delete(f"{BANDIT}/items", "admin", errors=(404,))
+def delete_items(service: Service, bandit: str, body: Names | None = None) -> ItemCount:
+    """Remove items by their ids; without a body, all."""
+    return ItemCount(items=service.delete_items(bandit, body))
+
+
+@_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))
+def get_decision(service: Service, bandit: str, decision: str) -> DecisionRecord:
+    """A decision as it was made: why this arm, and what became of it."""
+    return service.decision(bandit, decision)
+
+
+@_get(f"{BANDIT}/tasks/{{task}}", "read", errors=(404,))
+def get_task(service: Service, bandit: str, task: str) -> TaskRecord:
+    """What is known of a task."""
+    return service.task(bandit, task)
+
+
+@_delete(f"{BANDIT}/tasks/{{task}}", "admin", errors=(404,))
+def erase_task(service: Service, bandit: str, task: str) -> Erased:
+    """Erase a task and its decisions, from the prior too."""
+    return Erased(prior_version=service.erase(bandit, task))
+
+
+@_post(f"{BANDIT}/tasks/{{task}}/finish", "decide", status=204, errors=(404,))
+def finish_task(service: Service, bandit: str, task: str) -> Future[None]:
+    """Finish a task; rarely needed, since open tasks count as they are."""
+    return service.finish(bandit, task)
+
+
+@_post(f"{BANDIT}/fit", "admin", status=202, errors=(404,))
+def start_fit(jobs: Jobs, bandit: str, body: FitRequest, upload: Upload | None) -> JobView:
+    """Learn from a log: a report first, then a shadow fit that counts once promoted."""
+    return jobs.start_fit(bandit, body, upload)
+
+
+@_post(f"{BANDIT}/evaluate", "admin", status=202, errors=(404,))
+def start_evaluate(
+    jobs: Jobs, bandit: str, body: EvaluateRequest, upload: Upload | None
+) -> JobView:
+    """Estimate the mean reward of the bandit on a log of decisions."""
+    return jobs.start_evaluate(bandit, body, upload)
+
+
+class LimitQuery(Message):
+    """At most how many."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)] = 100
+
+
+@_get(f"{BANDIT}/jobs", "read", errors=(404,))
+def list_jobs(jobs: Jobs, bandit: str, query: LimitQuery) -> list[JobView]:
+    """The jobs of a bandit, the latest first."""
+    return jobs.jobs(bandit, limit=query.limit)
+
+
+@_get(f"{BANDIT}/jobs/{{job}}", "read", errors=(404,))
+def get_job(jobs: Jobs, bandit: str, job: str) -> JobView:
+    """A job as it stands: progress, and its report once it is done."""
+    return jobs.job(bandit, job)
+
+
+@_delete(f"{BANDIT}/jobs/{{job}}", "admin", errors=(404, 409))
+def cancel_job(jobs: Jobs, bandit: str, job: str) -> JobView:
+    """Cancel a job that has not ended."""
+    return jobs.cancel(bandit, job)
+
+
+def _fit_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > _LARGEST_FIT:
+        raise not_found(f"fit must be the number of one of this bandit, got {text!r}")
+    return int(text)
+
+
+@_get(f"{BANDIT}/fits", "read", errors=(404,))
+def list_fits(jobs: Jobs, bandit: str) -> list[FitView]:
+    """The logs that were learned, the latest first."""
+    return jobs.fits(bandit)
+
+
+@_get(f"{BANDIT}/fits/{{fit}}", "read", errors=(404,))
+def get_fit(jobs: Jobs, bandit: str, fit: str) -> FitView:
+    """A log that was learned."""
+    return jobs.fit(bandit, _fit_number(fit))
+
+
+@_post(f"{BANDIT}/fits/{{fit}}/promote", "admin", errors=(404, 409))
+def promote_fit(jobs: Jobs, bandit: str, fit: str) -> FitChange:
+    """Have a fit count for the prior, which gets a new version."""
+    return jobs.promote(bandit, _fit_number(fit))
+
+
+@_post(f"{BANDIT}/fits/{{fit}}/withdraw", "admin", errors=(404, 409))
+def withdraw_fit(jobs: Jobs, bandit: str, fit: str) -> FitChange:
+    """Have a fit count no longer; the prior gets a new version, without it."""
+    return jobs.withdraw(bandit, _fit_number(fit))
+
+
+@_delete(f"{BANDIT}/fits/{{fit}}", "admin", status=204, errors=(404, 409))
+def delete_fit(jobs: Jobs, bandit: str, fit: str) -> None:
+    """Delete a fit that is not promoted."""
+    jobs.delete_fit(bandit, _fit_number(fit))
+
+
+class Health(Message):
+    """Whether the process answers, and what it speaks."""
+
+    status: Literal["ok"]
+    version: str  # of headstart
+    interfaces: list[str]  # the versions of the interface
+
+
+@_get("/healthz", None)
+def health() -> Health:
+    """Whether the process answers."""
+    return Health(status="ok", version=__version__, interfaces=[VERSION])
+
+
+class Readiness(Message):
+    """Whether calls are answered."""
+
+    ready: bool
+
+
+@_get("/readyz", None, errors=(503,))
+def readiness(service: Service) -> Readiness:
+    """Whether calls are answered: 503 until all is compiled and the store answers."""
+    if not service.ready:
+        raise unavailable("the service is not ready: it compiles, or its store does not answer")
+    return Readiness(ready=True)
+
+
+PROBES = frozenset(("/healthz", "/readyz"))  # which come every second, and are not logged
+
+
+@_get("/metrics", "read", media="text/plain")
+def metrics(metrics: Metrics) -> Text:
+    """Metrics for Prometheus."""
+    return Text(metrics.text(), CONTENT_TYPE_LATEST)
+
+
+@_get("/openapi.json", None)
+def openapi(description: bytes) -> Text:
+    """The description of all calls."""
+    return Text(description, JSON)
+
+
+class RouteTable:
+    """Routes by method and path, matched as Starlette does, but percent-encoded.
+
+    So a name in a path is one segment, whatever it holds; and a method that a path does not have
+    is answered with all that it has.
+    """
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        by_path: dict[str, dict[str, Route]] = {}
+        for route in routes:
+            by_path.setdefault(route.path, {})[route.method] = route
+        self._patterns = [(compile_path(path)[0], methods) for path, methods in by_path.items()]
+        self._first = {path.split("/")[1] for path in by_path} | {"bandits"}
+
+    def knows(self, path: str) -> bool:
+        """Whether a path is one of the interface, right or wrong; else it is that of a page."""
+        first = path.split("/", 2)[1:2]
+        return bool(first) and (first[0] in self._first or _is_version(first[0]))
+
+    def find(self, method: str, path: str) -> tuple[Route, dict[str, str]]:
+        """The route of a call, and the names in its path."""
+        for pattern, methods in self._patterns:
+            if match := pattern.match(path):
+                route = methods.get("GET" if method == "HEAD" else method)
+                if route is None:
+                    template = next(iter(methods.values())).path
+                    raise MethodError(method[:20], template, list(methods))
+                return route, {n: _name(n, text) for n, text in match.groupdict().items()}
+        first = path.split("/", 2)[1] if "/" in path else ""
+        if first != VERSION and (_is_version(first) or first == "bandits"):
+            raise not_found(
+                f"the path must begin with /{VERSION}/, the version spoken, got {path[:200]!r}"
+            )
+        raise no_path(path)
+
+
+def _is_version(name: str) -> bool:
+    return name[:1] == "v" and name[1:].isdigit()
+
+
+def _name(name: str, text: str) -> str:
+    """A name in a path, decoded."""
+    if "%" in text:
+        try:
+            text = unquote_to_bytes(text).decode()
+        except UnicodeDecodeError:
+            raise invalid(f"{name} in the path must be UTF-8, got {text[:200]!r}") from None
+    elif not text.isascii():
+        raise invalid(f"{name} in the path must be percent-encoded UTF-8, got {text[:200]!r}")
+    if not 1 <= len(text) <= LONGEST_NAME or "\x00" in text:
+        raise invalid(
+            f"{name} in the path must have 1 to {LONGEST_NAME} characters, none of them U+0000, "
+            f"got {text[:LONGEST_NAME]!r}"
+        )
+    return text

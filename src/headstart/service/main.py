@@ -1,0 +1,150 @@
+"""The service as a program: from a store and an address to processes that serve."""
+
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from headstart.live.stored import one_blas_thread
+from headstart.service.dashboard import application
+from headstart.service.demo import run_demo
+from headstart.service.engine.service import Service
+from headstart.service.http.app import Application, Limits
+from headstart.service.http.logs import Log, LogFormat
+from headstart.service.http.server import (
+    AddressError,
+    address_of,
+    is_loopback,
+    keep_out_of_collection,
+    listen,
+    log_libraries,
+    server_of,
+)
+from headstart.service.jobs.jobs import Jobs, uploads_folder
+from headstart.service.messages import ServiceError
+from headstart.service.store.database import Database
+from headstart.service.store.keys import list_keys
+from headstart.service.workers import Workers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """What `headstart serve` is told."""
+
+    store: str | Path
+    host: str
+    port: int
+    processes: int = 1
+    data: Path | None = None  # the folder whose logs jobs may read
+    demo: bool = False
+    log_format: LogFormat = "text"
+    log_requests: bool = True
+    limits: Limits = field(default_factory=Limits)
+    cache_bytes: int = 256 << 20
+
+
+class Users:
+    """Simulated users, who come while the service runs."""
+
+    def __init__(self, service: Service, log: Log) -> None:
+        self._service = service
+        self._log = log
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="headstart-demo", daemon=True)
+
+    def start(self) -> None:
+        """Have them come."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let them come no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            run_demo(self._service, self._stop)
+        except ServiceError as error:
+            self._log.event("demo ended", level="error", detail=error.problem.detail)
+
+
+def serve(
+    options: ServeOptions, announce: Callable[[str, bool], None], report: Callable[[str], None]
+) -> bool:
+    """Serve until a signal comes; whether it went well.
+
+    announce is told where the service listens, and whether calls need a key; report, what happened
+    to a process. A store or a port that is in use, or an address beyond this machine without a key,
+    is a ValueError.
+    """
+    if options.processes > 1 and "://" not in str(options.store):
+        raise ValueError(
+            "processes must be 1 but with --store postgresql://…, an SQLite file has one; "
+            f"got {options.processes}"
+        )
+    with listen(options.host, options.port) as listener:
+        if options.processes == 1:
+            return _serve_one(options, listener, announce, None)
+        database = Database.open(options.store)
+        try:
+            needs_key = _needs_key(options, database, listener)
+        finally:
+            database.close()
+        announce(address_of(listener), needs_key)
+        with TemporaryDirectory(prefix="headstart-") as folder:
+            work = partial(_serve_one, options, listener, _announced, Path(folder))
+            return Workers(work, options.processes, report).run()
+
+
+def _serve_one(
+    options: ServeOptions,
+    listener: socket.socket,
+    announce: Callable[[str, bool], None],
+    metrics_folder: Path | None,
+) -> bool:
+    """Serve in this process. metrics_folder: of the processes at this port, if it has several."""
+    service = Service.open(options.store, cache_bytes=options.cache_bytes, compute_apart=True)
+    try:
+        needs_key = _needs_key(options, service.database, listener)
+        log = Log(options.log_format)
+        log_libraries(log)
+        jobs = Jobs(service, uploads=uploads_folder(options.store), data=options.data)
+        app = Application(
+            service,
+            jobs=jobs,
+            pages=application(service, jobs),
+            users=Users(service, log) if options.demo else None,
+            loopback=is_loopback(listener),
+            limits=options.limits,
+            log=log,
+            log_requests=options.log_requests,
+            metrics_folder=metrics_folder,
+        )
+        server = server_of(app)
+        app.on_start = keep_out_of_collection
+        app.on_failure = server.fail
+        announce(address_of(listener), needs_key)
+        with one_blas_thread:  # so that no decision has to set the number
+            server.run([listener])
+    finally:
+        service.stop()
+    return not server.failed
+
+
+def _announced(_address: str, _needs_key: bool) -> None:
+    """The parent has said so."""
+
+
+def _needs_key(options: ServeOptions, database: Database, listener: socket.socket) -> bool:
+    if list_keys(database):
+        return True
+    if not is_loopback(listener):
+        raise AddressError(
+            f"host must be 127.0.0.1 until the store has a key, got {options.host!r}: "
+            "make one with headstart keys create"
+        )
+    return False
