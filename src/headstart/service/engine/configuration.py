@@ -81,7 +81,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
         settings=settings,
         feature_names=FeatureNames(dimension, configuration.feature_names),
     )
-    model.population()  # raises where its tasks cannot be stored
+    model.check_storable()
     return model
 
 
