@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from headstart import LoggedDecisions, MetaBandit, evaluate_logged, specs
+from headstart import MetaBandit, evaluate_logged, specs
 from headstart.intervals import Interval, interval
 from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
@@ -47,14 +47,13 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     model = model_to_evaluate(work.configuration, request)
     steps.begin(0.0, "opening the files")
     total = estimated_rows(Path(work.folder), work.files)
-    decisions = read_decisions(
+    logged = read_decisions(
         work.files,
         columns_of(request.columns),
         model.dimension,
         catalogue={name: np.array(x) for name, x in work.catalogue.items()},
         progress=steps.within(0.0, 0.1, "reading rounds: {done:,}", total),
     )
-    logged = LoggedDecisions(**vars(decisions))
     settings: dict[str, Any] = {**model.settings.plain(), "refresh": "inline"}
     bandit = MetaBandit(
         dimension=model.dimension,
@@ -68,10 +67,10 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     estimates = evaluate_logged(bandit, logged, seed=request.seed, progress=progress)
     return Done(
         report=EvaluateReport(
-            rounds=len(decisions.rewards),
-            tasks=len(set(decisions.tasks)),
+            rounds=len(logged.rewards),
+            tasks=len(set(logged.tasks)),
             accepted=int(estimates.accepted.sum()),
-            logged=_estimate(interval(decisions.rewards)),
+            logged=_estimate(interval(logged.rewards)),
             effective_sample_size=estimates.effective_sample_size,
             overlap=estimates.overlap,
             policy=specs.describe(model.policy, "policies").plain(),
