@@ -2,24 +2,23 @@
 
 import re
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from msgspec.structs import replace
 from tests.service.dashboard.client import PageClient
 from tests.service.dashboard.conftest import pages_of
 from tests.service.shop import BANDIT, FEATURES, Shop, arms, configuration, decided, fill, opened
 
 from headstart.service.dashboard import application
-from headstart.service.dashboard.pages.prior import coefficients
-from headstart.service.dashboard.queries.priors import PriorRow
+from headstart.service.dashboard.prior import coefficients
 from headstart.service.messages import (
     BanditConfiguration,
     Item,
     ObservationAnswer,
     ObservationRequest,
+    PriorVersion,
     RewardRequest,
 )
 
@@ -202,19 +201,19 @@ def test_a_path_that_is_not_there_is_one_sentence(reader: PageClient, path: str)
 
 
 def test_coefficients_of_uneven_features_are_compared_by_their_spread() -> None:
-    row = PriorRow(
+    row = PriorVersion(
         version=1,
         time=0.0,
         source="refresh",
         n_tasks=9,
         effective_tasks=9.0,
         noise_scale=1.0,
-        mean=np.array([-1.6e-5, 0.2, 0.1]),
-        spread=np.array([4e-6, 0.1, 0.1]),
+        mean=[-1.6e-5, 0.2, 0.1],
+        spread=[4e-6, 0.1, 0.1],
     )
     names = ["cents", "one", "two"]
     shown = coefficients(names, [row], "size", 0)
-    assert [each["name"] for each in shown["rows"]] == names
+    assert [row["name"] for row in shown["rows"]] == names
     assert shown["decimals"] is None
-    even = coefficients(names, [replace(row, spread=np.full(3, 0.1))], "size", 0)
-    assert [each["name"] for each in even["rows"]] == ["one", "two", "cents"]
+    even = coefficients(names, [replace(row, spread=[0.1, 0.1, 0.1])], "size", 0)
+    assert [row["name"] for row in even["rows"]] == ["one", "two", "cents"]

@@ -1,4 +1,4 @@
-"""Routes: the addresses of the pages."""
+"""The pages as an application: their addresses, the forms that they send, and their errors."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -13,10 +13,19 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from headstart.service.dashboard.facade import Facade, Fits
-from headstart.service.dashboard.pages import decisions, operations, overview, prior, quality, tasks
-from headstart.service.dashboard.rendering import STATIC, page
+from headstart.service.dashboard import (
+    decisions,
+    health,
+    job_list,
+    overview,
+    prior,
+    quality,
+    tasks,
+)
+from headstart.service.dashboard.page import STATIC, render
+from headstart.service.engine.service import Service
 from headstart.service.http import problems, sessions
+from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import Problem, ServiceError, invalid, not_found, unavailable
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -29,55 +38,47 @@ _PAGES = {
     "/decisions": decisions.decisions,
     "/decision": decisions.decision,
     "/quality": quality.quality,
-    "/jobs": operations.jobs,
-    "/health": operations.health,
+    "/jobs": job_list.jobs,
+    "/health": health.health,
 }
 
 
-def routes(service: Facade, fits: Fits | None = None) -> list[BaseRoute]:
-    """The pages, the forms that they send, the login page and static files."""
+def application(service: Service, jobs: Jobs) -> Starlette:
+    """The pages as an application; those who may see them are its caller's affair."""
     forms: dict[str, Callable[[dict[str, str]], Response]] = {
-        "/task/erase": partial(tasks.erase, service)
+        "/task/erase": partial(tasks.erase, service),
+        "/fit/promote": partial(prior.promote, jobs),
+        "/fit/withdraw": partial(prior.withdraw, jobs),
     }
-    if fits is not None:
-        forms["/fit/promote"] = partial(prior.promote, fits)
-        forms["/fit/withdraw"] = partial(prior.withdraw, fits)
-    return [
-        *(Route(path, _page(service, made), methods=["GET"]) for path, made in _PAGES.items()),
-        *(Route(path, _form(made), methods=["POST"]) for path, made in forms.items()),
+    routes: list[BaseRoute] = [
+        *(Route(path, _page(service, view), methods=["GET"]) for path, view in _PAGES.items()),
+        *(Route(path, _form(act), methods=["POST"]) for path, act in forms.items()),
         Route("/login", _login, methods=["GET"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
+    return Starlette(routes=routes, exception_handlers={404: _no_page})
 
 
-def application(service: Facade, fits: Fits | None = None) -> Starlette:
-    """The pages as an application; those who may see them are its caller's affair."""
-    app = Starlette(routes=routes(service, fits), exception_handlers={404: _no_page})
-    if fits is not None:
-        app.state.fits = fits
-    return app
-
-
-def _page(service: Facade, made: Callable[[Facade, Request], Response]) -> Endpoint:
+def _page(service: Service, view: Callable[[Service, Request], Response]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        return await _answered(request, made, service, request)
+        return await _answer(request, view, service, request)
 
     return endpoint
 
 
-def _form(made: Callable[[dict[str, str]], Response]) -> Endpoint:
+def _form(act: Callable[[dict[str, str]], Response]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         body = (await request.body()).decode("utf-8", "replace").replace("%00", "")
-        return await _answered(request, made, dict(parse_qsl(body, keep_blank_values=True)))
+        return await _answer(request, act, dict(parse_qsl(body, keep_blank_values=True)))
 
     return endpoint
 
 
-async def _answered(request: Request, made: Callable[..., Response], *given: Any) -> Response:
+async def _answer(request: Request, view: Callable[..., Response], *arguments: Any) -> Response:
     """What a page answers, away from the event loop; an error as a page too."""
     try:
         _check(request.query_params.multi_items())
-        return await run_in_threadpool(made, *given)
+        return await run_in_threadpool(view, *arguments)
     except ServiceError as error:
         return _problem(request, error.problem)
     except DBAPIError:
@@ -92,7 +93,7 @@ def _check(fields: Iterable[tuple[str, str]]) -> None:
 
 
 def _problem(request: Request, problem: Problem) -> Response:
-    return page(request, "problem.html", problem.status, problem=problem)
+    return render(request, "problem.html", problem.status, problem=problem)
 
 
 async def _no_page(request: Request, _: Exception) -> Response:
@@ -104,4 +105,4 @@ async def _no_page(request: Request, _: Exception) -> Response:
 
 
 async def _login(request: Request) -> Response:
-    return page(request, "login.html", visit=sessions.visit(request))
+    return render(request, "login.html", visit=sessions.visit(request))

@@ -1,64 +1,24 @@
-"""Operations: jobs and how far they are; the health of the service."""
+"""Health: what the process does, and what the store is."""
 
 import platform
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Any
 
-import msgspec
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headstart.service.dashboard import formats
-from headstart.service.dashboard.facade import Facade
-from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.queries import operations
-from headstart.service.messages import FitRequest
+from headstart.service.dashboard import formats, page
+from headstart.service.engine.service import Service
 from headstart.service.store.database import facts as store_facts
 from headstart.service.store.queries import activity
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.jobs import StoredRequest
 
-# A running job whose process wrote nothing for so long is shown as one that hangs.
-_QUIET_SECONDS = 60.0
 _RECENT_MINUTES = 5
 
 
-def jobs(service: Facade, request: Request) -> Response:
-    """`GET /jobs`."""
-    now = service.clock()
-
-    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-        return {
-            "jobs": [
-                {
-                    "row": row,
-                    "what": asked_for(row.kind, row.request),
-                    "quiet": row.status == "running"
-                    and row.heartbeat is not None
-                    and now - row.heartbeat > _QUIET_SECONDS,
-                    "seconds": None
-                    if row.started is None
-                    else (row.ended if row.ended is not None else now) - row.started,
-                }
-                for row in operations.latest_jobs(connection, bandit.id)
-            ]
-        }
-
-    return common.with_bandit(service, request, "jobs", "jobs.html", gather)
-
-
-def asked_for(kind: str, stored: str) -> str:
-    """What a job reads, and what for."""
-    request = msgspec.json.decode(stored, type=StoredRequest).typed(kind)
-    files = ", ".join(request.files or ["a log that was uploaded"])
-    if not isinstance(request, FitRequest):
-        return files
-    return f"{files} · {'dry run' if request.dry_run else 'shadow fit'}"
-
-
-def health(service: Facade, request: Request) -> Response:
+def health(service: Service, request: Request) -> Response:
     """`GET /health`."""
     now, status = service.clock(), service.status()
 
@@ -79,7 +39,7 @@ def health(service: Facade, request: Request) -> Response:
             },
         }
 
-    return common.with_bandit(service, request, "health", "health.html", gather)
+    return page.bandit_page(service, request, "health", "health.html", gather)
 
 
 # How the numbers of `Service.status` are shown: label, format, note. Others are shown as they are.

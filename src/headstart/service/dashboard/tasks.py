@@ -8,12 +8,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from headstart.intervals import quantile
-from headstart.service.dashboard import charts
-from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.decisions import reward_decimals
 from headstart.service.dashboard.formats import column_decimals, moment
-from headstart.service.dashboard.pages import common
-from headstart.service.dashboard.pages.decisions import reward_decimals
-from headstart.service.dashboard.rendering import link
+from headstart.service.dashboard.page import link
+from headstart.service.engine.service import Service
 from headstart.service.messages import TaskRecord, not_found
 from headstart.service.store.queries import decisions
 from headstart.service.store.queries import tasks as queries
@@ -23,7 +22,7 @@ _SHOWN_FEATURES = 50
 _SHOWN_ROUNDS = 200
 
 
-def tasks(service: Facade, request: Request) -> Response:
+def tasks(service: Service, request: Request) -> Response:
     """`GET /tasks`: by name with a search, else the last used first."""
     given = request.query_params
     prefix, after = given.get("prefix", ""), given.get("after") or None
@@ -45,11 +44,11 @@ def tasks(service: Facade, request: Request) -> Response:
             "next": last and (last.name if by_name else f"{last.last_used!r}:{last.id}"),
         }
 
-    live = 0 if after else common.LIVE_SECONDS
-    return common.with_bandit(service, request, "tasks", "tasks.html", gather, live=live)
+    live = 0 if after else page.LIVE_SECONDS
+    return page.bandit_page(service, request, "tasks", "tasks.html", gather, live=live)
 
 
-def task(service: Facade, request: Request) -> Response:
+def task(service: Service, request: Request) -> Response:
     """`GET /task`: its rounds, and its estimate against the prior."""
     name = request.query_params.get("task", "")
     before = request.query_params.get("before") or None
@@ -70,18 +69,18 @@ def task(service: Facade, request: Request) -> Response:
         record = service.task(bandit.name, name)
         return {"task": record, "estimates": _estimates(record)}
 
-    return common.with_bandit(
+    return page.bandit_page(
         service,
         request,
         "tasks",
         "task.html",
         gather,
         afterwards,
-        live=0 if before else common.LIVE_SECONDS,
+        live=0 if before else page.LIVE_SECONDS,
     )
 
 
-def erase(service: Facade, form: dict[str, str]) -> Response:
+def erase(service: Service, form: dict[str, str]) -> Response:
     """`POST /task/erase`: the task and its decisions go, and the prior is computed without it."""
     bandit, name = form.get("bandit", ""), form.get("task", "")
     if form.get("confirmed") != name:

@@ -7,10 +7,9 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from headstart.service.dashboard import charts
-from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.formats import column_decimals
-from headstart.service.dashboard.pages import common
+from headstart.service.engine.service import Service
 from headstart.service.messages import DecisionRecord, not_found
 from headstart.service.store.queries import decisions as queries
 from headstart.service.store.queries.bandits import BanditRow
@@ -19,7 +18,7 @@ from headstart.service.store.queries.tasks import number_of
 _SHOWN_FEATURES = 40
 
 
-def decisions(service: Facade, request: Request) -> Response:
+def decisions(service: Service, request: Request) -> Response:
     """`GET /decisions`: the latest first, of one task, arm or status if asked for."""
     given = request.query_params
     before, arm, task = (given.get(name) or None for name in ("before", "arm", "task"))
@@ -44,11 +43,11 @@ def decisions(service: Facade, request: Request) -> Response:
             found = queries.search(connection, bandit, before=before, arm=arm, status=status)
         return shown | {"found": found, "decimals": reward_decimals(found)}
 
-    live = 0 if before else common.LIVE_SECONDS
-    return common.with_bandit(service, request, "decisions", "decisions.html", gather, live=live)
+    live = 0 if before else page.LIVE_SECONDS
+    return page.bandit_page(service, request, "decisions", "decisions.html", gather, live=live)
 
 
-def decision(service: Facade, request: Request) -> Response:
+def decision(service: Service, request: Request) -> Response:
     """`GET /decision`: why this arm, and what became of it."""
     given = request.query_params.get("id", "")
 
@@ -58,7 +57,7 @@ def decision(service: Facade, request: Request) -> Response:
         record = service.decision(bandit.name, given)
         return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
 
-    return common.with_bandit(
+    return page.bandit_page(
         service, request, "decisions", "decision.html", lambda *_: {}, afterwards
     )
 

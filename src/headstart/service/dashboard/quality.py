@@ -8,10 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.arrays import Floats
-from headstart.service.dashboard import charts
-from headstart.service.dashboard.facade import Facade
+from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.formats import count
-from headstart.service.dashboard.pages import common
+from headstart.service.engine.service import Service
 from headstart.service.store.queries import activity, decisions
 from headstart.service.store.queries.bandits import BanditRow
 
@@ -33,13 +32,13 @@ _SHOWN_FEATURES = 50
 _UNUSUAL = 100.0
 
 
-def quality(service: Facade, request: Request) -> Response:
+def quality(service: Service, request: Request) -> Response:
     """`GET /quality`."""
-    window = common.chosen_window(request)
+    window = page.chosen_window(request)
     now = service.clock()
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-        parts = common.stretch(window, now, bandit.created)
+        parts = page.stretch(window, now, bandit.created)
         both = activity.activity(
             connection, bandit.id, start=parts.start, width=parts.width, n=parts.n
         )
@@ -49,7 +48,7 @@ def quality(service: Facade, request: Request) -> Response:
         features = decisions.latest_features(connection, bandit.id, bandit.dimension)
         return {
             "window": window,
-            "windows": common.WINDOWS.values(),
+            "windows": page.WINDOWS.values(),
             "kinds": [_kind(name, label, text, sums, parts) for name, label, text in MEANINGS],
             "order": range(parts.n - 1, -1, -1),
             "decided": decided,
@@ -65,11 +64,11 @@ def quality(service: Facade, request: Request) -> Response:
             "n_features": len(features),
         }
 
-    return common.with_bandit(service, request, "quality", "quality.html", gather, live=window.live)
+    return page.bandit_page(service, request, "quality", "quality.html", gather, live=window.live)
 
 
 def _kind(
-    name: str, label: str, meaning: str, sums: dict[str, Any], parts: common.Stretch
+    name: str, label: str, meaning: str, sums: dict[str, Any], parts: page.Stretch
 ) -> dict[str, Any]:
     values = sums[name]
     total = float(values.sum())

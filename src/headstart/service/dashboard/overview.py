@@ -1,5 +1,6 @@
 """Overview: whether the warm start pays, and how much the service does."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,24 +9,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.arrays import Floats
-from headstart.intervals import Interval
-from headstart.service.dashboard import charts, measures, sentences
-from headstart.service.dashboard.facade import Facade
-from headstart.service.dashboard.formats import fixed, interval_words
-from headstart.service.dashboard.pages import common
+from headstart.intervals import Interval, quantile
+from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.formats import count, fixed, interval_words
+from headstart.service.engine.service import Service
 from headstart.service.store.queries import activity, decisions
-from headstart.service.store.queries.activity import Sums
+from headstart.service.store.queries.activity import COMPARED_ROUNDS, Sums
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import EARLY_ROUNDS
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
 _FEW_TASKS = 5
 
 
-def overview(service: Facade, request: Request) -> Response:
+def overview(service: Service, request: Request) -> Response:
     """`GET /`."""
-    window = common.chosen_window(request)
+    window = page.chosen_window(request)
     now = service.clock()
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
@@ -34,31 +33,82 @@ def overview(service: Facade, request: Request) -> Response:
             **_rates(connection, bandit, window, now),
             **_recent(connection, bandit, now),
             "window": window,
-            "windows": common.WINDOWS.values(),
+            "windows": page.WINDOWS.values(),
         }
 
-    return common.with_bandit(
-        service, request, "overview", "overview.html", gather, live=window.live
-    )
+    return page.bandit_page(service, request, "overview", "overview.html", gather, live=window.live)
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     warm, control = activity.early_means(connection, bandit.id)
-    gain = measures.difference(warm, control) if warm.n > 1 and control.n > 1 else None
+    gain = difference(warm, control) if warm.n > 1 and control.n > 1 else None
     share = bandit.configuration.control_share
     by_round = activity.by_round(connection, bandit.id)
     return {
-        "sentence": sentences.gain_sentence(gain, warm, control, share),
+        "sentence": gain_sentence(gain, warm, control, share),
         "gain": gain,
         "gain_words": None if gain is None else interval_words(gain),
         "verdict": _verdict(gain),
         "whisker": None if gain is None else _whisker(gain),
         "warm": warm,
         "control": control,
-        "early_rounds": EARLY_ROUNDS,
+        "early_rounds": COMPARED_ROUNDS,
         "relative": None if gain is None or control.mean <= 0 else gain.mean / control.mean,
         "rounds_chart": _rounds_chart(*by_round),
     }
+
+
+def gain_sentence(gain: Interval | None, warm: Sums, control: Sums, share: float) -> str:
+    """Whether the warm start pays, or why that cannot be said."""
+    if share == 0.0 and control.n == 0:
+        return (
+            "The gain is not measured: no task starts cold. Set control_share, to 0.05 for "
+            "instance, and a small share of new tasks becomes the control."
+        )
+    if gain is None or not math.isfinite(gain.error):
+        return (
+            f"Too little data for the gain yet: it compares the first {COMPARED_ROUNDS} rounds of "
+            f"at least two warm and two control tasks, and there are {count(warm.n)} and "
+            f"{count(control.n)}."
+        )
+    mean, low, high = interval_words(gain)
+    tasks = f"{count(warm.n)} tasks against {count(control.n)}"
+    if gain.low > 0.0:
+        return (
+            f"Tasks that start warm earn {mean} more per round than the control, 95 % interval "
+            f"{low} to {high}; {tasks}."
+        )
+    if gain.high < 0.0:
+        less, least, most = interval_words(-gain)
+        return (
+            f"Tasks that start warm earn {less} less per round than the control, 95 % interval "
+            f"{least} to {most}; {tasks}."
+        )
+    return (
+        "Warm tasks and the control cannot be told apart yet: the difference is "
+        f"{mean} per round, 95 % interval {low} to {high}; {tasks}."
+    )
+
+
+def mean_interval(sums: Sums) -> Interval:
+    """Student's t interval of a mean."""
+    error = math.sqrt(sums.squared_error)
+    return _interval(sums.mean, error, sums.n, sums.n)
+
+
+def difference(first: Sums, second: Sums) -> Interval:
+    """Welch's t interval of mean(first) − mean(second), for groups of unequal variance."""
+    a, b = first.squared_error, second.squared_error
+    error = math.sqrt(a + b)
+    degrees = math.inf
+    if 0.0 < error < math.inf:
+        degrees = (a + b) ** 2 / (a * a / (first.n - 1) + b * b / (second.n - 1))
+    return _interval(first.mean - second.mean, error, degrees + 1.0, first.n + second.n)
+
+
+def _interval(mean: float, error: float, n: float, count: int) -> Interval:
+    half = math.inf if math.isinf(error) else quantile(n) * error
+    return Interval(mean, error, mean - half, mean + half, count)
 
 
 def _whisker(gain: Interval) -> dict[str, float]:
@@ -107,7 +157,7 @@ def _rounds_chart(warm: list[Sums], control: list[Sums]) -> charts.LineChart | N
 
 
 def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series:
-    found = [measures.mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
+    found = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
 
     def values(of: str) -> Floats:
         numbers = np.array([np.nan if i is None else getattr(i, of) for i in found])
@@ -119,9 +169,9 @@ def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series
 
 
 def _rates(
-    connection: Connection, bandit: BanditRow, window: common.Window, now: float
+    connection: Connection, bandit: BanditRow, window: page.Window, now: float
 ) -> dict[str, Any]:
-    parts = common.stretch(window, now, bandit.created)
+    parts = page.stretch(window, now, bandit.created)
     both = activity.activity(
         connection,
         bandit.id,
