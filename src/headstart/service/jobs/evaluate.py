@@ -26,19 +26,19 @@ from headstart.service.messages import (
 _ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
 
 
-def columns_of(given: DecisionLogColumns) -> DecisionColumns:
+def columns_of(named: DecisionLogColumns) -> DecisionColumns:
     """The columns of a request."""
-    return DecisionColumns(**msgspec.structs.asdict(given))
+    return DecisionColumns(**msgspec.structs.asdict(named))
 
 
 def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateRequest) -> Model:
     """The model of the configuration with what the request sets instead."""
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: getattr(request, name)
         for name in ("policy", "prior", "exploration")
         if getattr(request, name) is not None
     }
-    return model_of(msgspec.structs.replace(configuration, **given), time.time)
+    return model_of(msgspec.structs.replace(configuration, **settings), time.time)
 
 
 def evaluate(work: EvaluateWork, steps: Steps) -> Done:
@@ -81,7 +81,8 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     )
 
 
-def _estimate(found: Interval) -> Estimate:
-    ends = (found.mean, found.low, found.high)
-    mean, low, high = (each if math.isfinite(each) else None for each in ends)
+def _estimate(of: Interval) -> Estimate:
+    mean, low, high = (
+        value if math.isfinite(value) else None for value in (of.mean, of.low, of.high)
+    )
     return Estimate(mean=mean, low=low, high=high)
