@@ -60,10 +60,11 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
     """The memory of a file, which must have the shapes of an empty one of the prior."""
     memory = {}
     for name, array in empty.items():
-        stored = arrays.get(f"memory.{name}")
+        called = f"memory.{name}"
+        stored = arrays.get(called)
         if stored is None or stored.shape != np.shape(array):
             raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
-        memory[name] = checks.floats(name, np.asarray(stored, dtype=np.float64))
+        memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
     return memory
 
 
