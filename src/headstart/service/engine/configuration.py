@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
-from headstart.live.settings import Settings
+from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model, StoredTasks
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
@@ -17,32 +17,23 @@ REWARD_RANGE = (-1e9, 1e9)
 
 _LEAST_SCALE = 1e-9
 
+_SETTINGS = names(stored=True)
 # What says how the tasks that are stored are to be read: it stays as it is.
-_FIXED = ("prior", "side_names", "scales", "discount", "half_life_tasks", "half_life_seconds")
-
-_SETTINGS = (
-    "scales",
-    "reward_range",
-    "deadline_seconds",
-    "default_reward",
-    "exploration",
-    "propensity_draws",
-    "half_life_tasks",
-    "half_life_seconds",
-    "discount",
-)
+_FIXED = ("prior", "side_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, stored=True)}))
 
 
 def dimension_of(configuration: BanditConfiguration) -> int:
     """The number of features."""
-    given, names = configuration.dimension, configuration.feature_names
-    if given is None and names is None:
-        raise invalid("dimension or feature_names must be given, got neither")
-    if names is not None and not names:
+    dimension, features = configuration.dimension, configuration.feature_names
+    if features is None:
+        if dimension is None:
+            raise invalid("dimension or feature_names must be given, got neither")
+        return dimension
+    if not features:
         raise invalid("feature_names must be at least one name, got none")
-    if given is not None and names is not None and len(names) != given:
-        raise invalid(f"feature_names must be dimension = {given} names, got {len(names)}")
-    return given if given is not None else len(cast("list[str]", names))
+    if dimension not in (None, len(features)):
+        raise invalid(f"feature_names must be dimension = {dimension} names, got {len(features)}")
+    return len(features)
 
 
 def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> Model:

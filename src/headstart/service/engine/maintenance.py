@@ -21,8 +21,7 @@ from headstart.service.engine.requests import expiry
 from headstart.service.engine.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
-from headstart.service.store.database import Database
-from headstart.service.store.processes import refresh_lock
+from headstart.service.store.database import Database, refresh_lock
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import any_to_count

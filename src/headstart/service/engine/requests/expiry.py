@@ -2,6 +2,7 @@
 
 from sqlalchemy import delete, exists, select
 
+from headstart.live.outcomes import Outcome
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
@@ -32,14 +33,15 @@ def expire(transaction: Transaction, bandit: Bandit) -> int:
 def _expire(transaction: Transaction, bandit: Bandit, ids: list[str]) -> int:
     payments = Payments(transaction, bandit, ids)
     default = bandit.configuration.default_reward
-    for found in payments.found.values():
-        task = payments.task_of(found)
-        if found.status != schema.PENDING or task is None:
+    for payment in payments.payments.values():
+        task = payments.task_of(payment)
+        if payment.status != schema.PENDING or task is None:
             continue
-        status = schema.EXPIRED
-        paid = default is not None and payments.learn(found, default, 1.0, transaction.now, status)
-        if not paid:
-            payments.settle(found, status)
+        status, learned = schema.EXPIRED, None
+        if default is not None:
+            learned = payments.learn(payment, default, 1.0, transaction.now, status)
+        if learned is not Outcome.PAID:
+            payments.settle(payment, status)
         transaction.sums.expired(bandit.number, task.control)
     payments.write()
     return len(ids)
