@@ -65,21 +65,24 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     if configuration.retention_seconds is not None:
         checks.positive("retention_seconds", configuration.retention_seconds)
     settings = Settings.from_options(dimension, clock, refresh="background", **options)
-    model = Model(
+    return Model(
         dimension=dimension,
         policy=cast("Policy", policy),
         prior=cast("PriorEstimator", prior),
         settings=settings,
         feature_names=FeatureNames(dimension, configuration.feature_names),
     )
-    StoredTasks(model)  # raises where its tasks cannot be stored
-    return model
 
 
-def check_scales(configuration: BanditConfiguration) -> None:
-    """Raise where scales are so far from 1 that the prior could not be computed."""
-    given = configuration.scales
-    for value in given if isinstance(given, list) else ():
+def check(configuration: BanditConfiguration) -> None:
+    """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    model = model_of(configuration, lambda: 0.0)
+    try:
+        StoredTasks(model)
+    except ValueError as error:
+        raise invalid(str(error)) from error
+    scales = configuration.scales
+    for value in scales if isinstance(scales, list) else ():
         if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
             raise invalid(
                 f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"
