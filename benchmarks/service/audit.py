@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.live.tasks.layout import Layout
+from headstart.live._rows import Layout
 from headstart.service.store import schema
 from headstart.service.store.database import snapshot
 

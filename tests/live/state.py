@@ -1,11 +1,63 @@
-"""Everything a bandit knows, bit for bit."""
+"""Everything a bandit knows, bit for bit: the only tests' file that looks into its parts."""
 
 import numpy as np
 
 import headstart as hs
 from headstart.kernels import TaskState
-from headstart.live.decision import Name
-from headstart.live.tasks.layout import FIRST_PENDING
+from headstart.live._population import State
+from headstart.live._rows import FIRST_PENDING, PRIOR_TASKS
+from headstart.live.inputs import Name
+
+
+def memory_state(bandit: hs.MetaBandit) -> State:
+    """The memory as it is, with what it weighs."""
+    return bandit._memory.population.state
+
+
+def all_names(bandit: hs.MetaBandit) -> list[Name]:
+    """The names of all tasks, open and finished."""
+    return bandit._tasks.all_names()
+
+
+def pending_ids(bandit: hs.MetaBandit) -> list[str]:
+    """The ids of the decisions that wait, the oldest first."""
+    pending = bandit._tasks.pending
+    return [pending.decision(place) for place in pending.oldest_first()]
+
+
+def settled_values(bandit: hs.MetaBandit) -> dict[str, float | None]:
+    """The decisions that wait no longer, the oldest first: what each was paid."""
+    return dict(bandit._tasks.settled.values)
+
+
+def run_out(bandit: hs.MetaBandit) -> None:
+    """Settle what is due, as every call does first."""
+    bandit._rewards.run_out()
+
+
+def is_busy(bandit: hs.MetaBandit) -> bool:
+    """Whether the thread has something left to do."""
+    memory = bandit._memory
+    with bandit._lock:
+        return bool(memory.n_waiting or memory._in_flight or memory._moves)
+
+
+def prior_tasks(bandit: hs.MetaBandit, name: Name) -> int:
+    """How many tasks the prior of an open one was learned from."""
+    return int(bandit._tasks.rows[bandit._tasks.slots[name], PRIOR_TASKS])
+
+
+def sizes(bandit: hs.MetaBandit) -> dict[str, int]:
+    """How many bytes the arrays take."""
+    tasks = bandit._tasks
+    arrays = {
+        "rows": tasks.rows,
+        "finished": tasks.finished.rows,
+        "kept": tasks.pending.kept,
+        "links": tasks.pending.links,
+        "times": tasks.pending.times,
+    }
+    return {name: array.nbytes for name, array in arrays.items()}
 
 
 def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...]:
@@ -14,7 +66,7 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
     Without ids, bandits that were made apart are equal as well: each gives ids of its own.
     """
     tasks = bandit._tasks
-    pending, state, finished = tasks.pending, tasks.population.state, tasks.finished.numbers
+    pending, state, finished = tasks.pending, memory_state(bandit), tasks.finished.numbers
     # Which of its decisions a task names first is a number of a place, which may differ.
     rows = {
         name: np.delete(tasks.rows[slot], FIRST_PENDING).tobytes()
@@ -37,9 +89,10 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
     ]
     settled = [(each if ids else None, value) for each, value in tasks.settled.values.items()]
     memory = {name: np.asarray(array).tobytes() for name, array in state.memory.items()}
-    scales = None if tasks.population.scales is None else tasks.population.scales.tobytes()
+    population = bandit._memory.population
+    scales = None if population.scales is None else population.scales.tobytes()
     counts = (state.n_tasks, state.position, state.weight, state.rounds, state.squares)
-    more = (tasks.changes.n_waiting, tasks.n_from_logs, scales, tasks.population.scales_known)
+    more = (bandit._memory.n_waiting, tasks.n_from_logs, scales, population.scales_known)
     sides = {name: side.tobytes() for name, side in tasks.sides.items()}
     known = (rows, others, sides, waiting, settled, memory, counts, more)
     # The random numbers come last.

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.live.state import fingerprint, kept_state
+from tests.live.state import fingerprint, kept_state, memory_state, pending_ids, sizes
 
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.live._rows import Layout
 from headstart.live.outcomes import Outcome
 
 DIMENSION = 4
@@ -211,7 +212,7 @@ def test_a_horizon_and_idle_time_finish_tasks() -> None:
     # A late reward is learned by the task, which goes on and is at its horizon at once.
     assert bandit.reward(decisions[2].id, 1.0) is Outcome.PAID
     assert bandit.tasks() == []
-    assert bandit._tasks.statistics("a").count == 3.0
+    assert bandit.task("a").n_rewards == 3
     late = bandit.decide("b", np.eye(2))
     now[0] = 6.0
     bandit.decide("c", np.eye(2))
@@ -343,7 +344,7 @@ def test_many_at_once_equals_one_by_one(n: int, n_arms: int, seed: int) -> None:
 
 def test_forgotten_tasks_and_those_without_rewards_cost_nothing() -> None:
     bandit = hs.MetaBandit(dimension=DIMENSION, prior=hs.priors.Pooled(within_task=False), seed=0)
-    sizes = []
+    reached = []
     for user in range(200):
         decision = bandit.decide(user, arms_of(user))
         other = bandit.decide(f"other-{user}", arms_of(user))
@@ -353,11 +354,9 @@ def test_forgotten_tasks_and_those_without_rewards_cost_nothing() -> None:
         bandit.forget(user)
         bandit.finish(f"other-{user}")
         bandit.cancel(other.id)
-        tasks = bandit._tasks
-        arrays = (tasks.rows, tasks.pending.kept, tasks.finished.rows)
-        sizes.append((*(each.nbytes for each in arrays), len(tasks.slots), len(tasks.finished)))
-    assert len(set(sizes)) == 1
-    assert len(bandit._tasks.pending) == 0
+        reached.append((*sizes(bandit).values(), bandit.tasks(), bandit.n_finished))
+    assert all(numbers == reached[0] for numbers in reached)
+    assert pending_ids(bandit) == []
 
 
 def test_a_finished_task_takes_half_of_its_memory() -> None:
@@ -365,9 +364,9 @@ def test_a_finished_task_takes_half_of_its_memory() -> None:
     for user in range(100):
         bandit.observe(user, arms_of(user, 1, 50)[0], 1.0)
         bandit.finish(user)
-    tasks = bandit._tasks
-    assert tasks.rows.nbytes < 20 * tasks.layout.length * 8
-    assert tasks.finished.rows.nbytes < 1.2 * 100 * 0.6 * tasks.layout.length * 8
+    row = 8 * Layout(50).length
+    assert sizes(bandit)["rows"] < 20 * row
+    assert sizes(bandit)["finished"] < 1.2 * 100 * 0.6 * row
 
 
 def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
@@ -378,7 +377,7 @@ def test_statistics_of_a_finished_task_are_those_of_its_data() -> None:
     bandit.finish("user")
     expected = TaskStatistics.from_data(x, y)
     bandit.next_prior()
-    memory = bandit._tasks.population.state.memory
+    memory = memory_state(bandit).memory
     np.testing.assert_allclose(memory["gram"], expected.gram, rtol=1e-12)
     np.testing.assert_allclose(memory["moment"], expected.moment, rtol=1e-12)
 

@@ -14,7 +14,7 @@ from tests.live.state import fingerprint
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates
-from headstart.live.deciding.choosing import choose, choose_ranked, first_propensities
+from headstart.live._chooser import choose, choose_ranked, first_propensities
 
 ARMS = np.array([[1.0, 0.0], [0.9, 0.3], [0.0, 1.0], [0.9, 0.3], [-1.0, 0.2]])
 

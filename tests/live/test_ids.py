@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tests.live.state import pending_ids, settled_values
 
 import headstart as hs
-from headstart.live.tasks import settled
-from headstart.live.tasks.ids import CODE_DIGITS, ORIGIN_DIGITS, Ids, read_ids
-from headstart.live.tasks.settled import Settled
+from headstart.live import _pending
+from headstart.live._pending import CODE_DIGITS, ORIGIN_DIGITS, Ids, Settled, read_ids
 
 ORIGIN = "0123456789abcdef"
 CODES = np.array([0, 1, 15, 16, 255, 1 << 26, (1 << 53) - 1, 0x9A0B1C2D3E4F], dtype=np.int64)
@@ -21,8 +21,7 @@ def test_ids_are_the_origin_and_the_code_in_hexadecimal_digits() -> None:
 def test_ids_of_a_batch_are_those_of_its_decisions() -> None:
     bandit = hs.MetaBandit(dimension=2, seed=0)
     ids = bandit.decide_many([f"user-{i}" for i in range(20)], np.eye(2)).ids.tolist()
-    pending = bandit._tasks.pending
-    assert ids == [pending.decision(place) for place in pending.oldest_first()]
+    assert ids == pending_ids(bandit)
     assert [bandit.reward(each, 1.0) for each in ids] == 20 * ["paid"]
 
 
@@ -92,7 +91,7 @@ def test_a_batch_of_all_kinds_is_paid_as_if_one_by_one(as_array: bool) -> None:
         mine, theirs = together.task(name).estimate, apart.task(name).estimate
         np.testing.assert_array_equal(mine.statistics.gram, theirs.statistics.gram)
         np.testing.assert_array_equal(mine.statistics.moment, theirs.statistics.moment)
-    remembered, wanted = together._tasks.settled.values, apart._tasks.settled.values
+    remembered, wanted = settled_values(together), settled_values(apart)
     assert [each[ORIGIN_DIGITS:] for each in remembered] == [
         each[ORIGIN_DIGITS:] for each in wanted
     ]
@@ -101,16 +100,16 @@ def test_a_batch_of_all_kinds_is_paid_as_if_one_by_one(as_array: bool) -> None:
 
 def test_foreign_ids_are_paid_in_batches_too() -> None:
     bandit, ids = _played()
-    bandit._tasks.pending.renew()
+    bandit._tasks.pending.renew()  # as after a fork
     fresh = bandit.decide_many(range(8), np.eye(3)).ids.tolist()
     outcomes = bandit.reward_many([*ids[:2], *fresh, ids[0]], np.ones(11))
     assert outcomes == 10 * ["paid"] + ["duplicate"]
-    assert not {*ids[:2]} & set(bandit._tasks.pending.foreign)
-    assert list(bandit._tasks.settled.values)[-10:] == [*ids[:2], *fresh]
+    assert not {*ids[:2], *fresh} & {*pending_ids(bandit)}
+    assert list(settled_values(bandit))[-10:] == [*ids[:2], *fresh]
 
 
 def test_batches_are_remembered_as_single_rewards_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settled, "CAPACITY", 50)
+    monkeypatch.setattr(_pending, "CAPACITY", 50)
     rng = np.random.default_rng(0)
     fast, slow, code = Settled(), Settled(), 0
     for _ in range(300):

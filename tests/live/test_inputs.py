@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.live.state import fingerprint
 
 import headstart as hs
-from headstart.live.deciding.masks import read_mask
+from headstart.live.inputs import read_mask
 
 FEATURES = {"price": [1.0, 2.0, 3.0], "age": [0.0, 0.5, 1.0]}
 WEIGHTS = np.array([1.0, 0.0])  # what Greedy goes by: the largest price wins

@@ -1,6 +1,7 @@
 """Two thousand features: the same algebra, in memory that a service has."""
 
 import numpy as np
+from tests.live.state import sizes
 
 import headstart as hs
 
@@ -30,4 +31,4 @@ def test_two_thousand_features() -> None:
     np.testing.assert_allclose(found.mean, means[last.arm_index], rtol=1e-9)
     np.testing.assert_allclose(found.width, widths[last.arm_index], rtol=1e-9)
     # Two tasks of two squares each, and no row in reserve.
-    assert bandit._tasks.rows.nbytes < 2.1 * 2 * 8 * d**2
+    assert sizes(bandit)["rows"] < 2.1 * 2 * 8 * d**2

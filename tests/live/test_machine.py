@@ -18,11 +18,17 @@ from hypothesis.stateful import (
     rule,
 )
 from tests.live.naive import NaiveBandit, total
-from tests.live.state import fingerprint
+from tests.live.state import (
+    all_names,
+    fingerprint,
+    memory_state,
+    pending_ids,
+    run_out,
+    settled_values,
+)
 
 import headstart as hs
 from headstart.live.outcomes import Outcome
-from headstart.live.tasks.expiry import run_out
 
 DIMENSION = 3
 NAMES = st.sampled_from(["ann", "bob", "cid", "dora", "eve", "far-0", "far-1"])
@@ -124,7 +130,7 @@ class LiveMachine(RuleBasedStateMachine):
         if expected is Outcome.PAID:
             assert self.bandit.reward(decision, value, weight) is expected
             return
-        run_out(self.bandit._tasks)
+        run_out(self.bandit)
         before = fingerprint(self.bandit)
         assert self.bandit.reward(decision, value, weight) is expected
         assert fingerprint(self.bandit) == before
@@ -194,7 +200,7 @@ class LiveMachine(RuleBasedStateMachine):
             self.refused("finite", self.bandit.reward_many, [decision], [bad * np.inf])
 
     def refused(self, message: str, call: Any, *arguments: Any) -> None:
-        run_out(self.bandit._tasks)
+        run_out(self.bandit)
         self.naive.run_out()
         self.bandit.next_prior()
         self.naive.refresh()
@@ -255,21 +261,20 @@ class LiveMachine(RuleBasedStateMachine):
     @precondition(lambda self: hasattr(self, "naive"))
     @invariant()
     def same_tasks(self) -> None:
-        tasks, naive = self.bandit._tasks, self.naive
+        naive = self.naive
         assert sorted(map(str, self.bandit.tasks())) == sorted(naive.open)
-        assert sorted(map(str, tasks.finished.numbers)) == sorted(naive.finished)
+        names = all_names(self.bandit)
+        assert sorted(map(str, names)) == sorted([*naive.open, *naive.finished])
         assert self.bandit.n_finished == len(naive.finished)
-        found = [tasks.pending.decision(place) for place in tasks.pending.oldest_first()]
-        assert found == list(naive.pending)
-        assert len(tasks.pending) == len(found) <= max(5, len(found))
-        assert dict(tasks.settled.values) == naive.settled
-        rewards = sum(tasks.row(name)[-7] for name in [*tasks.slots, *tasks.finished.numbers])
+        assert pending_ids(self.bandit) == list(naive.pending)
+        assert settled_values(self.bandit) == naive.settled
+        rewards = sum(self.bandit.task(name).n_rewards for name in names)
         assert rewards == total([*naive.open.values(), *naive.finished.values()])
 
     @precondition(lambda self: hasattr(self, "naive"))
     @invariant()
     def same_memory(self) -> None:
-        state = self.bandit._tasks.population.state
+        state = memory_state(self.bandit)
         gram, moment = self.naive.gram_and_moment()
         scale = 1e-9 * (1.0 + np.abs(gram).max())
         np.testing.assert_allclose(state.memory["gram"], gram, rtol=1e-8, atol=scale)

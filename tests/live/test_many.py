@@ -12,7 +12,7 @@ from tests.live.state import fingerprint
 from tests.live.test_exploration import Softmax
 
 import headstart as hs
-from headstart.live.decision import Name
+from headstart.live.inputs import Name
 
 DIMENSION = 3
 NAMES: list[Name] = ["ann", "bob", 3]

@@ -9,14 +9,21 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.live.state import fingerprint, kept_state
+from tests.live.state import (
+    all_names,
+    fingerprint,
+    is_busy,
+    kept_state,
+    memory_state,
+    prior_tasks,
+)
 
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
-from headstart.live.decision import Name
+from headstart.live.inputs import Name
 
 D = 3
 PRIORS: list[Callable[[], Any]] = [
@@ -29,7 +36,7 @@ PRIORS: list[Callable[[], Any]] = [
 
 def memory_of(bandit: hs.MetaBandit) -> Memory:
     bandit.next_prior()
-    return bandit._tasks.population.state.memory
+    return memory_state(bandit).memory
 
 
 def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
@@ -37,12 +44,13 @@ def absorbed(bandit: hs.MetaBandit, without: Name | None = None) -> Memory:
 
     With the same unit of λ: the first task sets it, whichever that was.
     """
-    tasks, found = bandit._tasks, bandit._tasks.population.state.memory
+    found = memory_state(bandit).memory
     empty = bandit.prior.empty(bandit.dimension)
     memory: Memory = dict(empty) | {name: found[name] for name in empty if name == "unit"}
-    for name in [*tasks.slots, *tasks.finished.numbers]:
-        if name != without and float(tasks.statistics(name).count) > 0.0:
-            memory = bandit.prior.absorb(memory, tasks.statistics(name))
+    for name in all_names(bandit):
+        statistics = bandit.task(name).estimate.statistics
+        if name != without and float(statistics.count) > 0.0:
+            memory = bandit.prior.absorb(memory, statistics)
     return memory
 
 
@@ -104,13 +112,8 @@ def test_the_memory_is_every_tasks_statistics_absorbed_afresh(
     bandit = hs.MetaBandit(dimension=D, prior=make(), seed=0, scales=None)
     play(bandit, seed, 60)
     assert_same(memory_of(bandit), absorbed(bandit))
-    counted = [n for n in bandit._tasks.slots if bandit.task(n).n_rewards]
-    n_tasks = len(counted) + len([n for n in bandit._tasks.finished.numbers if _count(bandit, n)])
-    assert bandit.learned().n_tasks == n_tasks
-
-
-def _count(bandit: hs.MetaBandit, name: Name) -> float:
-    return float(bandit._tasks.statistics(name).count)
+    counted = [name for name in all_names(bandit) if bandit.task(name).n_rewards]
+    assert bandit.learned().n_tasks == len(counted)
 
 
 @given(seed=st.integers(0, 2**32 - 1), refresh=st.sampled_from(["inline", "background"]))
@@ -129,11 +132,10 @@ def test_what_is_kept_of_a_task_follows_from_its_rewards_and_its_prior(
 
 def quiet(bandit: hs.MetaBandit, seconds: float = 300.0) -> None:
     """Wait until the thread has nothing left to do."""
-    changes, end = bandit._tasks.changes, time.monotonic() + seconds
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
-        with bandit._lock:
-            if not changes.n_waiting and not changes._in_flight and not changes._moves:
-                return
+        if not is_busy(bandit):
+            return
         time.sleep(0.005)
     raise AssertionError("the thread is still at work")
 
@@ -150,10 +152,10 @@ def test_the_thread_reaches_the_memory_of_inline_refreshes(seed: int) -> None:
     for bandit in bandits:
         play(bandit, seed, 200, names=20)
         quiet(bandit)
-        state = bandit._tasks.population.state
+        state = memory_state(bandit)
         assert_same(state.memory, absorbed(bandit))
         bandit.next_prior()  # nothing is left to do
-        assert bandit._tasks.population.state is state
+        assert memory_state(bandit) is state
 
 
 @pytest.mark.parametrize("covariance", ["isotropic", "factor"])
@@ -163,15 +165,14 @@ def test_a_task_that_moved_has_the_prior_of_all_others(covariance: Any) -> None:
     bandit = hs.MetaBandit(dimension=D, prior=prior, seed=0, scales=None)
     rng = np.random.default_rng(3)
     bandit.observe("first", [1.0, 0.0, 0.0], 3.0)
-    assert bandit._tasks.rows[bandit._tasks.slots["first"], -1] == 0
+    assert prior_tasks(bandit, "first") == 0
     for user in range(6):
         for x in rng.standard_normal((8, D)):
             bandit.observe(user, x, float(x.sum() + 0.3 * rng.standard_normal()))
     bandit.next_prior()
     for x in rng.standard_normal((7, D)):  # eight rewards: it has just been revised
         bandit.observe("first", x, float(x.sum()))
-    row = bandit._tasks.rows[bandit._tasks.slots["first"]]
-    assert row[-1] == 6
+    assert prior_tasks(bandit, "first") == 6
     others = prior.prior(prior.refit(absorbed(bandit, without="first")))
     view = bandit.task("first").estimate
     assert_same_prior(view.prior, others.revised(view.statistics))
@@ -191,7 +192,7 @@ def test_tasks_move_when_twice_as_many_others_are_known() -> None:
         bandit.observe(user, [1.0], 1.0)
         bandit.next_prior()
         bandit.observe("open", [1.0], 0.0)
-        held.append(int(bandit._tasks.rows[bandit._tasks.slots["open"], -1]))
+        held.append(prior_tasks(bandit, "open"))
     # It began with 3 others; with 6 and with 12 it moves on.
     assert held == [3, 3, 6, 6, 6, 6, 6, 6, 12]
     # h = Σb / (ΣV + 1) over the 12 others, each with one reward of 1.
@@ -306,7 +307,7 @@ def test_a_task_that_is_collected_twice_ages_the_others_once() -> None:
         bandit.next_prior()
         bandit.observe("bob", [1.0], 5.0)
         if twice:
-            bandit._tasks.changes.collect(1)
+            bandit._memory.collect(1)
         moments.append(memory_of(bandit)["moment"])
     np.testing.assert_allclose(moments, 3.0 / np.sqrt(2.0) + 5.0)
 

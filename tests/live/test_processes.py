@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.live.state import fingerprint
+from tests.live.state import all_names, fingerprint, memory_state
 
 import headstart as hs
+from headstart.live import _fork
 from headstart.live.outcomes import Outcome
-from headstart.live.processes import forks as processes
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 SECONDS = 60.0
@@ -135,10 +135,8 @@ def test_children_forked_while_a_thread_is_inside_do_not_hang(refresh: str) -> N
 
 def _counted(bandit: hs.MetaBandit) -> bool:
     """Whether the memory has every reward, once."""
-    tasks = bandit._tasks
-    names = [*tasks.slots, *tasks.finished.numbers]
-    rewards = sum(float(tasks.statistics(name).count) for name in names)
-    return abs(tasks.population.state.rounds - rewards) < 1e-6 * rewards
+    rewards = sum(bandit.task(name).n_rewards for name in all_names(bandit))
+    return abs(memory_state(bandit).rounds - rewards) < 1e-6 * rewards
 
 
 def test_threads_that_fork_at_the_same_time() -> None:
@@ -153,7 +151,7 @@ def test_threads_that_fork_at_the_same_time() -> None:
     for thread in threads:
         thread.join(SECONDS)
     assert len({each for part in found for each, _ in part}) == 20
-    assert not processes._held
+    assert not _fork._held
     assert bandit.reward(bandit.decide("ann", ARMS).id, 1.0) is Outcome.PAID
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.live.state import assert_alike, fingerprint, kept_state
+from tests.live.state import assert_alike, fingerprint, kept_state, pending_ids
 
 import headstart as hs
 from headstart import checks
@@ -97,13 +97,12 @@ def test_a_refusal_right_after_a_revision() -> None:
     bandit = _taught()
     x, y = _opposed(2)
     ids = [bandit.decide("new", row[None]).id for row in x]
-    free = len(bandit._tasks.pending.free)
     # The first reward revises the prior; the second has too large a weight to be learned.
     outcomes = bandit.reward_many(ids, [100.0 * float(y[0]), 1.0], [1.0, 1e30])
     assert outcomes == [Outcome.PAID, Outcome.OUT_OF_RANGE]
     assert bandit.task("new").n_rewards == 1
     assert bandit.task("new").n_pending == 1
-    assert len(bandit._tasks.pending.free) == free + 1
+    assert pending_ids(bandit) == ids[1:]
 
 
 def test_a_prior_without_a_mixture_takes_over(tmp_path: Path) -> None:

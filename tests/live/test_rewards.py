@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.live.state import fingerprint
+from tests.live.state import (
+    all_names,
+    fingerprint,
+    memory_state,
+    pending_ids,
+    settled_values,
+    sizes,
+)
 from tests.live.test_memory import absorbed, assert_same, quiet
 
 import headstart as hs
 from headstart.arrays import Floats
+from headstart.live import _pending
 from headstart.live.outcomes import Outcome
-from headstart.live.tasks import settled
 
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 
@@ -118,7 +125,7 @@ def test_deadlines_pay_the_default_once() -> None:
     clock.now = 200.0
     bandit.decide("ann", ARMS)
     assert bandit.tasks() == ["ann"]
-    assert bandit._tasks.statistics("bob").count == 1.0
+    assert bandit.task("bob").n_rewards == 1.0
     assert bandit.learned().n_tasks == 2
 
 
@@ -136,8 +143,8 @@ def test_a_deadline_that_ends_a_task_in_the_call_that_uses_it() -> None:
         assert bandit.reward(decision.id, 1.0) is Outcome.EXPIRED
         assert bandit.reward(again.id, 1.0) is Outcome.PAID
         assert bandit.tasks() == []
-    assert bandit._tasks.statistics("ann").count == 40.0
-    assert bandit._tasks.statistics("bob").count == 20.0
+    assert bandit.task("ann").n_rewards == 40.0
+    assert bandit.task("bob").n_rewards == 20.0
 
 
 def test_a_deadline_given_to_a_file_counts_from_then(tmp_path: Any) -> None:
@@ -167,34 +174,30 @@ def test_merged_decisions_expire_in_the_order_of_time() -> None:
     for time in range(6):
         clock.now = 10.0 + time
         assert one.reward("elsewhere", 1.0) is Outcome.UNKNOWN  # any call settles what is due
-        waiting = [one._tasks.pending.find(each) != -1 for each in ids]
-        assert waiting == [i > time for i in range(6)]
+        assert pending_ids(one) == ids[time + 1 :]
 
 
 def test_the_oldest_expire_beyond_max_pending() -> None:
     bandit = hs.MetaBandit(dimension=3, seed=0, max_pending=3)
     ids = [bandit.decide(user, ARMS).id for user in ("ann", "bob", "ann", "cid", "ann", "dora")]
-    assert len(bandit._tasks.pending) == 3
+    assert pending_ids(bandit) == ids[3:]
     assert [bandit.reward(each, 1.0) for each in ids] == 3 * ["expired"] + 3 * ["paid"]
-    assert [each.id for each in bandit.decide("ann", ARMS, n=3)] == [
-        bandit._tasks.pending.decision(place) for place in bandit._tasks.pending.oldest_first()
-    ]
+    assert [each.id for each in bandit.decide("ann", ARMS, n=3)] == pending_ids(bandit)
 
 
 def test_a_million_decisions_without_rewards_take_bounded_memory() -> None:
     bandit = hs.MetaBandit(dimension=2, seed=0, max_pending=5_000)
     names, arms = [f"user-{i}" for i in range(1000)], np.eye(2)
-    sizes = set()
+    reached = set()
     for batch in range(1000):
         ids = bandit.decide_many(names, arms).ids
-        tasks = bandit._tasks
-        assert len(tasks.pending) <= 5_000
+        if batch % 100 == 0:
+            assert len(pending_ids(bandit)) <= 5_000
         if batch >= 200:
-            arrays = (tasks.pending.kept, tasks.pending.links, tasks.pending.times, tasks.rows)
-            sizes.add((*(each.nbytes for each in arrays), len(tasks.settled.values)))
-    assert len(sizes) == 1
-    assert len(bandit._tasks.settled.values) <= settled.CAPACITY
-    assert bandit._tasks.pending.kept.nbytes < 2 * 5_000 * 5 * 8
+            reached.add((*sizes(bandit).values(), len(settled_values(bandit))))
+    assert len(reached) == 1
+    assert len(settled_values(bandit)) <= _pending.CAPACITY
+    assert sizes(bandit)["kept"] < 2 * 5_000 * 5 * 8
     # The latest are still paid.
     assert set(bandit.reward_many(ids, np.ones(1000))) == {Outcome.PAID}
 
@@ -254,11 +257,10 @@ def test_threads_lose_no_reward_and_pay_none_twice() -> None:
     assert len(done) == 4
     assert sum(paid) == len(set(shared)) == len(shared) == 4 * rounds
     quiet(bandit)
-    tasks = bandit._tasks
-    names = [*tasks.slots, *tasks.finished.numbers]
-    counts = np.array([float(tasks.statistics(name).count) for name in sorted(names)])
+    names = all_names(bandit)
+    counts = np.array([bandit.task(name).n_rewards for name in sorted(names)])
     np.testing.assert_array_equal(counts, np.sum(done, 0))
-    state = tasks.population.state
+    state = memory_state(bandit)
     assert state.n_tasks == len(names)
     assert state.rounds == sum(paid)
     assert_same(state.memory, absorbed(bandit))

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 import headstart as hs
 from headstart.arrays import Floats
-from headstart.live.deciding.decision_sets import decision_set
-from headstart.live.feature_names import FeatureNames
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Settings
 from headstart.live.stored import (
+    FeatureNames,
     Model,
     StoredMemory,
     StoredTask,
     StoredTasks,
+    decision_set,
     recount,
     statistics_of,
 )

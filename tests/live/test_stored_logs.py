@@ -8,10 +8,16 @@ import pandas as pd
 import pytest
 
 import headstart as hs
-from headstart.live.feature_names import FeatureNames
 from headstart.live.settings import Settings
-from headstart.live.stored import Model, StoredMemory, StoredTask, StoredTasks, memory_of_log
-from headstart.live.stored.recounting import recount
+from headstart.live.stored import (
+    FeatureNames,
+    Model,
+    StoredMemory,
+    StoredTask,
+    StoredTasks,
+    memory_of_log,
+    recount,
+)
 from headstart.logs import Columns, LogReading
 
 NAMES = ["a", "b"]

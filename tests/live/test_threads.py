@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limi
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates
-from headstart.live.processes.threads import OneBlasThread, is_shared, one_blas_thread
+from headstart.live._blas import OneBlasThread, is_shared, one_blas_thread
 
 
 def n_threads() -> set[int]:

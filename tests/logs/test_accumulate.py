@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.live.state import fingerprint
+from tests.live.state import fingerprint, memory_state
 from typer.testing import CliRunner
 
 import headstart as hs
@@ -48,8 +48,8 @@ def live_bandit(frame: pd.DataFrame, weight: bool = False) -> hs.MetaBandit:
 
 def assert_same(ours: hs.MetaBandit, theirs: hs.MetaBandit) -> None:
     assert ours.n_finished == theirs.n_finished
-    memory = theirs._tasks.population.state.memory
-    for name, array in ours._tasks.population.state.memory.items():
+    memory = memory_state(theirs).memory
+    for name, array in memory_state(ours).memory.items():
         np.testing.assert_allclose(array, memory[name], rtol=1e-9, atol=1e-9)
 
 

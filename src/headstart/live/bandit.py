@@ -12,26 +12,21 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.interfaces import Policy, PriorEstimator
-from headstart.live import copies, inputs, persistence
+from headstart.live import _logs, files, inputs
+from headstart.live._chooser import Chooser
+from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
+from headstart.live._fork import Guard
+from headstart.live._memory import Memory
+from headstart.live._population import Population
+from headstart.live._rewards import Rewards
+from headstart.live._tasks import Tasks
+from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
-from headstart.live.deciding.batches import ArmsOfTasks, MaskOfTasks
-from headstart.live.deciding.decider import Decider
-from headstart.live.deciding.masks import Mask
-from headstart.live.deciding.uniforms import UniformStream
-from headstart.live.decision import Decision, Decisions, Learned, Name, TaskView
+from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
-from headstart.live.feature_names import FeatureNames
-from headstart.live.inputs import Arms
-from headstart.live.memory import from_logs
-from headstart.live.memory.merging import merge
+from headstart.live.inputs import Arms, FeatureNames, Mask, Name
 from headstart.live.outcomes import Outcome
-from headstart.live.processes.guard import Guard
 from headstart.live.settings import Change, Options, Settings, names
-from headstart.live.tasks import rewarding, rewarding_many
-from headstart.live.tasks.all_tasks import Tasks
-from headstart.live.tasks.expiry import cancel, run_out
-from headstart.live.tasks.removal import erase
-from headstart.live.tasks.views import explain, view_of
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
@@ -74,11 +69,14 @@ class MetaBandit:
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
         self.prior: PriorEstimator = Hierarchical() if prior is None else prior
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
+        population = Population(self.dimension, self.prior, self.settings)
         called = FeatureNames(self.dimension, feature_names)
-        self._tasks = Tasks(self.dimension, self.prior, self.settings, called)
+        self._tasks = Tasks(population.layout, self.settings, called)
+        self._memory = Memory(self._tasks, population)
         self._stream = UniformStream(np.random.default_rng(seed))
-        self._decider = Decider(self.policy, self._tasks, self._stream)
-        self._guard = Guard(self._tasks, self._stream)
+        self._chooser = Chooser(self.policy, self._memory, self._stream)
+        self._rewards = Rewards(self._memory)
+        self._guard = Guard(self._memory, self._stream)
         self._lock = self._guard.lock
 
     def __repr__(self) -> str:
@@ -91,13 +89,13 @@ class MetaBandit:
     def next_prior(self) -> Prior:
         """What the next task starts from, by all that is known now."""
         with self._lock:
-            self._tasks.changes.bring_up_to_date()
-            return self._tasks.population.start.prior
+            self._memory.bring_up_to_date()
+            return self._memory.population.start.prior
 
     def learned(self) -> Learned:
         """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
         with self._lock:
-            prior, state = self.next_prior(), self._tasks.population.state
+            prior, state = self.next_prior(), self._memory.population.state
             return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
 
     @property
@@ -113,7 +111,7 @@ class MetaBandit:
     def task(self, name: Name) -> TaskView:
         """What is known of a task, open or finished."""
         with self._lock:
-            return view_of(self._tasks, name)
+            return self._memory.view(inputs.name_of(name))
 
     @overload
     def decide(
@@ -152,7 +150,16 @@ class MetaBandit:
         (p,) is known of the task beforehand, for a prior that uses it; the first given counts.
         """
         with self._lock:
-            return self._decider.decide(task, arms, mask=mask, n=n, side=side)
+            if self._tasks.runs_out:
+                self._rewards.run_out()  # first: it may finish the task
+            decision = self._chooser.decide(task, arms, mask=mask, n=n, side=side)
+            self._drop_excess()
+            return decision
+
+    def _drop_excess(self) -> None:
+        pending = self._tasks.pending
+        if len(pending.free) < pending.least_free:
+            self._rewards.drop_excess()  # now that the call cannot fail
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; a weight counts it so many times."""
@@ -160,8 +167,8 @@ class MetaBandit:
         decision = inputs.id_of(decision_id)
         with self._lock:
             if self._tasks.runs_out:
-                run_out(self._tasks)
-            return rewarding.reward(self._tasks, decision, value, weight)
+                self._rewards.run_out()
+            return self._rewards.pay(decision, value, weight)
 
     def observe(
         self, task: Name, features: ArrayLike, value: float, weight: float = 1.0
@@ -169,13 +176,13 @@ class MetaBandit:
         """Learn the reward of features (d,) that were chosen for the task elsewhere."""
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
-            run_out(self._tasks)
-            return rewarding.observe(self._tasks, task, features, value, weight)
+            self._rewards.run_out()
+            return self._rewards.observe(inputs.name_of(task), features, value, weight)
 
     def cancel(self, decision_id: str) -> bool:
         """Give up the reward of a decision; false if it is not pending."""
         with self._lock:
-            return cancel(self._tasks, inputs.id_of(decision_id))
+            return self._rewards.cancel(inputs.id_of(decision_id))
 
     def finish(self, task: Name) -> None:
         """Close a task, which frees half of its memory; what is known of it is kept."""
@@ -185,7 +192,7 @@ class MetaBandit:
     def forget(self, task: Name) -> None:
         """Erase a task: its data, its pending decisions, and what the prior learned from it."""
         with self._lock:
-            erase(self._tasks, inputs.name_of(task))
+            self._memory.forget(inputs.name_of(task))
 
     def decide_many(
         self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
@@ -196,15 +203,18 @@ class MetaBandit:
         set for all. The mask is one for all, or a list of n.
         """
         with self._lock:
-            return self._decider.decide_many(list(tasks), arms, mask=mask)
+            self._rewards.run_out()
+            decisions = self._chooser.decide_many(list(tasks), arms, mask=mask)
+            self._drop_excess()
+            return decisions
 
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
     ) -> list[Outcome]:
         """Pay n decisions, in their order; says of each what became of it."""
         with self._lock:
-            run_out(self._tasks)
-            return rewarding_many.reward_many(self._tasks, decision_ids, values, weights)
+            self._rewards.run_out()
+            return self._rewards.pay_many(decision_ids, values, weights)
 
     def propensities(
         self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
@@ -215,7 +225,7 @@ class MetaBandit:
         `propensity_draws` fresh draws.
         """
         with self._lock:
-            return self._decider.propensities(task, arms, mask=mask)
+            return self._chooser.propensities(task, arms, mask=mask)
 
     def fit(
         self,
@@ -238,11 +248,16 @@ class MetaBandit:
         If anything is wrong with the logs, nothing is learned; with on_bad="drop" bad rows, those
         with rewards outside of `reward_range` too, are left out, and `log_report` says which.
         """
-        named = Columns(**columns)
-        given: dict[str, Any] = {"on_bad": on_bad, "grouped_by_task": grouped_by_task}
-        given["reward_range"] = self.settings.reward_range
-        reading = LogReading(logs, named, self.dimension, progress=progress, **given)
-        from_logs.fit(self._tasks, self._lock, reading, keep=keep_open)
+        reading = LogReading(
+            logs,
+            Columns(**columns),
+            self.dimension,
+            progress=progress,
+            on_bad=on_bad,
+            grouped_by_task=grouped_by_task,
+            reward_range=self.settings.reward_range,
+        )
+        _logs.fit(self._memory, self._lock, reading, keep=keep_open)
         self.log_report = reading.report
         return self
 
@@ -251,16 +266,20 @@ class MetaBandit:
 
         Both must have the same prior and different tasks. The other is unchanged.
         """
-        content = copies.saved(other)
+        content = other._saved()
         with self._lock:
-            merge(self._tasks, content)
+            content.merge_into(self._memory)
         return self
+
+    def _saved(self) -> files.Saved:
+        with self._lock:
+            return files.Saved.of(self._memory, self._stream, self.policy)
 
     def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit to one .npz file, atomically, readable by its owner only."""
         with self._lock:
             file = Path(path) if isinstance(path, str) else path
-            persistence.save(file, self._tasks, self._stream, self.policy)
+            files.save(file, self._memory, self._stream, self.policy)
 
     @classmethod
     def load(
@@ -283,18 +302,38 @@ class MetaBandit:
         """
         for name in changes:
             checks.one_of("the setting to change", name, names(Change.ON_LOAD))
-        given = {"policy": policy, "prior": prior, "seed": seed, "clock": clock, **changes}
-        return copies.restored(cls, persistence.read(Path(path)), resume=resume, **given)
+        changes |= {"policy": policy, "prior": prior, "seed": seed, "clock": clock}
+        return cls._restored(files.Saved.read(Path(path)), resume=resume, **changes)
+
+    @classmethod
+    def _restored(cls, content: files.Saved, *, resume: bool, **changes: Any) -> "MetaBandit":
+        bandit = cls(**content.arguments(resume=resume, **changes))
+        content.restore(bandit._memory)
+        if resume:
+            bandit._stream.go_on_as(content.stream())
+        return bandit
 
     def __reduce__(self) -> tuple[object, ...]:
-        return copies.pickled(self)
+        """A copy, by pickle or deepcopy, has ids and random numbers of its own."""
+        given = {
+            "policy": self.policy,
+            "prior": self.prior,
+            "seed": None,
+            "clock": self.settings.clock,
+            "refresh": self.settings.refresh,  # a copy has no seed from which it could follow
+        }
+        return _copy, (type(self), self._saved(), given)
 
     def explain(self, decision: Decision | str) -> Explanation:
         """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
 
         And the contribution of every feature: what the prior says, and what the rewards add.
         """
-        given = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        decision_id = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None
         with self._lock:
-            return explain(self._tasks, given, arm)
+            return self._memory.explain(decision_id, arm)
+
+
+def _copy(kind: type[MetaBandit], content: files.Saved, given: dict[str, Any]) -> MetaBandit:
+    return kind._restored(content, resume=False, **given)

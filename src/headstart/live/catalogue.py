@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.live.arms import ArmTable, read_arms
-from headstart.live.feature_names import FeatureNames
-from headstart.live.inputs import Arms, vector_of
+from headstart.live.inputs import Arms, ArmTable, FeatureNames, read_arms, vector_of
 
 
 class Catalogue:
@@ -40,12 +38,12 @@ class Catalogue:
             dimension = checks.count("dimension", dimension)
         elif feature_names is not None and not isinstance(feature_names, str):
             dimension = len(feature_names)
-        given = None
+        columns = None
         if feature_names is not None:
-            given = FeatureNames(dimension or 1, feature_names).known
-        table = read_arms(arms, dimension, given)
+            columns = FeatureNames(dimension or 1, feature_names).known
+        table = read_arms(arms, dimension, columns)
         self.dimension: int = table.features.shape[1]
-        self._names = FeatureNames(self.dimension, given)
+        self._names = FeatureNames(self.dimension, columns)
         self.features = np.empty((0, self.dimension))
         self.available = np.empty(0, dtype=bool)
         self.ids: list[Hashable] = []

@@ -13,10 +13,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.intervals import quantile
 from headstart.live.explanation import Explanation
-from headstart.live.feature_names import default_names
-
-# A task's name: of the types that a file can store.
-Name = str | int
+from headstart.live.inputs import Name, default_names
 
 
 class Decision(NamedTuple):

@@ -1,14 +1,18 @@
-"""Checks of what an application passes by value: names, features, rewards, weights, ids."""
+"""What an application passes: names, features, rewards, weights, ids, arms and masks, checked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
-from headstart.arrays import Floats
-from headstart.live.decision import Name
+from headstart.arrays import Booleans, Floats
+
+# A task's name: of the types that a file can store.
+Name = str | int
 
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
 Arms = ArrayLike | Mapping[Any, ArrayLike]
@@ -76,12 +80,12 @@ def rewards_of(
     ids = _ids_of(decisions)
     rewards = checks.floats("values", values)
     checks.shape("values", rewards, (len(ids),), "(n,)")
-    given = checks.floats("weights", weights)
-    if given.shape not in ((), rewards.shape):
+    counts = checks.floats("weights", weights)
+    if counts.shape not in ((), rewards.shape):
         raise ValueError(
-            f"weights must be a number or have shape (n,) = {rewards.shape}, got {given.shape}"
+            f"weights must be a number or have shape (n,) = {rewards.shape}, got {counts.shape}"
         )
-    counts = np.full(rewards.shape, given)
+    counts = np.full(rewards.shape, counts)
     for name, array in (("values", np.abs(rewards)), ("weights", counts)):
         if (array >= _LARGEST).any():
             raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
@@ -96,9 +100,9 @@ def _ids_of(decisions: Iterable[str]) -> list[str] | NDArray[np.str_]:
             return decisions
         decisions = decisions.tolist()
     ids = list(decisions)
-    for each in ids:
-        if type(each) is not str:
-            id_of(each)
+    for decision in ids:
+        if type(decision) is not str:
+            id_of(decision)
     return ids
 
 
@@ -110,3 +114,223 @@ def too_large(name: str, features: Floats) -> ValueError:
         f"{name} must not outweigh the prior by more than 10¹²: bring the features to a common "
         f"scale; arm {row} reaches {np.abs(features[row]).max():.3g}"
     )
+
+
+class FeatureNames:
+    """The names of d features: those given, else a DataFrame's columns, else x1 to xd.
+
+    `known` is None until names were given or noted. A DataFrame's columns are then found by name,
+    whatever their order.
+    """
+
+    def __init__(self, dimension: int, names: Sequence[str] | None = None) -> None:
+        self.dimension = dimension
+        self.known: tuple[str, ...] | None = None
+        if names is not None:
+            self.known = _different_names(names, dimension)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All d names."""
+        return default_names(self.dimension) if self.known is None else self.known
+
+    def note(self, columns: tuple[str, ...] | None) -> None:
+        """Take the columns of a DataFrame as names, unless there are names already."""
+        if self.known is None:
+            self.known = columns
+
+
+def default_names(dimension: int) -> tuple[str, ...]:
+    """x1 to xd."""
+    return tuple(f"x{i}" for i in range(1, dimension + 1))
+
+
+def _different_names(names: Sequence[str], dimension: int) -> tuple[str, ...]:
+    listed = () if isinstance(names, str) else tuple(names)
+    if len(listed) != dimension or not all(isinstance(name, str) and name for name in listed):
+        raise ValueError(
+            f"feature_names must be d = {dimension} different strings, got {checks.short(names)}"
+        )
+    if len(set(listed)) < dimension:
+        again = next(name for i, name in enumerate(listed) if name in listed[:i])
+        raise ValueError(f"feature_names must be different, got {again!r} more than once")
+    return tuple(str(name) for name in listed)
+
+
+# What a pandas column's dtype may be: booleans, integers and floats, nullable or not.
+_NUMERIC_KINDS = "biuf"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmTable:
+    """K arms: their features, and what they and the features are called where that is known."""
+
+    features: Floats  # (K, d)
+    ids: Sequence[Hashable] | None = None  # K different ones; None for the indices 0 to K − 1
+    columns: tuple[str, ...] | None = None  # the d names of a DataFrame's columns
+
+
+def read_arms(
+    arms: Arms, dimension: int | None, names: tuple[str, ...] | None = None, what: str = "arms"
+) -> ArmTable:
+    """Arms as a checked table. With dimension None, d is whatever the arms have.
+
+    Where the features have names, a DataFrame's columns are found by name: their order does not
+    matter, and other columns are left out.
+    """
+    if isinstance(arms, Mapping):
+        table = _read_mapping(arms, dimension, what)
+    elif is_frame(arms):
+        table = _read_frame(arms, names, what)
+    else:
+        table = ArmTable(features=checks.floats(what, arms))
+    shape = table.features.shape
+    if len(shape) != 2 or 0 in shape or shape[1] != (dimension or shape[1]):
+        expected = "1 or more" if dimension is None else dimension
+        raise ValueError(f"{what} must have shape (K, d) = (1 or more, {expected}), got {shape}")
+    return table
+
+
+def is_frame(arms: object) -> bool:
+    """Whether it is a pandas or Polars DataFrame."""
+    return all(hasattr(arms, name) for name in ("columns", "dtypes", "to_numpy"))
+
+
+def _read_mapping(arms: Mapping[Any, Any], dimension: int | None, what: str) -> ArmTable:
+    ids = list(arms)
+    try:
+        features = np.array(list(arms.values()), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        features = np.empty(0)
+    # Where all is not right at once, arm by arm: the error then names the first that is wrong.
+    if features.ndim != 2 or not np.isfinite(features).all() or dimension != features.shape[1]:
+        for key in ids:
+            dimension = len(np.atleast_1d(arms[key])) if dimension is None else dimension
+            vector_of(f"the features of arm {key!r}", arms[key], dimension)
+        features = checks.floats(what, list(arms.values()))
+    return ArmTable(features=features, ids=ids)
+
+
+def _read_frame(frame: Any, names: tuple[str, ...] | None, what: str) -> ArmTable:
+    """A DataFrame's rows as arms. A pandas index holds their ids; Polars has none."""
+    columns = tuple(frame.columns)
+    named = all(isinstance(column, str) for column in columns)
+    if named and names is not None and columns != names:
+        for name in names:
+            if name not in columns:
+                raise ValueError(f"{what} must have a column {name!r}, got {list(columns)}")
+        frame, columns = frame[list(names)], names
+    has_index = hasattr(frame, "index")
+    for column, dtype in zip(columns, frame.dtypes, strict=True):
+        numeric = (
+            dtype.kind in _NUMERIC_KINDS
+            if has_index
+            else dtype.is_numeric() or str(dtype) == "Boolean"
+        )
+        if not numeric:
+            raise ValueError(f"{what} must have numeric columns, got {column!r} of type {dtype}")
+    if has_index:
+        features = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        series = [np.asarray(frame[column].to_numpy(), dtype=np.float64) for column in columns]
+        features = np.stack(series, axis=1) if series else np.empty((len(frame), 0))
+    return ArmTable(
+        features=checks.floats(what, features),
+        ids=_different(frame.index.tolist(), what) if has_index else None,
+        columns=tuple(map(str, columns)) if named else None,
+    )
+
+
+def _different(ids: list[Hashable], what: str) -> list[Hashable]:
+    """The ids of an index, which must be different."""
+    if len(set(ids)) < len(ids):
+        seen: set[Hashable] = set()
+        again = next(key for key in ids if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"{what} must have different ids, got {again!r} more than once")
+    return ids
+
+
+# One per arm, or the ids of those that may be chosen; ids are of any kind.
+Mask = ArrayLike | Collection[Any] | Mapping[Any, bool]
+
+# Arms' ids in their order, or the index of each id; None where ids are the indices.
+_ArmIds = Sequence[Hashable] | Mapping[Hashable, int] | None
+
+
+def read_mask(mask: Mask, n_arms: int, ids: _ArmIds) -> Booleans:
+    """Which of K arms may be chosen, (K,); at least one.
+
+    A set is always ids (indices, where arms have no ids). A mapping, or a pandas Series of
+    booleans, has one boolean or 0/1 for every id. Any other sequence is a mask if it has length K
+    and holds booleans or 0 and 1 alone, and else ids: so ids that are 0 and 1 have to be a set.
+    """
+    if isinstance(mask, AbstractSet):
+        allowed = _of_ids(mask, n_arms, ids)
+    elif isinstance(mask, Mapping):
+        allowed = _by_id(mask, n_arms, ids)
+    else:
+        allowed = _of_sequence(mask, n_arms, ids)
+    if not allowed.any():
+        raise ValueError("mask must leave at least one arm, got none")
+    return allowed
+
+
+def _of_sequence(mask: Any, n_arms: int, ids: _ArmIds) -> Booleans:
+    try:
+        array = np.asarray(mask)
+    except ValueError:  # ids of different shapes, such as tuples
+        array = np.empty(0, dtype=object)
+    booleans = _booleans(array)
+    labels: Any = getattr(mask, "index", None)  # of a pandas Series; a list's is a method
+    if booleans is not None and ids is not None and hasattr(labels, "tolist"):
+        return _by_id(dict(zip(labels.tolist(), booleans.tolist(), strict=True)), n_arms, ids)
+    if booleans is not None and booleans.shape == (n_arms,):
+        return booleans
+    listed = mask.tolist() if hasattr(mask, "tolist") else mask
+    of_ids = isinstance(listed, Sequence) and not isinstance(listed, str)
+    if ids is None or not of_ids or array.dtype == np.bool_:
+        raise ValueError(
+            f"mask must be booleans or 0 and 1 of shape (K,) = ({n_arms},), or a set of ids, "
+            f"got {array.dtype} of shape {array.shape}"
+        )
+    return _of_ids(listed, n_arms, ids)
+
+
+def _booleans(array: Any) -> Booleans | None:
+    """Booleans, or integers 0 and 1, as booleans (n,); None for anything else."""
+    if array.ndim != 1 or array.dtype.kind not in "biuO":
+        return None
+    if array.dtype.kind == "O":
+        right = len(array) > 0 and all(isinstance(value, bool | np.bool_) for value in array)
+    else:
+        right = bool(((array == 0) | (array == 1)).all())
+    return np.asarray(array, dtype=np.bool_) if right else None
+
+
+def _index(n_arms: int, ids: _ArmIds) -> Mapping[Hashable, int]:
+    if isinstance(ids, Mapping):
+        return ids
+    return {key: i for i, key in enumerate(range(n_arms) if ids is None else ids)}
+
+
+def _of_ids(chosen: Collection[Any], n_arms: int, ids: _ArmIds) -> Booleans:
+    index = _index(n_arms, ids)
+    allowed: Booleans = np.zeros(n_arms, dtype=np.bool_)
+    for key in chosen:
+        if not isinstance(key, Hashable) or key not in index:
+            raise ValueError(f"mask must hold ids of the arms, got {checks.short(key)}")
+        allowed[index[key]] = True
+    return allowed
+
+
+def _by_id(mask: Mapping[Any, Any], n_arms: int, ids: _ArmIds) -> Booleans:
+    index = _index(n_arms, ids)
+    missing = [key for key in index if key not in mask]
+    if missing:
+        raise ValueError(f"mask must have a boolean for every arm, got none for {missing[0]!r}")
+    booleans = _booleans(np.array([mask[key] for key in index]))
+    if booleans is None:
+        raise ValueError("mask must have a boolean or 0/1 for every arm, got other values")
+    allowed: Booleans = np.zeros(n_arms, dtype=np.bool_)
+    allowed[list(index.values())] = booleans
+    return allowed

@@ -14,7 +14,7 @@ from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.intervals import Interval, interval, interval_around
 from headstart.live.bandit import MetaBandit
-from headstart.live.decision import Name
+from headstart.live.inputs import Name
 from headstart.progress import Progress
 
 # Of no rounds at all.

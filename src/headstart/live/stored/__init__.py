@@ -5,15 +5,13 @@ of some of them, decides and learns; `recount` brings the memory up to date.
 """
 
 from headstart.arrays import floats, packed
-from headstart.live.deciding.decision_sets import DecisionSet, decision_set
-from headstart.live.feature_names import FeatureNames, default_names
-from headstart.live.memory.population import Start
-from headstart.live.memory.refresher import Pace
-from headstart.live.processes.threads import one_blas_thread
-from headstart.live.stored.from_logs import memory_of_log
-from headstart.live.stored.memory import StoredMemory
-from headstart.live.stored.model import Model
-from headstart.live.stored.recounting import Recount, StoredTask, recount
+from headstart.live._blas import one_blas_thread
+from headstart.live._decision_sets import DecisionSet, decision_set
+from headstart.live._population import Start
+from headstart.live._refresh import Pace
+from headstart.live.inputs import FeatureNames, default_names
+from headstart.live.stored.memory import Model, StoredMemory, memory_of_log
+from headstart.live.stored.recount import Recount, StoredTask, recount
 from headstart.live.stored.tasks import Chosen, StoredTasks, statistics_of
 
 __all__ = [

@@ -1,19 +1,87 @@
-"""StoredMemory: what all tasks say about the next, as bytes and back."""
+"""StoredMemory: what all tasks say about the next, and what each adds, as bytes and back."""
 
+import copy
 import io
-import json
-from dataclasses import dataclass, fields, replace
-from zipfile import BadZipFile
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import Floats, floats, packed
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import Policy, PriorEstimator
+from headstart.live import _logs
+from headstart.live._memory import Memory
+from headstart.live._population import Contribution, Population, Start, State
+from headstart.live._tasks import Tasks
 from headstart.live.decision import Learned
-from headstart.live.memory.population import Population, Start, State
-from headstart.live.stored.model import Model
+from headstart.live.files import (
+    STATE_NUMBERS,
+    memory_arrays,
+    read_arrays,
+    read_memory,
+    write_arrays,
+)
+from headstart.live.inputs import FeatureNames
+from headstart.live.settings import Settings
+from headstart.logs import LogReading
+from headstart.progress import Progress
 
-_NUMBERS = tuple(each.name for each in fields(State) if each.name != "memory")
+
+def contribution_bytes(contribution: Contribution) -> bytes:
+    """What the memory counts for a task: position, T, q, b, the lower triangle of V, side."""
+    task = contribution.task
+    numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
+    lower = task.gram[np.tril_indices(task.dimension)]
+    side = np.empty(0) if task.side is None else task.side
+    return packed(np.concatenate([numbers, task.moment, lower, side]))
+
+
+def read_contribution(content: bytes, dimension: int, n_side: int) -> Contribution:
+    """The contribution that `contribution_bytes` wrote."""
+    numbers = floats(content)
+    length = 3 + dimension + dimension * (dimension + 1) // 2
+    checks.shape("the contribution", numbers, (length + n_side,), "(n,)")
+    gram = np.zeros((dimension, dimension))
+    gram[np.tril_indices(dimension)] = numbers[3 + dimension : length]
+    task = checks.trusted(
+        TaskStatistics,
+        gram=gram + np.tril(gram, -1).T,
+        moment=numbers[3 : 3 + dimension],
+        count=np.array(numbers[1]),
+        sum_of_squares=np.array(numbers[2]),
+        side=numbers[length:] if n_side else None,
+    )
+    return Contribution(task, float(numbers[0]))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """What a bandit is made of, without its data: a policy, a prior and settings for d features."""
+
+    dimension: int
+    policy: Policy
+    prior: PriorEstimator
+    settings: Settings
+    feature_names: FeatureNames
+
+    @cached_property
+    def _empty(self) -> Population:
+        population = Population(self.dimension, self.prior, self.settings)
+        if population.bias_moves:
+            raise ValueError(
+                f"prior must not move its bias within a task to be stored, got {self.prior!r}"
+            )
+        return population
+
+    def population(self, memory: "StoredMemory | None" = None) -> Population:
+        """A population with this memory, or with an empty one; raises if it cannot be stored."""
+        population = copy.copy(self._empty)
+        if memory is not None:
+            memory.install(population)
+        return population
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -27,7 +95,7 @@ class StoredMemory:
     @classmethod
     def empty(cls, model: Model) -> "StoredMemory":
         """The memory of no task."""
-        return cls.of(model.tasks().population)
+        return cls.of(model.population())
 
     @classmethod
     def of(cls, population: Population) -> "StoredMemory":
@@ -48,65 +116,78 @@ class StoredMemory:
 
     def merged(self, others: "list[StoredMemory]", model: Model) -> "StoredMemory":
         """The memory of the tasks of this one and of others, in the same scales."""
-        found = self
-        population = model.tasks().population
+        both = self
+        population = model.population() if others else None
         for other in others:
-            same = _same(found.scales, other.scales)
-            if not found.state.n_tasks and (same or not found.scales_known):
-                found = replace(other, state=population.discounted(other.state, found.position))
+            assert population is not None
+            same = _same(both.scales, other.scales)
+            if not both.state.n_tasks and (same or not both.scales_known):
+                both = replace(other, state=population.discounted(other.state, both.position))
                 continue
             if not same:
                 raise ValueError("memories must have the same feature scales to be merged")
-            state = population.merged(found.state, other.state)
-            known = found.scales_known or other.scales_known
-            found = StoredMemory(state=state, scales=found.scales, scales_known=known)
-        return found
+            both = StoredMemory(
+                state=population.merged(both.state, other.state),
+                scales=both.scales,
+                scales_known=both.scales_known or other.scales_known,
+            )
+        return both
 
     def start(self, model: Model) -> Start:
         """What a task starts from, by this memory."""
-        population = model.tasks().population
-        self.install(population)
-        return population.start
+        return model.population(self).start
 
-    def learned(self, model: Model) -> Learned:
-        """The prior in numbers."""
-        state = self.state
-        return Learned.from_prior(
-            self.start(model).prior, n_tasks=state.n_tasks, weight=state.weight
-        )
+    def learned(self, model: Model, start: Start | None = None) -> Learned:
+        """The prior in numbers; `start` may be given where it is known."""
+        prior = (self.start(model) if start is None else start).prior
+        return Learned.from_prior(prior, n_tasks=self.state.n_tasks, weight=self.state.weight)
 
     def to_bytes(self) -> bytes:
         """As a file of plain arrays and a JSON header; nothing in it is code."""
-        header = {name: getattr(self.state, name) for name in _NUMBERS}
+        header = {name: getattr(self.state, name) for name in STATE_NUMBERS}
         header["scales"] = None if self.scales is None else self.scales.tolist()
         header["scales_known"] = self.scales_known
-        arrays = {f"memory.{name}": np.asarray(a) for name, a in self.state.memory.items()}
-        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         file = io.BytesIO()
-        np.savez(file, **arrays)  # type: ignore[arg-type]
+        write_arrays(file, header, memory_arrays(self.state.memory))
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, content: bytes, model: Model) -> "StoredMemory":
         """The memory that `to_bytes` wrote, which must be one of the model's prior."""
-        try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(arrays.pop("header").tobytes())
-        except (BadZipFile, ValueError, EOFError, KeyError) as error:
-            raise ValueError(f"the memory must be one that was stored, got {error}") from error
-        memory = {}
-        for name, empty in model.prior.empty(model.dimension).items():
-            found = arrays.get(f"memory.{name}")
-            if found is None or found.shape != np.shape(empty):
-                raise ValueError(f"the prior must fit the memory, which has no such {name}")
-            memory[name] = checks.floats(name, found)
+        header, arrays = read_arrays(io.BytesIO(content), "the memory must be one that was stored")
+        memory = read_memory(arrays, model.prior.empty(model.dimension))
         scales = header["scales"]
         return cls(
-            state=State(memory, **{name: header[name] for name in _NUMBERS}),
+            state=State(memory, **{name: header[name] for name in STATE_NUMBERS}),
             scales=None if scales is None else np.array(scales),
             scales_known=bool(header["scales_known"]),
         )
+
+
+def memory_of_log(
+    model: Model,
+    reading: LogReading,
+    *,
+    beside: StoredMemory | None = None,
+    counted: Progress | None = None,
+) -> StoredMemory:
+    """The memory of a log's tasks: that of a new `MetaBandit` after `fit`.
+
+    beside: a memory with which it is to be merged. Its scales are taken if it knows them, else
+    those of the log count for both; and the latest tasks of both are equally new. `counted` is
+    told how many tasks are counted.
+    """
+    if beside is not None and beside.scales_known:
+        scales = None if beside.scales is None else tuple(beside.scales.tolist())
+        model = replace(model, settings=replace(model.settings, scales=scales))
+    population = model.population()
+    memory = Memory(Tasks(population.layout, model.settings, model.feature_names), population)
+    _logs.fit(memory, nullcontext(), reading, keep=False, counted=counted)
+    log = replace(StoredMemory.of(population), scales_known=True)
+    if model.settings.half_life_tasks is None:
+        return log
+    position = 0.0 if beside is None else beside.position
+    return replace(log, state=replace(log.state, position=position))
 
 
 def _same(one: Floats | None, other: Floats | None) -> bool:

@@ -11,15 +11,12 @@ from headstart.core.statistics import TaskStatistics
 from headstart.intervals import quantile
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
-from headstart.live.deciding.decider import Decider
-from headstart.live.deciding.decision_sets import DecisionSet
-from headstart.live.deciding.uniforms import UniformStream
-from headstart.live.decision import TaskView
-from headstart.live.memory.population import Start
-from headstart.live.outcomes import Outcome
-from headstart.live.stored.memory import StoredMemory
-from headstart.live.stored.model import Model
-from headstart.live.tasks.layout import (
+from headstart.live._chooser import Choices, Chooser
+from headstart.live._decision_sets import DecisionSet, batch_of
+from headstart.live._memory import Memory
+from headstart.live._population import Start
+from headstart.live._rewards import Rewards
+from headstart.live._rows import (
     AS_IT_WAS,
     COUNTED,
     FIRST_PENDING,
@@ -28,9 +25,11 @@ from headstart.live.tasks.layout import (
     Layout,
     task_state,
 )
-from headstart.live.tasks.pending import clear
-from headstart.live.tasks.rewarding import observe
-from headstart.live.tasks.views import view_of
+from headstart.live._tasks import Tasks
+from headstart.live._uniforms import UniformStream
+from headstart.live.decision import TaskView
+from headstart.live.outcomes import Outcome
+from headstart.live.stored.memory import Model, StoredMemory
 
 
 class Chosen(NamedTuple):
@@ -57,13 +56,12 @@ class StoredTasks:
     def __init__(self, model: Model, *, cold: bool = False) -> None:
         self.model = model
         self._mark = TO_COUNT if cold else AS_IT_WAS
-        self._tasks = model.tasks()
-        if self._tasks.bias_moves:
-            raise ValueError(
-                f"prior must not move its bias within a task to be stored, got {model.prior!r}"
-            )
+        population = model.population()
+        self._tasks = Tasks(population.layout, model.settings, model.feature_names)
+        self._memory = Memory(self._tasks, population)
         stream = UniformStream(np.random.default_rng())
-        self._decider = Decider(model.policy, self._tasks, stream)
+        self._chooser = Chooser(model.policy, self._memory, stream)
+        self._rewards = Rewards(self._memory)
 
     def __contains__(self, task: object) -> bool:
         return task in self._tasks.slots
@@ -78,13 +76,13 @@ class StoredTasks:
 
     def install(self, memory: StoredMemory, start: Start | None = None) -> None:
         """Have tasks start from this memory from now on; `memory.start` may be given with it."""
-        memory.install(self._tasks.population, start)
+        memory.install(self._memory.population, start)
 
     def open(self, task: int, side: Floats | None = None) -> None:
         """Open a new task, with side information (p,) if there is any."""
         if side is not None:
             self._tasks.sides[task] = side
-        slot = self._tasks.start(task)
+        slot = self._memory.start(task)
         self._tasks.rows[slot, COUNTED] = self._mark
 
     def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
@@ -109,59 +107,43 @@ class StoredTasks:
 
     def view(self, task: int) -> TaskView:
         """What is known of a task."""
-        return view_of(self._tasks, task)
+        return self._memory.view(task)
 
-    def choose(self, tasks: Sequence[int], shown: Sequence[DecisionSet]) -> Chosen:
+    def choose(self, tasks: Sequence[int], arms: Sequence[DecisionSet]) -> Chosen:
         """One arm for each of n different tasks."""
-        slots = self._slots(tasks)
-        try:
-            indices, propensities = self._decider.choose_batch(tasks, shown)
-        finally:
-            clear(self._tasks.pending, self._tasks.rows, slots)
-        if list(shown).count(shown[0]) == len(shown):
-            features = shown[0].features[indices]
-        else:
-            pairs = zip(shown, indices.tolist(), strict=True)
-            features = np.array([each.features[index] for each, index in pairs])
-        return self._explained(slots, indices, propensities, features)
+        slots, batch = self._slots(tasks), batch_of(arms)
+        choices = self._chooser.choose_batch(slots, batch)
+        return self._explained(slots, choices, batch.features(choices.indices))
 
-    def choose_ranked(self, task: int, shown: DecisionSet, n: int) -> Chosen:
+    def choose_ranked(self, task: int, arms: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
-        try:
-            made = self._decider.decide_ranked(task, shown, n)
-        finally:
-            clear(self._tasks.pending, self._tasks.rows, self._slots([task]))
-        indices = np.array([each.arm_index for each in made], dtype=np.int64)
-        propensities = np.array([each.propensity for each in made])
-        return self._explained(
-            self._slots([task] * n), indices, propensities, shown.features[indices]
-        )
+        slots = self._slots([task])
+        choices = self._chooser.choose_ranked(slots, arms, n)
+        return self._explained(slots.repeat(n), choices, arms.features[choices.indices])
 
     def learn(self, task: int, features: Floats, value: float, weight: float) -> Outcome:
         """Learn a reward of features (d,)."""
-        return observe(self._tasks, task, features, value, weight)
+        return self._rewards.observe(task, features, value, weight)
 
     def taken_moves(self) -> list[int]:
         """The tasks that want a newer prior since the last call."""
-        found = []
-        while (task := self._tasks.changes.next_move()) is not None:
-            found.append(int(task))
-        return found
+        tasks = []
+        while (task := self._memory.next_move()) is not None:
+            tasks.append(int(task))
+        return tasks
 
     def _slots(self, tasks: Sequence[int]) -> Integers:
         return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
 
-    def _explained(
-        self, slots: Integers, indices: Integers, propensities: Floats, features: Floats
-    ) -> Chosen:
+    def _explained(self, slots: Integers, choices: Choices, features: Floats) -> Chosen:
         rows, layout = self._tasks.rows, self._tasks.layout
         means, widths = np.empty((2, len(slots)))
         _estimate(rows, slots, features, means, widths)
         scales = rows[slots, layout.scalars][:, columns.NOISE_SCALE]
         bias, parameter = rows[slots, layout.bias], rows[slots, layout.parameter]
         return Chosen(
-            indices,
-            propensities,
+            choices.indices,
+            choices.propensities,
             features,
             means,
             quantile(np.inf) * scales * widths,

@@ -6,7 +6,7 @@ from typing import Any, cast
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
 from headstart.live.settings import Change, Settings, names
-from headstart.live.stored import FeatureNames, Model, StoredTasks
+from headstart.live.stored import FeatureNames, Model
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service.messages import BanditConfiguration, conflict, invalid
@@ -78,7 +78,7 @@ def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
     model = model_of(configuration, lambda: 0.0)
     try:
-        StoredTasks(model)
+        model.population()
     except ValueError as error:
         raise invalid(str(error)) from error
     scales = configuration.scales

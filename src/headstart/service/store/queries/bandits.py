@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from headstart.arrays import Floats, floats
-from headstart.live.feature_names import default_names
+from headstart.live.inputs import default_names
 from headstart.service.messages import (
     LONGEST_NAME,
     BanditConfiguration,

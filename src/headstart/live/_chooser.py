@@ -1,0 +1,581 @@
+"""Chooser: how an arm is chosen from scores, for one task and for many, and what is kept of it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks, kernels
+from headstart.arrays import Booleans, Floats, Integers
+from headstart.interfaces import Policy
+from headstart.kernels.choice import tie_threshold
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import Reading
+from headstart.kernels.views import view
+from headstart.live._blas import one_blas_thread
+from headstart.live._decision_sets import (
+    ArmsOfTasks,
+    Batch,
+    DecisionSet,
+    MaskOfTasks,
+    decision_set,
+    read_batch,
+)
+from headstart.live._memory import Memory
+from headstart.live._pending import Ids, hold
+from headstart.live._rows import NONE, n_rewards
+from headstart.live._scores import Scores, UnreadableArmError, read_task
+from headstart.live._uniforms import UniformStream
+from headstart.live.catalogue import Catalogue
+from headstart.live.decision import Decision, Decisions
+from headstart.live.inputs import Arms, Mask, Name, name_of, too_large
+
+_DOUBLE = np.dtype(np.float64)
+
+# The types of names that a dictionary finds as they are: True and 1.0 would find the task 1.
+_PLAIN = {str, int}
+
+# Numbers that a policy's scores and uniforms may take at once.
+_BLOCK = 1 << 20
+
+
+@compiled(inline="always")
+def _probability(tied: int, eligible: int, ties: bool, exploration: float) -> float:
+    """ε/K, and (1 − ε)/tied for an arm that ties with the best."""
+    return exploration / eligible + ((1.0 - exploration) / tied if ties else 0.0)
+
+
+@compiled
+def _probability_of(scores: Floats, i: int, arm: int, exploration: float) -> float:
+    """The probability of an arm to be chosen from row i of the scores (m, K)."""
+    if scores[i, arm] == -np.inf:
+        return 0.0
+    threshold = tie_threshold(scores, i)
+    tied = 0
+    eligible = 0
+    for k in range(scores.shape[1]):
+        tied += scores[i, k] >= threshold
+        eligible += scores[i, k] > -np.inf
+    return _probability(tied, eligible, scores[i, arm] >= threshold, exploration)
+
+
+@compiled
+def choose(scores: Floats, i: int, uniform: float, exploration: float) -> tuple[int, float]:
+    """An arm by row i of the scores (m, K), −∞ where masked, and its probability.
+
+    A uniform number u < ε takes the eligible arm number ⌊u/ε·K⌋; else (u − ε)/(1 − ε) breaks ties
+    for the largest score.
+    """
+    if exploration == 0.0:
+        choice, tied = kernels.pick(scores, i, uniform)
+        return choice, 1.0 / tied
+    if uniform >= exploration:
+        choice, _ = kernels.pick(scores, i, (uniform - exploration) / (1.0 - exploration))
+        return choice, _probability_of(scores, i, choice, exploration)
+    eligible = 0
+    for k in range(scores.shape[1]):
+        eligible += scores[i, k] > -np.inf
+    wanted = min(int(uniform / exploration * eligible), eligible - 1)
+    choice = 0
+    for k in range(scores.shape[1]):
+        if scores[i, k] > -np.inf:
+            if wanted == 0:
+                choice = k
+                break
+            wanted -= 1
+    return choice, _probability_of(scores, i, choice, exploration)
+
+
+@compiled
+def choose_ranked(
+    scores: Floats,
+    draw: int,
+    uniforms: Floats,
+    exploration: float,
+    choices: Integers,
+    propensities: Floats,
+) -> None:
+    """The best n arms in order by one of m equally likely rows of the scores (m, K).
+
+    A propensity is that of its arm given the ones before it: rows count by how likely they make
+    those. So the product of all n is the probability of the list. Chosen arms become −∞.
+    """
+    n_rows = scores.shape[0]
+    weights, chances = np.ones(n_rows), np.empty(n_rows)
+    for rank in range(uniforms.shape[0]):
+        choice, _ = choose(scores, draw, uniforms[rank], exploration)
+        least = 1.0
+        for i in range(n_rows):
+            chances[i] = _probability_of(scores, i, choice, exploration)
+            least = min(least, chances[i])
+        total = 0.0
+        more = 0.0
+        for i in range(n_rows):
+            total += weights[i]
+            more += weights[i] * (chances[i] - least)
+        # In this form, rounding leaves it neither below the floor nor above 1.
+        propensities[rank] = min(least + more / total, 1.0)
+        choices[rank] = choice
+        for i in range(n_rows):
+            weights[i] *= chances[i] / propensities[rank]
+            scores[i, choice] = -np.inf
+
+
+def first_propensities(scores: Floats, exploration: float) -> Floats:
+    """The probability of every arm (K,) to be chosen first, over the rows of the scores (m, K)."""
+    largest = np.empty(scores.shape[1])
+    kernels.propensities(scores, largest)
+    eligible = scores > -np.inf
+    floors = eligible * (exploration / eligible.sum(axis=1, keepdims=True))
+    least = floors.min(axis=0)
+    return np.asarray(least + (floors - least).mean(axis=0) + (1.0 - exploration) * largest)
+
+
+@compiled(inline="always")
+def _reading_in(scratch: Floats, n_arms: int, dimension: int) -> Reading:
+    """Scratch memory as the reading of one task."""
+    end = n_arms * dimension
+    return Reading(
+        view(scratch, 0, (1, n_arms, dimension)),
+        view(scratch, end, (1, n_arms)),
+        view(scratch, end + n_arms, (1, n_arms)),
+    )
+
+
+@compiled(inline="always")
+def _keep(
+    rows: Floats,
+    slot: int,
+    arms: Floats,
+    i: int,
+    choice: int,
+    projections: Floats,
+    j: int,
+    k: int,
+    pending: tuple[Floats, Integers],
+    place: int,
+) -> int:
+    """Keep x = arms[i, choice], u = Ax and the rewards so far (`Pending`); the code of the id.
+
+    u is projections[j, k]: slices would count references, and take longer than the rest.
+    """
+    kept, links = pending
+    dimension = arms.shape[2]
+    for a in range(dimension):
+        kept[place, a] = arms[i, choice, a]
+        kept[place, dimension + a] = projections[j, k, a]
+    kept[place, 2 * dimension] = n_rewards(rows[slot], dimension)
+    return hold(links, rows, slot, place)
+
+
+@compiled(fastmath=False)
+def _decide_one(
+    rows: Floats,
+    slot: int,
+    radius: float,
+    arms: Floats,
+    uniform: float,
+    exploration: float,
+    scratch: Floats,
+    scores: Floats,
+    pending: tuple[Floats, Integers],
+    place: int,
+) -> tuple[int, float, int]:
+    """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
+
+    Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its propensity; and the
+    code of the decision's id.
+    """
+    n_arms, dimension = arms.shape
+    arms_of_task = arms.reshape(1, n_arms, dimension)
+    reading = _reading_in(scratch, n_arms, dimension)
+    if not read_task(rows, slot, arms_of_task, 0, reading, 0):
+        return NONE, 0.0, NONE
+    rows_of_scores = view(scores, 0, (1, n_arms))
+    kernels.index_one(reading.predictions, reading.widths, 0, radius, rows_of_scores, 0)
+    choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
+    projections = reading.projections
+    code = _keep(rows, slot, arms_of_task, 0, choice, projections, 0, choice, pending, place)
+    return choice, propensity, code
+
+
+@compiled(fastmath=False)
+def _choose_all(
+    rows: Floats,
+    slots: Integers,
+    radii: Floats,
+    arms_of_tasks: tuple[Floats, Integers, Booleans],
+    uniforms: Floats,
+    exploration: float,
+    scratch: Floats,
+    results: tuple[Floats, Integers, Floats, Floats],
+) -> int:
+    """Choose for n tasks as `_decide_one` does; the first whose arms cannot be read, or NONE.
+
+    Given are sets of arms (s, K, d), which of them each task has, and masks (n, K) or (0, K).
+    Results are scores, choices, propensities and the projections u = Ax of the choices. One task's
+    projections at a time, so that they stay in cache.
+    """
+    arms, which, allowed = arms_of_tasks
+    scores, choices, propensities, projections = results
+    _, n_arms, dimension = arms.shape
+    reading = _reading_in(scratch, n_arms, dimension)
+    for i in range(slots.shape[0]):
+        if not read_task(rows, slots[i], arms, which[i], reading, 0):
+            return i
+        kernels.index_one(reading.predictions, reading.widths, 0, radii[i], scores, i)
+        if allowed.shape[0] > 0:
+            for k in range(n_arms):
+                if not allowed[i, k]:
+                    scores[i, k] = -np.inf
+        choice, propensity = choose(scores, i, uniforms[i], exploration)
+        choices[i], propensities[i] = choice, propensity
+        for a in range(dimension):
+            projections[i, 0, a] = reading.projections[0, choice, a]
+    return NONE
+
+
+@compiled
+def _keep_all(
+    rows: Floats,
+    slots: Integers,
+    arms: Floats,
+    which: Integers,
+    choices: Integers,
+    projections: Floats,
+    pending: tuple[Floats, Integers],
+    places: Integers,
+    codes: Integers,
+) -> None:
+    """Keep the choices of n tasks in free places; sets the codes (n,) of their ids."""
+    for i in range(slots.shape[0]):
+        place, j = places[i], which[i]
+        codes[i] = _keep(rows, slots[i], arms, j, choices[i], projections, i, 0, pending, place)
+
+
+class Choices(NamedTuple):
+    """Arms that were chosen for n tasks; nothing is kept of them yet."""
+
+    indices: Integers  # (n,)
+    propensities: Floats  # (n,); nan where they are not known
+    scores: Sequence[Floats]  # (g, K) of each group of the batch
+    projections: Sequence[
+        Floats
+    ]  # (g, 1, d) of each group: u = Ax of the choices; none, if not known
+
+
+class Chooser:
+    """A policy that decides for the tasks of a bandit: choosing, and keeping what was chosen."""
+
+    def __init__(self, policy: Policy, memory: Memory, stream: UniformStream) -> None:
+        self._memory = memory
+        self._tasks = memory.tasks
+        self._stream = stream
+        self._scores = Scores(policy, memory)
+        self._names = memory.tasks.feature_names
+        self._exploration = float(memory.tasks.settings.exploration)  # ε
+        self._draws = memory.tasks.settings.propensity_draws  # m
+        self._in_one_call = memory.one_call and self._scores.index is not None
+
+    # One task.
+
+    def decide(
+        self,
+        task: Name,
+        arms: Arms | Catalogue,
+        *,
+        mask: Mask | None,
+        n: int | None,
+        side: ArrayLike | None,
+    ) -> Decision | list[Decision]:
+        """`MetaBandit.decide`: in one compiled call where that is enough."""
+        if mask is None and n is None and side is None:
+            decision = self._decide_in_one_call(task, arms)
+            if decision is not None:
+                return decision
+        name = name_of(task)
+        if side is None:
+            return self._decide(name, arms, mask, n)
+        with self._memory.knowing(name, side):
+            return self._decide(name, arms, mask, n)
+
+    def _decide_in_one_call(self, task: Name, arms: Arms | Catalogue) -> Decision | None:
+        """The decision of an open task among arms (K, d), compiled; None if it takes more."""
+        # True and 1.0 would find the task 1.
+        plain = self._in_one_call and (type(task) is str or type(task) is int)
+        tasks, stream = self._tasks, self._stream
+        slot, pending = tasks.slots.get(task) if plain else None, tasks.pending
+        if slot is None or type(arms) is not np.ndarray or arms.dtype is not _DOUBLE:
+            return None
+        shape, free = arms.shape, pending.free
+        if len(shape) != 2 or shape[1] != tasks.dimension or not shape[0] or not arms.flags.carray:
+            return None
+        if not free:
+            pending.reserve(1)
+        scores = np.empty(shape[0])
+        scratch, shared = self._scores.scratch(shape[0])
+        call = (
+            tasks.rows,
+            slot,
+            self._scores.radius(slot),
+            arms,
+            stream.peek_one(),
+            self._exploration,
+            scratch,
+            scores,
+            pending.arrays,
+            free[-1],
+        )
+        if shared:
+            with one_blas_thread:
+                choice, propensity, code = _decide_one(*call)
+        else:
+            choice, propensity, code = _decide_one(*call)
+        if choice < 0:
+            raise too_large("arms", arms)
+        pending.note_time(free.pop())
+        stream.advance(1)
+        return Decision(pending.id_of(code), task, choice, choice, scores, propensity)
+
+    def _decide(
+        self, name: Name, arms: Arms | Catalogue, mask: Mask | None, n: int | None
+    ) -> Decision | list[Decision]:
+        """Decide for any arms, any policy and any task."""
+        arms_of_task = decision_set(arms, self._names).masked(mask)
+        wanted = 1 if n is None else checks.count("n", n)
+        with self._memory.opened((name,)) as slots:
+            choices = self.choose_ranked(slots, arms_of_task, wanted)
+        tasks, slot, (scores,) = self._tasks, int(slots[0]), choices.scores
+        decisions = []
+        pairs = zip(choices.indices.tolist(), choices.propensities.tolist(), strict=True)
+        for index, propensity in pairs:
+            code = tasks.pending.hold(tasks.rows, slot, arms_of_task.features[index])
+            decision, arm = tasks.pending.id_of(code), arms_of_task.id(index)
+            decisions.append(Decision(decision, name, arm, index, scores[0], propensity))
+        return decisions[0] if n is None else decisions
+
+    def choose_ranked(self, slots: Integers, arms: DecisionSet, n: int) -> Choices:
+        """The best n arms of a decision set for the task in the only slot, (1,)."""
+        available = int(arms.allowed.sum())
+        if n > available:
+            raise ValueError(f"n must be at most the {available} available arms, got {n}")
+        n_uniforms = self._scores.n_uniforms(len(arms.features))
+        numbers = self._stream.peek(self._n_numbers(n_uniforms, n))
+        scores, draw = self._scores_of(int(slots[0]), arms, numbers, n_uniforms)
+        indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
+        best = scores[draw].copy()
+        choose_ranked(scores, draw, numbers[-n:], self._exploration, indices, propensities)
+        if n_uniforms and not self._draws:
+            propensities[:] = np.nan
+        self._stream.advance(len(numbers))
+        self._names.note(arms.columns)
+        return Choices(indices, propensities, (best[None],), ())
+
+    def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
+        """`MetaBandit.propensities`."""
+        name = name_of(task)
+        arms_of_task = decision_set(arms, self._names).masked(mask)
+        n_uniforms = self._scores.n_uniforms(len(arms_of_task.features))
+        if n_uniforms and not self._draws:
+            raise ValueError("propensities of a policy that samples need propensity_draws above 0")
+        numbers = self._stream.peek(self._n_numbers(n_uniforms, 0))
+        with self._memory.opened((name,), keep=False) as slots:
+            scores, _ = self._scores_of(int(slots[0]), arms_of_task, numbers, n_uniforms)
+        self._stream.advance(len(numbers))
+        return first_propensities(scores, self._exploration)
+
+    def _n_draws(self, n_uniforms: int) -> int:
+        """How many rows of scores a decision needs, for a policy with so many uniforms of its own.
+
+        One where the policy does not sample, and where propensities are not wanted (m = 0).
+        """
+        return max(self._draws, 1) if n_uniforms else 1
+
+    def _n_numbers(self, n_uniforms: int, n: int) -> int:
+        """How many uniform numbers n arms take: those of the draws, which draw, one per choice."""
+        return self._n_draws(n_uniforms) * n_uniforms + (1 if n_uniforms else 0) + n
+
+    def _scores_of(
+        self,
+        slot: int,
+        arms: DecisionSet,
+        numbers: Floats,
+        n_uniforms: int,
+        what: str = "arms",
+    ) -> tuple[Floats, int]:
+        """The scores (m, K) of a task, −∞ where masked, and which of the m draws decides."""
+        m = self._n_draws(n_uniforms)
+        uniforms = numbers[: m * n_uniforms].reshape(m, n_uniforms)
+        try:
+            scores = self._scores.scores(slot, arms, uniforms)
+        except UnreadableArmError:
+            raise too_large(what, arms.features) from None
+        scores[:, ~arms.allowed] = -np.inf
+        return scores, _deciding_draw(numbers, n_uniforms, m)
+
+    # Many tasks.
+
+    def decide_many(
+        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
+    ) -> Decisions:
+        """`MetaBandit.decide_many`."""
+        names = tuple(tasks)
+        if not set(map(type, names)) <= _PLAIN:
+            names = tuple(map(name_of, names))
+        if len(set(names)) < len(names):
+            raise ValueError("tasks must be different names, got one of them more than once")
+        batch = read_batch(len(names), arms, mask, self._names)
+        with self._memory.opened(names) as slots:
+            choices = self.choose_batch(slots, batch)
+        ids = Ids(self._tasks.pending.prefix, self._keep_batch(slots, batch, choices)).texts()
+        indices, scores = choices.indices, batch.padded(choices.scores)
+        return Decisions(ids, names, batch.ids(indices), indices, scores, choices.propensities)
+
+    def choose_batch(self, slots: Integers, batch: Batch) -> Choices:
+        """One arm for each of n different tasks."""
+        cached = any(map(self._scores.are_cached, batch.sets or ()))
+        try:
+            if self._scores.index is not None and not cached:
+                choices = self._choose_by_index(slots, batch)
+            else:
+                in_blocks = len(batch.groups) == 1 and not cached
+                choices = self._choose_by_scores(slots, batch, in_blocks=in_blocks)
+        except UnreadableArmError as error:
+            features = batch.set(error.position).features
+            raise too_large(f"arms[{error.position}]", features) from None
+        if batch.sets:
+            self._names.note(batch.sets[0].columns)
+        return choices
+
+    def _choose_by_index(self, slots: Integers, batch: Batch) -> Choices:
+        """The choices by an index, in one compiled call for tasks with equally many arms."""
+        n, dimension = batch.n, self._tasks.dimension
+        radii, uniforms = self._scores.radii(slots), self._stream.peek(n)
+        indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
+        scores, projections = [], []
+        for group in batch.groups:
+            whole = len(batch.groups) == 1
+            part = slice(None) if whole else group.members
+            size, n_arms = len(group.members), group.arms.shape[1]
+            results = (
+                np.empty((size, n_arms)),
+                indices if whole else np.empty(size, dtype=np.int64),
+                propensities if whole else np.empty(size),
+                np.empty((size, 1, dimension)),
+            )
+            scratch, shared = self._scores.scratch(n_arms)
+            call = (
+                self._tasks.rows,
+                slots[part],
+                radii[part],
+                (group.arms, group.which, group.allowed),
+                uniforms[part],
+                self._exploration,
+                scratch,
+                results,
+            )
+            with one_blas_thread if shared else nullcontext():
+                position = _choose_all(*call)
+            if position != NONE:
+                raise UnreadableArmError(int(group.members[position]))
+            if not whole:
+                indices[part], propensities[part] = results[1], results[2]
+            scores.append(results[0])
+            projections.append(results[3])
+        self._stream.advance(n)
+        return Choices(indices, propensities, scores, projections)
+
+    def _choose_by_scores(self, slots: Integers, batch: Batch, *, in_blocks: bool) -> Choices:
+        """The same by the scores of any policy, or by those that are cached for a catalogue."""
+        mark = self._stream.mark()
+        best: list[Floats] = []
+        indices, propensities = np.empty_like(slots), np.empty(batch.n)
+        scored = (self._in_blocks if in_blocks else self._one_by_one)(slots, batch)
+        try:
+            for i, (scores, draw, uniform) in enumerate(scored):
+                best.append(scores[draw].copy())
+                one, uniforms = slice(i, i + 1), np.array([uniform])
+                exploration = self._exploration
+                choose_ranked(scores, draw, uniforms, exploration, indices[one], propensities[one])
+        except BaseException:
+            self._stream.rewind(mark)
+            raise
+        if not self._draws and any(
+            self._scores.n_uniforms(group.arms.shape[1]) for group in batch.groups
+        ):
+            propensities[:] = np.nan
+        of_groups = [np.array([best[i] for i in g.members.tolist()]) for g in batch.groups]
+        return Choices(indices, propensities, of_groups, ())
+
+    def _one_by_one(self, slots: Integers, batch: Batch) -> "_Scored":
+        for i, slot in enumerate(slots.tolist()):
+            arms = batch.set(i)
+            n_uniforms = self._scores.n_uniforms(len(arms.features))
+            numbers = self._stream.peek(self._n_numbers(n_uniforms, 1))
+            scores, draw = self._scores_of(slot, arms, numbers, n_uniforms, f"arms[{i}]")
+            yield scores, draw, float(numbers[-1])
+            self._stream.advance(len(numbers))
+
+    def _in_blocks(self, slots: Integers, batch: Batch) -> "_Scored":
+        (group,) = batch.groups
+        n_arms = group.arms.shape[1]
+        n_uniforms = self._scores.n_uniforms(n_arms)
+        m, n_numbers = self._n_draws(n_uniforms), self._n_numbers(n_uniforms, 1)
+        size = m * (n_uniforms + n_arms) + n_arms * self._tasks.dimension + 1
+        length = max(1, _BLOCK // size)
+        for start in range(0, batch.n, length):
+            block = slice(start, start + length)
+            n = len(slots[block])
+            numbers = self._stream.peek(n * n_numbers).reshape(n, n_numbers)
+            uniforms = numbers[:, : m * n_uniforms].reshape(n, m, n_uniforms)
+            arms = group.arms[group.which[block]]
+            try:
+                scores = self._scores.scores_of_tasks(slots[block], arms, uniforms)
+            except UnreadableArmError as error:
+                raise UnreadableArmError(start + error.position) from None
+            if len(group.allowed):
+                scores = np.where(group.allowed[block, None], scores, -np.inf)
+            for scores_of_task, row in zip(scores, numbers, strict=True):
+                yield scores_of_task, _deciding_draw(row, n_uniforms, m), float(row[-1])
+            self._stream.advance(n * n_numbers)
+
+    def _keep_batch(self, slots: Integers, batch: Batch, choices: Choices) -> Integers:
+        """Keep the choices of n tasks as pending decisions; the codes (n,) of their ids."""
+        tasks, pending, n = self._tasks, self._tasks.pending, batch.n
+        codes = np.empty(n, dtype=np.int64)
+        if not choices.projections:
+            features = batch.features(choices.indices)
+            for i, slot in enumerate(slots.tolist()):
+                codes[i] = pending.hold(tasks.rows, slot, features[i])
+            return codes
+        pending.reserve(n)
+        places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
+        for group, projections in zip(batch.groups, choices.projections, strict=True):
+            part = slice(None) if len(batch.groups) == 1 else group.members
+            codes_of_group = np.empty(len(group.members), dtype=np.int64)
+            _keep_all(
+                tasks.rows,
+                slots[part],
+                group.arms,
+                group.which,
+                choices.indices[part],
+                projections,
+                pending.arrays,
+                places[part],
+                codes_of_group,
+            )
+            codes[part] = codes_of_group
+        del pending.free[len(pending.free) - n :]
+        pending.note_time(places)
+        return codes
+
+
+# Scores (m, K) of one task after the other, which draw decides, and a uniform number to choose by.
+_Scored = Iterator[tuple[Floats, int, float]]
+
+
+def _deciding_draw(numbers: Floats, n_uniforms: int, m: int) -> int:
+    """Which of m equally likely draws decides, by the uniform number after those of the draws."""
+    return min(int(numbers[m * n_uniforms] * m), m - 1) if n_uniforms else 0

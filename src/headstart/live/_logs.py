@@ -1,0 +1,231 @@
+"""Tasks of logs: counted by the memory, and kept as finished tasks where that is wanted."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from headstart.arrays import Floats
+from headstart.interfaces import n_side
+from headstart.kernels.state import REWARDS
+from headstart.live._memory import Memory
+from headstart.live._population import Change, Contribution, Start, State, warn_set_aside
+from headstart.live._rows import (
+    AS_IT_IS,
+    COUNTED,
+    COUNTED_AT,
+    FIRST_PENDING,
+    LAST_USED,
+    NONE,
+    PRIOR_TASKS,
+)
+from headstart.live.inputs import Name, default_names
+from headstart.logs import Columns, LoggedTask, LogReading
+from headstart.progress import Progress
+
+# How often the number of tasks is reported.
+_TASKS_PER_REPORT = 256
+# How many tasks the features' scales are learned from.
+_TASKS_FOR_SCALES = 256
+# A task that is kept starts from what the other parts of the log say, so that it does not learn
+# from itself: the prior of a part is that of seven eighths of the log.
+_PARTS = 8
+
+
+def fit(
+    memory: Memory,
+    lock: AbstractContextManager[object],
+    reading: LogReading,
+    *,
+    keep: bool,
+    counted: Progress | None = None,
+) -> None:
+    """`MetaBandit.fit`: read a log and count its tasks; `counted` is told how many."""
+    _check(memory, reading.columns)
+    # Without the lock, if possible: reading takes long.
+    logged = reading if reading.grouped_by_task else reading.statistics()
+    total = 0 if isinstance(logged, LogReading) else len(logged)
+    names = reading.columns.feature_names()
+    with lock:
+        tasks = logged if counted is None else _reporting(logged, total, counted)
+        reading.note_set_aside(_absorb(memory, tasks, keep=keep, names=names))
+        memory.tasks.feature_names.note(names)
+
+
+def _check(memory: Memory, columns: Columns) -> None:
+    """Raise unless the columns are those that the settings need."""
+    if memory.tasks.settings.half_life_seconds is not None and columns.time is None:
+        raise ValueError("time must name a column where there is a half-life in seconds, got None")
+    size = n_side(memory.population.estimator)
+    if len(columns.side) not in (0, size):
+        raise ValueError(
+            f"side must be the {size} columns that the prior takes, got {list(columns.side)}"
+        )
+
+
+def _reporting(logged: Iterable[LoggedTask], total: int, counted: Progress) -> Iterator[LoggedTask]:
+    for n, task in enumerate(logged):
+        if n % _TASKS_PER_REPORT == 0:
+            counted(n, total)
+        yield task
+
+
+def _absorb(
+    memory: Memory, logged: Iterable[LoggedTask], *, keep: bool, names: tuple[str, ...] | None
+) -> list[Name]:
+    """Every task of a log is counted, none of them if anything is wrong; those set aside.
+
+    names: what the log calls the features, where it does.
+    """
+    population = memory.population
+    memory.bring_up_to_date()
+    before = population.state, population.scales, population.scales_known
+    aside: list[Name] = []
+    try:
+        logged = _with_scales(memory, iter(logged), names)
+        if keep:
+            _keep(memory, list(_to_keep(memory, logged, aside)))
+        else:
+            _count(memory, _to_count(memory, logged, aside))
+    except BaseException:
+        state, population.scales, population.scales_known = before
+        population.install(state)
+        raise
+    memory.generation += 1
+    for name in aside:
+        warn_set_aside(name)
+    return aside
+
+
+def _with_scales(
+    memory: Memory, logged: Iterator[LoggedTask], names: tuple[str, ...] | None
+) -> Iterator[LoggedTask]:
+    """The same tasks, once the scales have been learned from the first of them."""
+    population, tasks = memory.population, memory.tasks
+    if population.scales_known or population.state.n_tasks:
+        return logged
+    first = list(itertools.islice(logged, _TASKS_FOR_SCALES))
+    names = tasks.feature_names.known or names or default_names(tasks.dimension)
+    population.take_scales([task.statistics for task in first], names)
+    return itertools.chain(first, logged)
+
+
+def _to_count(
+    memory: Memory, logged: Iterable[LoggedTask], aside: list[Name]
+) -> Iterator[tuple[Name, Contribution]]:
+    """What the memory is to count, one after another: each is compared with those before it."""
+    for task in logged:
+        if memory.population.is_outlying(task.statistics, memory.population.state):
+            aside.append(task.name)
+        else:
+            position = _position(memory, task, is_known=False)
+            yield task.name, Contribution(task.statistics, position)
+
+
+def _count(memory: Memory, counted: Iterable[tuple[Name, Contribution]]) -> None:
+    """Count tasks that are not kept."""
+    population = memory.population
+    n = 0
+    for name, contribution in counted:
+        change = Change(name, None, contribution)
+        population.install(population.replaced(population.state, [change]))
+        n += 1
+    memory.tasks.n_from_logs += n
+
+
+def _to_keep(
+    memory: Memory, logged: Iterable[LoggedTask], aside: list[Name]
+) -> Iterator[tuple[Name, Contribution]]:
+    """What the memory is to count of tasks that are kept: of a known one, with what it was."""
+    population = memory.population
+    before: State = population.state
+    for task in logged:
+        whole, is_known = task.statistics, task.name in memory.tasks
+        if is_known:
+            whole = memory.tasks.statistics(task.name) + whole
+        if any(population.is_outlying(part, before) for part in (task.statistics, whole)):
+            aside.append(task.name)
+            continue
+        before = replace(
+            before,
+            n_tasks=before.n_tasks + 1,
+            rounds=before.rounds + float(task.statistics.count),
+            squares=before.squares + float(task.statistics.sum_of_squares),
+        )
+        yield task.name, Contribution(whole, _position(memory, task, is_known=is_known))
+
+
+def _position(memory: Memory, task: LoggedTask, *, is_known: bool) -> float:
+    """Where in the memory a task of a log is."""
+    if memory.tasks.settings.half_life_seconds is None or task.last_time is None:
+        return memory.population.next_position(new=not is_known)
+    earlier = memory.contribution(task.name) if is_known else None
+    return task.last_time if earlier is None else max(task.last_time, earlier.position)
+
+
+def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
+    """Count tasks and keep each as a finished one, which goes on when it comes back.
+
+    A task that is known is counted anew, with all that it has by now, and stays open if it is.
+    """
+    tasks, population = memory.tasks, memory.population
+    earlier = [memory.contribution(name) for name, _ in counted if name in tasks]
+    base = population.take_out([contribution for contribution in earlier if contribution])
+    parts = [State(population.estimator.empty(tasks.dimension)) for _ in range(_PARTS)]
+    for i, (name, contribution) in enumerate(counted):
+        part = i % _PARTS
+        parts[part] = population.replaced(parts[part], [Change(name, None, contribution)])
+    starts = []
+    for part in range(_PARTS):
+        others = base
+        for i, state in enumerate(parts):
+            others = others if i == part else population.merged(others, state)
+        starts.append((population.starting_from(others.memory), others))
+    whole = base
+    for state in parts:
+        whole = population.merged(whole, state)
+    rows = []
+    for i, (name, contribution) in enumerate(counted):
+        start, others = starts[i % _PARTS]
+        side = contribution.task.side
+        if side is not None:
+            start = population.starting_from(others.memory, side)
+        rows.append(_row(memory, name, contribution, start, others.n_tasks))
+    population.install(whole)
+    for (name, contribution), row in zip(counted, rows, strict=True):
+        _put(memory, name, row)
+        if contribution.task.side is not None:
+            tasks.sides[name] = contribution.task.side
+
+
+def _row(
+    memory: Memory, name: Name, contribution: Contribution, start: Start, n_others: int
+) -> Floats:
+    """The row of a task without A: the statistics, from the prior that others teach."""
+    tasks = memory.tasks
+    row = tasks.layout.packed(contribution.task, start.prior)
+    row[COUNTED], row[COUNTED_AT], row[FIRST_PENDING] = AS_IT_IS, contribution.position, NONE
+    row[PRIOR_TASKS] = n_others
+    if name in tasks:
+        before = tasks.row(name)
+        row[FIRST_PENDING], row[LAST_USED] = before[FIRST_PENDING], before[LAST_USED]
+        # As many rewards as it had and the log adds: those it has forgotten are in no statistics.
+        first, last = tasks.layout.scalars.start + REWARDS, tasks.layout.length
+        more = contribution.task.count - tasks.statistics(name).count
+        row[first] = before[first - last] + more
+    return tasks.layout.finished(row)
+
+
+def _put(memory: Memory, name: Name, row: Floats) -> None:
+    """Replace the row of a task that is known, or keep a new one."""
+    tasks = memory.tasks
+    if name in tasks.slots:
+        slot = tasks.slots[name]
+        tasks.rows[slot] = tasks.layout.reopened(row)
+        tasks.catalogue_scores.drop(slot)
+    elif name in tasks.finished:
+        tasks.finished.row(name)[:] = row
+    else:
+        tasks.finished.add(name, row)
+        return
+    tasks.pending.drop_projections(tasks.row(name))

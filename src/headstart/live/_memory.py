@@ -1,0 +1,424 @@
+"""Memory: what all tasks have taught, which of them it has to count anew, and tasks that start."""
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from headstart import checks, kernels
+from headstart.arrays import Floats, Integers
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import n_side
+from headstart.kernels import state as columns
+from headstart.live._population import Change, Contribution, Population, Start, State
+from headstart.live._rows import (
+    AS_IT_IS,
+    AS_IT_WAS,
+    COUNTED,
+    COUNTED_AT,
+    FIRST_PENDING,
+    NONE,
+    NOT_COUNTED,
+    PRIOR_TASKS,
+    TO_COUNT,
+)
+from headstart.live._tasks import Tasks
+from headstart.live.decision import TaskView
+from headstart.live.explanation import Explanation
+from headstart.live.inputs import Name
+
+_HALF_LIVES = ("half_life_tasks", "half_life_seconds")
+
+
+def _ask_nothing() -> None:
+    """Without a thread there is nothing to ask."""
+
+
+class Memory:
+    """The memory over the tasks of a bandit: each counts once, as it is or as it was.
+
+    With refresh "inline" it comes up to date when a task opens. With "background" a thread does it
+    (`Refresher`): it collects changes under the bandit's lock, computes without it, and installs
+    the result under it. Until then the changes are in flight.
+    """
+
+    def __init__(self, tasks: Tasks, population: Population) -> None:
+        self.tasks = tasks
+        self.population = population
+        settings = tasks.settings
+        self.inline = settings.refresh == "inline"
+        # Whether the rows hold the current estimates between calls.
+        self.estimate_is_kept = not population.bias_moves and settings.discount == 1.0
+        # Whether one compiled call is all that a decision or a reward needs.
+        self.one_call = self.estimate_is_kept and settings.idle_seconds is None
+        # Ordered, so that to take the first takes no search past those taken before.
+        self._changed: OrderedDict[Name, None] = OrderedDict()
+        self._earlier: dict[Name, TaskStatistics] = {}  # of tasks that are counted as they were
+        self._in_flight: dict[Name, Change] = {}
+        self._moves: OrderedDict[Name, None] = OrderedDict()
+        self.generation = 0  # raised when the memory is replaced by others than the thread
+        # Asks the thread to refresh, where there is one.
+        self.request: Callable[[], None] = _ask_nothing
+
+    # Tasks that start.
+
+    def opened(self, names: Sequence[Name], *, keep: bool = True) -> "Opened":
+        """A context with the slots of tasks, which are opened if they are not open.
+
+        Those that it opened are closed again if the context fails, or without `keep` in any case.
+        """
+        return Opened(self, names, keep)
+
+    def start(self, name: Name) -> int:
+        """The slot of a task that is about to be used; it is opened if it is not open."""
+        slot = self.tasks.slots.get(name)
+        if slot is None:
+            finished = name in self.tasks.finished
+            slot = self.tasks.reopen(name) if finished else self._open_new(name)
+        self.tasks.note_use(name, slot)
+        self.move_bias(slot)
+        return slot
+
+    def _open_new(self, name: Name) -> int:
+        if self.inline:
+            self.bring_up_to_date()
+        elif self._changed:
+            self.request()
+        population, side = self.population, self.tasks.sides.get(name)
+        start = population.start
+        if side is not None:
+            start = population.starting_from(population.state.memory, side)
+        if not start.is_finite:
+            raise ValueError("the prior must be finite: the memory's sums are out of range")
+        slot = self.tasks.open(name, start.row)
+        self.tasks.rows[slot, FIRST_PENDING] = NONE
+        self.tasks.rows[slot, PRIOR_TASKS] = population.state.n_tasks
+        return slot
+
+    @contextmanager
+    def knowing(self, name: Name, side: ArrayLike) -> Iterator[None]:
+        """Note the side information (p,) of a task for a call; it is taken back if the call fails.
+
+        The first that is given for a task counts. An open task moves to the prior that it gives.
+        """
+        size, tasks = n_side(self.population.estimator), self.tasks
+        if size == 0:
+            raise ValueError(
+                "side information must be given to a prior that uses it, "
+                f"got {self.population.estimator!r}"
+            )
+        array = checks.side("side", side, (), size)
+        new, was_open = name not in tasks.sides, name in tasks.slots
+        if new:
+            tasks.sides[name] = array
+        try:
+            yield
+        except BaseException:
+            if new:
+                del tasks.sides[name]
+            raise
+        if was_open and new:
+            self.move(name)
+
+    def move_bias(self, slot: int) -> None:
+        """Set the bias that follows from the memory and the task's own rewards, if it moves."""
+        if self.population.bias_moves:
+            self._move_bias(self.tasks.names[slot], self.tasks.rows[slot])
+
+    def _move_bias(self, name: Name, row: Floats) -> None:
+        contribution, statistics = self.contribution(name), self.tasks.statistics(name)
+        self.tasks.layout.move(row, self.population.bias_with(contribution, statistics))
+
+    # Tasks that learn.
+
+    def note_change(self, slot: int) -> None:
+        """Note that a task is about to learn: what the memory counts for it will be outdated."""
+        name, row = self.tasks.names[slot], self.tasks.rows[slot]
+        if row[COUNTED] == AS_IT_IS:
+            self._earlier[name] = self.tasks.statistics(name)
+        row[COUNTED] = TO_COUNT if row[COUNTED] == NOT_COUNTED else AS_IT_WAS
+        self.note(name)
+        if self.population.is_outdated(row[PRIOR_TASKS], counted=_is_counted(row)):
+            self.move(name)
+
+    def note(self, name: Name) -> None:
+        """Note that a task has to be counted anew."""
+        self._changed[name] = None
+        if not self.inline:
+            self.request()
+
+    def revise(self, slot: int) -> None:
+        """Revise a task's prior, with all that other tasks have taught since it began."""
+        tasks, row = self.tasks, self.tasks.rows[slot]
+        if _is_counted(row):
+            # The memory holds the task's own rewards, which must not count as prior knowledge too.
+            self.move(tasks.names[slot])
+            return
+        start = self.population.start
+        if start.components is None:
+            tasks.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
+        elif start.is_finite:
+            degrees_of_freedom = float(start.prior.noise_degrees_of_freedom)
+            if tasks.layout.revise(row, start.components, degrees_of_freedom):
+                tasks.catalogue_scores.drop(slot)
+
+    def move(self, name: Name) -> None:
+        """Give an open task the prior that all others have learned by now; its own part is out."""
+        if self.inline:
+            side, state = self.tasks.sides.get(name), self.population.state
+            contribution = self.contribution(name)
+            self.rebase(name, *self.population.starting_from_others(state, contribution, side))
+        else:
+            self._moves[name] = None
+            self.request()
+
+    def next_move(self) -> Name | None:
+        """A task that waits for a newer prior, which it no longer does."""
+        while self._moves:
+            name, _ = self._moves.popitem(last=False)
+            if name in self.tasks.slots:
+                return name
+        return None
+
+    def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
+        """Give an open task another prior, learned from so many other tasks."""
+        tasks, slot = self.tasks, self.tasks.slots[name]
+        if start.is_finite:
+            row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
+            tasks.rows[slot] = row
+            tasks.catalogue_scores.drop(slot)
+            tasks.pending.drop_projections(tasks.rows[slot])
+            tasks.rows[slot, PRIOR_TASKS] = n_tasks
+
+    # What is counted.
+
+    @property
+    def n_waiting(self) -> int:
+        """How many tasks have changed and are not in flight."""
+        return len(self._changed)
+
+    def contribution(self, name: Name) -> Contribution | None:
+        """What the memory counts for a task."""
+        if name in self._in_flight:
+            return self._in_flight[name].before
+        return self._marked(name)
+
+    def _marked(self, name: Name) -> Contribution | None:
+        """What the memory counts for a task, once what is in flight has been installed."""
+        row = self.tasks.row(name)
+        position = float(row[COUNTED_AT])
+        if row[COUNTED] == AS_IT_IS:
+            return Contribution(self.tasks.statistics(name), position)
+        if row[COUNTED] == AS_IT_WAS:
+            return Contribution(self._earlier[name], position)
+        return None
+
+    def bring_up_to_date(self) -> None:
+        """Count every task as it is, at once."""
+        self.undo()
+        self.population.count(self.collect(len(self._changed)))
+        self._in_flight.clear()  # it is part of the memory now
+        self.generation += 1
+        self._learn_scales()
+
+    def collect(self, limit: int) -> list[Change]:
+        """Up to `limit` changes, which are in flight from now on."""
+        changes = []
+        for _ in range(min(limit, len(self._changed))):
+            name, _ = self._changed.popitem(last=False)
+            before = self._marked(name)
+            change = self.population.change(name, before, self.tasks.statistics(name))
+            self._earlier.pop(name, None)
+            row = self.tasks.row(name)
+            if change.after is None:
+                row[COUNTED] = NOT_COUNTED
+            else:
+                row[COUNTED], row[COUNTED_AT] = AS_IT_IS, change.after.position
+            if change.before is not None or change.after is not None:
+                self._in_flight[name] = change
+                changes.append(change)
+        return changes
+
+    def undo(self) -> None:
+        """Take back what is in flight: the memory never got it."""
+        for name, change in self._in_flight.items():
+            row = self.tasks.row(name)
+            if change.before is None:
+                row[COUNTED] = TO_COUNT
+                self._earlier.pop(name, None)
+            else:
+                self._earlier[name] = change.before.task
+                row[COUNTED], row[COUNTED_AT] = AS_IT_WAS, change.before.position
+            self._changed[name] = None
+        if self._in_flight:
+            self.population.take_back_positions()
+        self._in_flight.clear()
+        self.generation += 1
+
+    def install(self, state: State, start: Start) -> None:
+        """Install what was computed for the changes in flight."""
+        self.population.install(state, start)
+        self._in_flight.clear()  # it is part of the memory now
+        self._learn_scales()
+
+    def _learn_scales(self) -> None:
+        """Learn the features' scales, once; if they are far apart, all open tasks move."""
+        if not self.population.wants_scales:
+            return
+        marked = ((name, self._marked(name)) for name in self.tasks.all_names())
+        counted = {name: contribution for name, contribution in marked if contribution is not None}
+        if self.population.learn_scales(counted, self.tasks.feature_names.all):
+            for name in list(self.tasks.slots):
+                self.move(name)
+
+    def forget(self, name: Name) -> None:
+        """Forget a task, what it has pending, and what the memory counts for it."""
+        tasks = self.tasks
+        slot = tasks.reopen(name) if name in tasks.finished else tasks.slot(name)
+        for place in tasks.pending.of(tasks.rows[slot]):
+            tasks.pending.drop(tasks.rows, place)
+        self.undo()
+        contribution = self._marked(name)
+        if contribution is not None:
+            self.population.install(self.population.take_out([contribution]))
+        for names in (self._changed, self._earlier, self._moves):
+            names.pop(name, None)
+        tasks.close(name)
+        tasks.sides.pop(name, None)
+        self.bring_up_to_date()
+
+    def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
+        """Take tasks with their rows. They are counted, but for those that were to be counted."""
+        self.tasks.adopt(open_rows, finished)
+        for name in (*open_rows, *finished):
+            if self.tasks.row(name)[COUNTED] == TO_COUNT:
+                self.note(name)
+
+    def has_half_life_of(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the memory has the half-life of these settings."""
+        return all(settings.get(kind) == getattr(self.tasks.settings, kind) for kind in _HALF_LIVES)
+
+    def change_half_life(self, before: Mapping[str, Any]) -> None:
+        """Go on with another half-life: every task weighs at this moment what it weighed before.
+
+        A task of weight 2^(−a) gets the position P − aH in the new half-life H. Where the new one
+        is infinite, all tasks that are kept weigh 1 again.
+        """
+        population, settings = self.population, self.tasks.settings
+        seconds = settings.half_life_seconds
+        old = before.get("half_life_seconds") or before.get("half_life_tasks") or math.inf
+        new = seconds or settings.half_life_tasks or math.inf
+        end = population.state.position
+        now = float(population.state.n_tasks) if seconds is None else float(settings.clock())
+        population.install(replace(population.state, position=now))
+        for name in self.tasks.all_names():
+            row = self.tasks.row(name)
+            if row[COUNTED] != AS_IT_IS:
+                continue
+            age = (end - row[COUNTED_AT]) / old
+            if math.isfinite(new):
+                row[COUNTED_AT] = now - age * new
+            else:
+                task = self.tasks.statistics(name)
+                without = population.counted(population.state, task, 2.0**-age, -1)
+                population.install(population.counted(without, task, 1.0, 1))
+                row[COUNTED_AT] = now
+
+    # What is known of tasks.
+
+    def view(self, name: Name) -> TaskView:
+        """What is known of a task, open or finished; a finished one is not opened."""
+        tasks = self.tasks
+        if name not in tasks:
+            raise ValueError(f"task must be the name of an open or a finished task, got {name!r}")
+        slot = tasks.slots.get(name)
+        row = tasks.layout.reopened(tasks.finished.row(name)) if slot is None else tasks.rows[slot]
+        if self.population.bias_moves:
+            self._move_bias(name, row)
+        scalars = row[tasks.layout.scalars]
+        return TaskView(
+            task=name,
+            estimate=tasks.layout.estimate(row),
+            n_rewards=int(scalars[columns.REWARDS]),
+            n_pending=len(tasks.pending.of(row)),
+            noise_scale=float(scalars[columns.NOISE_SCALE]),
+            feature_names=tasks.feature_names.all,
+        )
+
+    def explain(self, decision: str, arm: Hashable | None) -> Explanation:
+        """What the kept estimate of a task says about the arm of its pending decision; O(d²)."""
+        tasks = self.tasks
+        place = tasks.place(decision)
+        if place == NONE:
+            raise ValueError(f"decision must be pending to be explained, got {decision!r}")
+        slot = tasks.pending.owner(place)
+        self.move_bias(slot)
+        row = tasks.rows[slot]
+        x = tasks.pending.kept[place, : tasks.dimension].copy()
+        state, u = tasks.layout.state(row), np.empty_like(x)
+        kernels.project(state, 0, x, u)
+        return Explanation.of(
+            x,
+            task=tasks.names[slot],
+            arm=arm,
+            names=tasks.feature_names.all,
+            parameter=state.parameter[0],
+            bias=row[tasks.layout.bias],
+            width=math.sqrt(max(float(x @ u), 0.0)),
+            noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
+        )
+
+
+def _is_counted(row: Floats) -> bool:
+    return row[COUNTED] in (AS_IT_IS, AS_IT_WAS)
+
+
+class Opened:
+    """`Memory.opened`."""
+
+    def __init__(self, memory: Memory, names: Sequence[Name], keep: bool) -> None:
+        self._memory = memory
+        self._names = names
+        self._keep = keep
+        self._new: list[Name] = []
+
+    def __enter__(self) -> Integers:
+        """The slots (n,)."""
+        memory, names = self._memory, self._names
+        known = memory.tasks.slots
+        if memory.one_call:
+            try:
+                return np.fromiter(map(known.__getitem__, names), np.int64, len(names))
+            except KeyError:
+                pass  # some are new
+        slots = np.empty(len(names), dtype=np.int64)
+        try:
+            for i, name in enumerate(names):
+                new = name not in known
+                slots[i] = memory.start(name)
+                if new:
+                    self._new.append(name)
+        except BaseException:
+            self._close()
+            raise
+        return slots
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None or not self._keep:
+            self._close()
+
+    def _close(self) -> None:
+        # One that was finished before is so again; one of which nothing is known is gone.
+        for name in self._new:
+            self._memory.tasks.finish(name)

@@ -1,0 +1,357 @@
+"""Population: what all tasks say about the next, as a memory and the prior that it gives.
+
+The prior treats all features alike: w' = Dw with D = diag(scales) is what it learns, from features
+x' = D⁻¹x. A task itself never needs x': its prior is that of w, with Λ = DΛ'D and h = D⁻¹h'.
+"""
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.prior import Mixture, Prior
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import (
+    FittedPriorEstimator,
+    LivePriorEstimator,
+    Memory,
+    PriorEstimator,
+    starting_prior,
+)
+from headstart.kernels import Components
+from headstart.live._blas import one_blas_thread
+from headstart.live._rows import Layout
+from headstart.live.inputs import Name
+from headstart.live.settings import Settings
+
+_log = logging.getLogger("headstart.live")
+
+# A task is set aside where its rewards are, in root mean square, larger than those of all others by
+# more than this factor, once there are a few others: a reward in the wrong unit, not a taste.
+_OUTLYING = 1e3
+_TASKS_TO_COMPARE = 5
+# What is left of a sum from which tasks were taken is 0 below this share of it.
+_ROUNDING = 1e-12
+# A feature is brought to the size of the others where its root mean square differs from their usual
+# one by more than this factor. Sizes within it cost next to nothing, and often mean something.
+_FAR = 8.0
+# How many rewards it takes to know the sizes.
+_ROUNDS_TO_LEARN = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What the memory counts for a task: its statistics, at a position of the memory."""
+
+    task: TaskStatistics
+    position: float  # in tasks or in seconds, by the kind of half-life
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A task whose contribution is to be replaced."""
+
+    name: Name
+    before: Contribution | None
+    after: Contribution | None
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What a new task starts from: a prior, and the row that it gives."""
+
+    prior: Prior
+    components: Components | None
+    row: Floats
+    is_finite: bool
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A memory over tasks, with what it weighs. States are never changed, only replaced."""
+
+    memory: Memory
+    position: float = 0.0  # up to which all contributions have been discounted
+    n_tasks: int = 0
+    weight: float = 0.0  # Σ of the tasks' weights: their number where nothing is forgotten
+    rounds: float = 0.0  # ΣT and Σq, with the weights
+    squares: float = 0.0
+
+
+class Population:
+    """The memory over open and finished tasks, each of which counts once.
+
+    What the memory is at some time is a `State`; most methods are functions of one, so that a
+    thread may compute the next while calls go on with this one.
+    """
+
+    def __init__(self, dimension: int, estimator: PriorEstimator, settings: Settings) -> None:
+        if not isinstance(estimator, LivePriorEstimator):
+            raise ValueError(
+                "prior must have the methods absorb with a weight, scale and merge for live use, "
+                f"got {estimator!r}"
+            )
+        self.layout = Layout(dimension)
+        self.estimator: LivePriorEstimator = estimator
+        self.settings = settings
+        self.state = State(estimator.empty(dimension))
+        scales = settings.scales
+        self.scales = None if scales is None or scales == "learn" else np.array(scales)
+        self.scales_known = scales != "learn"
+        # AVG and RR move the bias with the task's own rewards.
+        self.bias_moves = estimator.running_bias(self.state.memory) is not None
+        self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
+        self._start: Start | None = None
+        self._position = 0.0  # of the latest contribution
+
+    @property
+    def start(self) -> Start:
+        """What a new task starts from, by the memory as it is."""
+        if self._start is None:
+            self._start = self.starting_from(self.state.memory)
+        return self._start
+
+    def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
+        """What a task with this side information starts from, by a memory."""
+        with one_blas_thread:
+            prior = _unscaled(starting_prior(self.estimator, memory, side), self.scales)
+        if prior.mixture is not None and self.bias_moves:
+            raise ValueError("a prior must not have a mixture where its bias moves in a task")
+        components = None if prior.mixture is None else prior.mixture.components()
+        row = self.layout.first_row(prior)
+        finite = bool(np.isfinite(row[: self.layout.scalars.start]).all())
+        return Start(prior, components, row, finite)
+
+    def starting_from_others(
+        self, state: State, contribution: Contribution | None, side: Floats | None
+    ) -> tuple[Start, int]:
+        """What a task starts from by all other tasks; how many those are."""
+        start = self.starting_from(self.without(contribution, state), side)
+        return start, state.n_tasks - (contribution is not None)
+
+    def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:
+        """Whether twice as many other tasks are known as the prior of a task was learned from."""
+        others = self.state.n_tasks - int(counted)
+        return not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
+
+    def install(self, state: State, start: Start | None = None) -> None:
+        """Go on with another memory."""
+        self.state, self._start = state, start
+
+    def next_position(self, *, new: bool) -> float:
+        """The position of a contribution: the time, or the number of tasks so far."""
+        if self.settings.half_life_seconds is not None:
+            return float(self.settings.clock())
+        self._position = max(self._position, self.state.position) + new
+        return self._position
+
+    def take_back_positions(self) -> None:
+        """Give again the positions of contributions that were not installed."""
+        self._position = self.state.position
+
+    def change(self, name: Name, before: Contribution | None, task: TaskStatistics) -> Change:
+        """What is to be counted for a task by now: nothing, if it is set aside."""
+        if self.is_outlying(task, self.state):
+            warn_set_aside(name)
+            return Change(name, before, None)
+        return Change(name, before, Contribution(task, self.next_position(new=before is None)))
+
+    def count(self, changes: Sequence[Change]) -> None:
+        """Install the memory with these changes, as it weighs now."""
+        state = self.replaced(self.state, changes)
+        if self.settings.half_life_seconds is not None:
+            state = self.discounted(state, float(self.settings.clock()))
+        if state is not self.state:
+            self.install(state)
+
+    def take_out(self, contributions: Sequence[Contribution]) -> State:
+        """The memory without what it counts for some tasks."""
+        if not contributions:
+            return self.state
+        gone = [Change("", contribution, None) for contribution in contributions]
+        return self.refitted(self.replaced(self.state, gone))
+
+    def weight(self, contribution: Contribution, position: float) -> float:
+        """How much a contribution counts at a position: half as much per half-life."""
+        if math.isinf(self._half_life):
+            return 1.0
+        return float(2.0 ** ((contribution.position - position) / self._half_life))
+
+    def replaced(self, state: State, changes: Sequence[Change]) -> State:
+        """The memory in which tasks have other contributions than before."""
+        if not changes:
+            return state
+        ends = [change.after.position for change in changes if change.after is not None]
+        state = self.discounted(state, max(ends, default=state.position))
+        for change in changes:
+            for contribution, sign in ((change.before, -1), (change.after, 1)):
+                if contribution is not None:
+                    weight = self.weight(contribution, state.position)
+                    state = self.counted(state, contribution.task, weight, sign)
+        return state
+
+    def counted(self, state: State, task: TaskStatistics, weight: float, sign: int) -> State:
+        """The memory with one task of this weight more, or with sign −1 less."""
+        if state.n_tasks + sign == 0:
+            return State(self.estimator.empty(self.layout.dimension), state.position)
+        totals = np.array([state.weight, state.rounds, state.squares])
+        added = np.array([1.0, float(task.count), float(task.sum_of_squares)])
+        after = totals + sign * weight * added
+        after[after < _ROUNDING * totals] = 0.0
+        with one_blas_thread:
+            memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
+        return State(memory, state.position, state.n_tasks + sign, *after.tolist())
+
+    def refitted(self, state: State) -> State:
+        """The memory with a fit begun anew, so that nothing of it is left of tasks taken out."""
+        if not isinstance(self.estimator, FittedPriorEstimator) or not state.n_tasks:
+            return state
+        with one_blas_thread:
+            return replace(state, memory=self.estimator.refit(state.memory))
+
+    def without(self, contribution: Contribution | None, state: State) -> Memory:
+        """The memory of all tasks but one."""
+        if contribution is None:
+            return state.memory
+        weight = self.weight(contribution, state.position)
+        memory = self.estimator.absorb(state.memory, self._scaled(contribution.task), -weight)
+        if isinstance(self.estimator, FittedPriorEstimator):
+            with one_blas_thread:
+                return self.estimator.refit(memory)
+        return memory
+
+    def bias_with(self, contribution: Contribution | None, task: TaskStatistics) -> Floats:
+        """The bias by all tasks, of which one counts with the given statistics."""
+        memory = self.estimator.absorb(self.without(contribution, self.state), self._scaled(task))
+        return _unscaled(self.estimator.prior(memory), self.scales).bias
+
+    def discounted(self, state: State, position: float) -> State:
+        """The memory at a later position, at which all tasks count less."""
+        if position <= state.position:
+            return state
+        if math.isinf(self._half_life):
+            return replace(state, position=position)
+        if state.n_tasks == 0:
+            return State(state.memory, position)
+        factor = 2.0 ** ((state.position - position) / self._half_life)
+        return State(
+            self.estimator.scale(state.memory, factor),
+            position,
+            state.n_tasks,
+            factor * state.weight,
+            factor * state.rounds,
+            factor * state.squares,
+        )
+
+    def merged(self, state: State, other: State) -> State:
+        """The memory of the tasks of both."""
+        position = max(state.position, other.position)
+        one, two = self.discounted(state, position), self.discounted(other, position)
+        return State(
+            self.estimator.merge(one.memory, two.memory),
+            position,
+            one.n_tasks + two.n_tasks,
+            one.weight + two.weight,
+            one.rounds + two.rounds,
+            one.squares + two.squares,
+        )
+
+    @property
+    def wants_scales(self) -> bool:
+        """Whether the features' scales are to be learned now, from what is counted."""
+        return not self.scales_known and self.state.rounds >= _ROUNDS_TO_LEARN
+
+    def learn_scales(self, counted: Mapping[Name, Contribution], names: Sequence[str]) -> bool:
+        """Learn the scales, once, from all that is counted; whether features are far apart.
+
+        If so, the memory counts all tasks anew: sums in other units do not add.
+        """
+        self.scales_known = True
+        if len(counted) < self.state.n_tasks:
+            return False  # tasks of logs are not kept: their scales are those of the log
+        if not self.take_scales([contribution.task for contribution in counted.values()], names):
+            return False
+        changes = [Change(name, None, contribution) for name, contribution in counted.items()]
+        self.install(self.replaced(self.state, changes))
+        return True
+
+    def take_scales(self, tasks: Sequence[TaskStatistics], names: Sequence[str]) -> bool:
+        """Use the scales of some tasks, if those have rewards enough to know them.
+
+        True if features are far apart; the memory is empty then.
+        """
+        rounds = math.fsum(float(task.count) for task in tasks)
+        if rounds < _ROUNDS_TO_LEARN:
+            return False
+        self.scales_known = True
+        scales = _far_apart(np.sum([np.diagonal(task.gram) for task in tasks], 0) / rounds)
+        if scales is None:
+            return False
+        self.scales = scales
+        far = ", ".join(f"{names[i]}: {scale:g}" for i, scale in enumerate(scales) if scale != 1.0)
+        _log.warning("features are far apart; scales relative to the others: %s", far)
+        self.install(State(self.estimator.empty(self.layout.dimension)))
+        return True
+
+    def is_outlying(self, task: TaskStatistics, state: State) -> bool:
+        """Whether a task's rewards are so much larger than those of others that it is set aside."""
+        if state.n_tasks < _TASKS_TO_COMPARE or state.squares == 0.0:
+            return False
+        usual = state.squares / state.rounds
+        return float(task.sum_of_squares) > _OUTLYING**2 * usual * float(task.count)
+
+    def _scaled(self, task: TaskStatistics) -> TaskStatistics:
+        """The statistics of D⁻¹x."""
+        scales = self.scales
+        if scales is None:
+            return task
+        changed = {"gram": task.gram / (scales[:, None] * scales), "moment": task.moment / scales}
+        return checks.trusted(TaskStatistics, **vars(task) | changed)
+
+
+def warn_set_aside(name: Name) -> None:
+    """Say that a task is not counted."""
+    _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
+
+
+def _far_apart(mean_squares: Floats) -> Floats | None:
+    """Scales (d,) for features of these mean squares (d,); None where all are of similar size."""
+    sizes = np.sqrt(mean_squares)
+    seen = sizes > 0.0
+    if not seen.any():
+        return None
+    usual = float(np.median(sizes[seen]))
+    ratio = np.where(seen, sizes, usual) / usual
+    far = (ratio > _FAR) | (ratio < 1.0 / _FAR)
+    if not far.any():
+        return None
+    # Powers of two, so that scaling costs no digits.
+    return np.asarray(np.where(far, 2.0 ** np.round(np.log2(np.where(far, ratio, 1.0))), 1.0))
+
+
+def _unscaled(prior: Prior, scales: Floats | None) -> Prior:
+    """The prior of w = D⁻¹w', from that of w'."""
+    if scales is None:
+        return prior
+    matrix = prior.regularization
+    if prior.isotropic:
+        matrix = prior.regularization[..., None, None] * np.eye(prior.dimension)
+    return Prior.trusted(
+        prior.bias / scales,
+        scales[:, None] * matrix * scales,
+        noise_scale=prior.noise_scale,
+        noise_degrees_of_freedom=prior.noise_degrees_of_freedom,
+        mixture=None if prior.mixture is None else _unscaled_mixture(prior.mixture, scales),
+    )
+
+
+def _unscaled_mixture(mixture: Mixture, scales: Floats) -> Mixture:
+    changed = {
+        "bias": mixture.bias / scales,
+        "covariance": mixture.covariance / (scales[:, None] * scales),
+    }
+    return checks.trusted(Mixture, **vars(mixture) | changed)

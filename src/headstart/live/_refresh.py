@@ -1,0 +1,158 @@
+"""Refresher and Pace: the thread that keeps the prior up to date while calls go on."""
+
+import logging
+import math
+import threading
+import time
+import weakref
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from headstart.live._blas import one_blas_thread
+from headstart.live._memory import Memory
+from headstart.live._population import Change
+
+_log = logging.getLogger("headstart.live")
+
+# The lock is held for so many tasks at a time, and one memory is computed from so many at most.
+_TASKS_PER_LOCK = 8
+_TASKS_PER_REFRESH = 256
+# A thread without work ends after so many seconds; the next change starts another.
+_IDLE_SECONDS = 5.0
+# A refresh that takes longer is reported.
+_LONG_SECONDS = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How long the refreshing of a prior rests, so that calls have most of the time.
+
+    After one that took t seconds it rests for (1/share − 1)·t, within `least` and `most`. Longer,
+    where it leaves many bytes to be written; and where nothing is left to count and many tasks have
+    taught the prior, which then changes little.
+    """
+
+    share: float = 0.25  # of the time that refreshing takes
+    least: float = 0.01  # seconds
+    most: float = math.inf
+    seconds_per_byte: float = 0.0
+    seconds_per_root: float = 0.0  # of the number of tasks
+    most_by_tasks: float = 30.0
+
+    def rest(self, took: float, *, n_bytes: int = 0, n_tasks: int = 0) -> float:
+        """Seconds to rest. n_tasks: how many taught the prior; 0 if there are more to count."""
+        by_time = min(took / self.share - took, self.most)
+        by_tasks = min(self.seconds_per_root * math.sqrt(n_tasks), self.most_by_tasks)
+        return max(by_time, self.least, self.seconds_per_byte * n_bytes, by_tasks)
+
+
+_PACE = Pace()
+
+
+class Refresher:
+    """Brings the memory of a bandit up to date in a thread of its own, started when needed."""
+
+    def __init__(self, memory: Memory, lock: AbstractContextManager[object]) -> None:
+        self._memory = memory
+        self._lock = lock
+        self._requested = threading.Event()
+        self._thread: threading.Thread | None = None
+        # Held while the thread computes: a child that is forked then may find BLAS locked for good.
+        self.computing = threading.Lock()
+
+    def request(self) -> None:
+        """Ask for a refresh, under the bandit's lock."""
+        if not self._requested.is_set():
+            self._requested.set()
+            if self._thread is None:
+                # The thread must not keep a bandit alive that the application has dropped.
+                target = (weakref.ref(self), self._requested)
+                self._thread = threading.Thread(
+                    target=_work, args=target, name="headstart-refresh", daemon=True
+                )
+                self._thread.start()
+
+    def end(self) -> bool:
+        """End the thread, unless there is work; true if it ended."""
+        with self._lock:
+            if self._requested.is_set():
+                return False
+            self._thread = None
+            return True
+
+    def work(self) -> float:
+        """Refresh once; returns how long to pause."""
+        began = time.perf_counter()
+        self._requested.clear()
+        try:
+            with self.computing, one_blas_thread:
+                more = self._refresh()
+                self._move_tasks()
+        except Exception:
+            _log.exception("the prior could not be refreshed and stays as it is")
+            with self._lock:
+                self._memory.undo()
+            return _IDLE_SECONDS
+        took = time.perf_counter() - began
+        if took > _LONG_SECONDS:
+            d = self._memory.tasks.dimension
+            _log.info("refreshing the prior of %d features took %.1f s, in the background", d, took)
+        if more:
+            self._requested.set()
+        return _PACE.rest(took)
+
+    def _refresh(self) -> bool:
+        """Count the tasks that changed; whether some are left."""
+        memory, population = self._memory, self._memory.population
+        collected: list[Change] = []
+        while len(collected) < _TASKS_PER_REFRESH:
+            with self._lock:
+                if not collected:
+                    generation, state = memory.generation, population.state
+                elif memory.generation != generation:
+                    return True
+                some = memory.collect(_TASKS_PER_LOCK)
+                more = memory.n_waiting > 0
+            collected += some
+            if not more:
+                break
+        if not collected:
+            return False
+        new = population.replaced(state, collected)
+        start = population.starting_from(new.memory)
+        with self._lock:
+            if memory.generation != generation:
+                return True  # the memory was replaced meanwhile, and the changes are waiting again
+            memory.install(new, start)
+        return more
+
+    def _move_tasks(self) -> None:
+        """Give tasks that wait for it the prior of all others."""
+        memory, tasks, population = self._memory, self._memory.tasks, self._memory.population
+        while True:
+            with self._lock:
+                name = memory.next_move()
+                if name is None:
+                    return
+                generation, state = memory.generation, population.state
+                contribution, side = memory.contribution(name), tasks.sides.get(name)
+            start, n_others = population.starting_from_others(state, contribution, side)
+            with self._lock:
+                if name not in tasks.slots:
+                    continue
+                if memory.generation == generation:
+                    memory.rebase(name, start, n_others)
+                else:
+                    memory.move(name)  # the memory was replaced meanwhile
+
+
+def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:
+    """Refresh whenever that is requested, until the bandit is gone or nothing is left to do."""
+    while True:
+        wanted = requested.wait(_IDLE_SECONDS)
+        it = refresher()
+        if it is None or (not wanted and it.end()):
+            return
+        pause = it.work() if wanted else 0.0
+        del it
+        time.sleep(pause)

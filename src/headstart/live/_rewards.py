@@ -1,0 +1,385 @@
+"""Rewards: what a task learns from one, what has to follow, and decisions that get none."""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from headstart import kernels
+from headstart.arrays import Floats, Integers
+from headstart.kernels import revision_due
+from headstart.kernels import state as columns
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import REWARDS, SUM_OF_SQUARES, SURPRISE
+from headstart.live import inputs
+from headstart.live._memory import Memory
+from headstart.live._pending import OWNER, Ids, find, read_ids, release
+from headstart.live._rows import (
+    AS_IT_IS,
+    COUNTED,
+    NONE,
+    dimension_of,
+    packed_statistics,
+    task_state,
+)
+from headstart.live.inputs import LARGEST_GROWTH, Name
+from headstart.live.outcomes import DecisionState, Outcome, outcome_of
+
+# What learning a reward returns in place of what has to follow it: the sums would not stay finite;
+# no such decision; the task is not open; and the memory has to note first that the task changes.
+REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
+
+# What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
+FINISH = 4
+
+# In place of a horizon: there is none.
+NO_HORIZON = 0
+
+# Looking up a member of an enumeration takes as long as a compiled call.
+PAID = Outcome.PAID
+
+
+@compiled
+def _learn(
+    rows: Floats,
+    slot: int,
+    kept: Floats,
+    place: int,
+    value: float,
+    weight: float,
+    horizon: int,
+    trace: Floats,
+) -> int:
+    """Learn one reward: what has to follow, as bits, or REFUSED or CHANGES with nothing changed.
+
+    The place holds x, u and the task's rewards at the time of the decision (`Pending`), or x alone.
+    A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
+    receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
+    """
+    row = rows[slot]
+    dimension = dimension_of(row.shape[0])
+    state = task_state(row, dimension)
+    scalars = state.scalars
+    root = math.sqrt(weight)
+    y = root * value
+    x, u = np.empty(dimension), np.empty(dimension)
+    for a in range(dimension):
+        x[a] = root * kept[place, a]
+    if kept.shape[1] > dimension and kept[place, 2 * dimension] == scalars[0, REWARDS]:
+        for a in range(dimension):
+            u[a] = root * kept[place, dimension + a]
+    else:
+        kernels.project(state, 0, x, u)
+    gram, moment = packed_statistics(row, dimension)
+    size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
+    if not _stays_finite(gram, moment, state.parameter[0], size, x, u, y):
+        return REFUSED
+    if row[COUNTED] <= AS_IT_IS:
+        return CHANGES
+    status, gap = kernels.learn(state, 0, x, u, y, weight)
+    if trace.shape[0] > dimension:
+        for a in range(dimension):
+            trace[a] = u[a]
+        trace[dimension] = gap
+    kernels.add_observation(gram, moment, x, y)
+    if horizon != NO_HORIZON and scalars[0, REWARDS] >= horizon:
+        status |= FINISH
+    return status
+
+
+@compiled(inline="always")
+def _stays_finite(
+    gram: Floats, moment: Floats, parameter: Floats, size: float, x: Floats, u: Floats, y: float
+) -> bool:
+    """Whether everything stays finite; off the diagonal, V is bounded by its diagonal."""
+    predicted = 0.0
+    growth = 1.0
+    for a in range(x.shape[0]):
+        predicted += x[a] * parameter[a]
+        growth += x[a] * u[a]
+    gap = y - predicted
+    # One infinity or NaN makes the sum so, and one test of the sum is enough.
+    total = size + y * y + gap * gap
+    for a in range(x.shape[0]):
+        total += abs(gram[a, a]) + x[a] * x[a] + abs(moment[a]) + abs(x[a] * y)
+        total += abs(parameter[a]) + abs(gap * u[a])
+    return growth < LARGEST_GROWTH and math.isfinite(total)
+
+
+@compiled
+def _reward_one(
+    rows: Floats,
+    kept: Floats,
+    links: Integers,
+    code: int,
+    value: float,
+    weight: float,
+    horizon: int,
+) -> tuple[int, int, int]:
+    """Learn the reward of a pending decision and release it: the status, the slot, the place."""
+    place = find(links, code)
+    if place == NONE:
+        return UNKNOWN, NONE, NONE
+    slot = links[place, OWNER]
+    if slot < NONE:
+        return NOT_OPEN, slot, place
+    status = _learn(rows, slot, kept, place, value, weight, horizon, np.empty(0))
+    if status >= 0:
+        release(links, rows, place)
+    return status, slot, place
+
+
+@compiled
+def _reward_all(
+    rows: Floats,
+    kept: Floats,
+    links: Integers,
+    codes: Integers,
+    values: Floats,
+    weights: Floats,
+    horizon: int,
+    places: Integers,
+) -> tuple[int, int, int]:
+    """`_reward_one` for n decisions in their order, and the places (n,) that they had.
+
+    It ends at one that is not learned, or that something follows. Returns how many were learned,
+    and the status and the slot of the last one tried.
+    """
+    for i in range(codes.shape[0]):
+        status, slot, places[i] = _reward_one(
+            rows, kept, links, codes[i], values[i], weights[i], horizon
+        )
+        if status < 0:
+            return i, status, slot
+        if status > 0:
+            return i + 1, status, slot
+    return len(codes), 0, NONE
+
+
+class Rewards:
+    """How the tasks of a bandit learn, and how their decisions expire."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._tasks = memory.tasks
+        self._settings = memory.tasks.settings
+        self._horizon = memory.tasks.settings.horizon or NO_HORIZON
+        self._one_call = memory.one_call
+
+    # One reward.
+
+    def pay(self, decision: str, value: float, weight: float) -> Outcome:
+        """`MetaBandit.reward`."""
+        tasks, settings = self._tasks, self._settings
+        if settings.reward_range is not None and not settings.in_range(value):
+            return self._outcome(decision, value)
+        if self._one_call and not tasks.catalogue_scores.by_slot:
+            paid = self._pay_in_one_call(decision, value, weight)
+        else:
+            paid = False
+        outcome = PAID if paid else self._pay(decision, value, weight)
+        if outcome is PAID:
+            tasks.settled.note(decision, value)
+        return outcome
+
+    def _outcome(self, decision: str, value: float) -> Outcome:
+        """What a reward that is not learned comes to."""
+        if self._tasks.pending.find(decision) != NONE:
+            return outcome_of(DecisionState.PENDING, value, self._settings)
+        return self._tasks.settled.outcome(decision, value, self._settings)
+
+    def _pay_in_one_call(self, decision: str, value: float, weight: float) -> bool:
+        """Have an open task learn a reward, compiled; false if it takes more."""
+        tasks, pending = self._tasks, self._tasks.pending
+        code = pending.parse(decision)
+        while True:
+            status, slot, place = _reward_one(
+                tasks.rows, pending.kept, pending.links, code, value, weight, self._horizon
+            )
+            if status >= 0:
+                break
+            if status != CHANGES:
+                return False
+            self._memory.note_change(slot)
+        pending.freed(place)
+        if status:
+            self._follow_up(slot, status)
+        return True
+
+    def _pay(self, decision: str, value: float, weight: float) -> Outcome:
+        """Pay any decision of any task."""
+        tasks = self._tasks
+        place = tasks.pending.find(decision)
+        if place == NONE:
+            return self._outcome(decision, value)
+        finished = tasks.finished_owner(place)
+        slot = tasks.pending.owner(place) if finished is None else tasks.reopen(finished)
+        status = self._learn(slot, tasks.pending.kept, place, value, weight)
+        if status == REFUSED:
+            if finished is not None:
+                tasks.finish(finished)
+            return Outcome.OUT_OF_RANGE
+        tasks.pending.drop(tasks.rows, place)
+        tasks.note_use(tasks.names[slot], slot)
+        self._follow_up(slot, status)
+        return PAID
+
+    def observe(self, name: Name, features: ArrayLike, value: float, weight: float) -> Outcome:
+        """`MetaBandit.observe`."""
+        x = inputs.vector_of("features", features, self._tasks.dimension)
+        if not self._settings.in_range(value):
+            return Outcome.OUT_OF_RANGE
+        with self._memory.opened((name,)) as slots:
+            slot = int(slots[0])
+            status = self._learn(slot, x[None], 0, value, weight)
+            if status == REFUSED:
+                raise inputs.too_large("features", x[None])
+        self._follow_up(slot, status)
+        return PAID
+
+    def _learn(self, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
+        """Learn what is kept in a place, after discounting what the task learned before."""
+        tasks, discount = self._tasks, self._settings.discount
+        while True:
+            rows, trace = tasks.rows, tasks.catalogue_scores.trace(slot)
+            before = rows[slot].copy() if discount < 1.0 else None
+            if before is not None:
+                tasks.layout.forget(rows[slot], discount)
+            status = int(_learn(rows, slot, kept, place, value, weight, self._horizon, trace))
+            if status >= 0:
+                tasks.catalogue_scores.note(slot, trace)
+            elif before is not None:
+                rows[slot] = before
+            if status != CHANGES:
+                return status
+            self._memory.note_change(slot)
+
+    def _follow_up(self, slot: int, status: int) -> None:
+        """Do what has to follow a reward: refactorise, revise the prior, finish the task."""
+        tasks, row = self._tasks, self._tasks.rows[slot]
+        if self._settings.discount < 1.0:
+            tasks.layout.refactorise(row, restate=True)
+            if revision_due(tasks.layout.state(row).scalars, 0):
+                status |= columns.REVISE
+            else:
+                status &= ~columns.REVISE
+        elif status & columns.REFACTORISE and not status & columns.REVISE:
+            tasks.layout.refactorise(row, restate=False)
+        if status & columns.REVISE:
+            self._memory.revise(slot)
+        if status & FINISH:
+            tasks.finish(tasks.names[slot])
+
+    # Many rewards.
+
+    def pay_many(
+        self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike
+    ) -> list[Outcome]:
+        """`MetaBandit.reward_many`: in one compiled call for those that it is enough for."""
+        ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
+        tasks = self._tasks
+        simple = self._one_call and not tasks.catalogue_scores.by_slot and not self._horizon
+        if not simple or not self._all_in_range(rewards):
+            triples = zip(_plain(ids), rewards.tolist(), counts.tolist(), strict=True)
+            return [self.pay(decision, value, weight) for decision, value, weight in triples]
+        decided_here = read_ids(tasks.pending.prefix, ids)
+        if decided_here is None:
+            codes = np.array([tasks.pending.parse(decision) for decision in ids], dtype=np.int64)
+        else:
+            codes = decided_here.codes
+        outcomes, done = [PAID] * len(ids), 0
+        while done < len(ids):
+            first = done
+            done, status = self._pay_some(codes, rewards, counts, done)
+            if decided_here is None:
+                paid = _plain(ids[first:done])
+                tasks.settled.note_all(zip(paid, rewards[first:done].tolist(), strict=True))
+            else:
+                paid_ids = Ids(decided_here.origin, codes[first:done])
+                tasks.settled.note_batch(paid_ids, rewards[first:done].copy())
+            if status < 0:  # not pending, or not of an open task, or too large
+                value, weight = float(rewards[done]), float(counts[done])
+                outcomes[done] = self.pay(str(ids[done]), value, weight)
+                done += 1
+        return outcomes
+
+    def _all_in_range(self, values: Floats) -> bool:
+        limits = self._settings.reward_range
+        return limits is None or bool(((values >= limits[0]) & (values <= limits[1])).all())
+
+    def _pay_some(
+        self, codes: Integers, values: Floats, weights: Floats, done: int
+    ) -> tuple[int, int]:
+        """Pay a batch from a decision on: how many are done then, and the status of what ended it.
+
+        That is below 0 for the reward of the next decision, which was not learned, and else 0.
+        """
+        tasks, pending = self._tasks, self._tasks.pending
+        while done < len(codes):
+            rest = slice(done, None)
+            places = np.empty(len(codes) - done, dtype=np.int64)
+            learned, status, slot = _reward_all(
+                tasks.rows,
+                pending.kept,
+                pending.links,
+                codes[rest],
+                values[rest],
+                weights[rest],
+                self._horizon,
+                places,
+            )
+            pending.free_all(places[:learned].tolist())
+            done += learned
+            if status == CHANGES:
+                self._memory.note_change(slot)
+            elif status < 0:
+                return done, status
+            elif status:
+                self._follow_up(slot, status)
+        return done, 0
+
+    # No reward.
+
+    def run_out(self) -> None:
+        """Settle the decisions whose deadline has passed, and finish the tasks that are idle."""
+        if self._settings.deadline_seconds is not None:
+            now, pending = self._settings.clock(), self._tasks.pending
+            while (place := pending.oldest()) != NONE:
+                if not self._settings.has_expired(float(pending.times[place]), now):
+                    break
+                self._expire(place)
+        self._tasks.finish_idle()
+
+    def _expire(self, place: int) -> None:
+        """Pay the default reward to a decision, or give its reward up."""
+        tasks, default = self._tasks, self._settings.default_reward
+        decision, finished = tasks.pending.decision(place), tasks.finished_owner(place)
+        if default is None or self.pay(decision, default, 1.0) is not PAID:
+            tasks.drop_decision(place)
+        if finished is not None and finished in tasks.slots:
+            tasks.finish(finished)  # no user came back
+        tasks.settled.note(decision, None)
+
+    def drop_excess(self) -> None:
+        """Let the oldest decisions expire where there are more than `max_pending`.
+
+        They are not paid the default: their deadline has not passed.
+        """
+        tasks, pending = self._tasks, self._tasks.pending
+        while len(pending) > self._settings.max_pending:
+            place = pending.oldest()
+            decision = pending.decision(place)
+            tasks.drop_decision(place)
+            tasks.settled.note(decision, None)
+
+    def cancel(self, decision: str) -> bool:
+        """Give up a pending decision; false if it is not pending."""
+        place = self._tasks.pending.find(decision)
+        if place != NONE:
+            self._tasks.drop_decision(place)
+        return place != NONE
+
+
+def _plain(ids: Sequence[str] | NDArray[np.str_]) -> list[str]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)

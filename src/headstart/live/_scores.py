@@ -1,0 +1,165 @@
+"""Scores: what a policy gives to the arms of open tasks."""
+
+import math
+
+import numpy as np
+
+from headstart import kernels
+from headstart.arrays import Floats, Integers
+from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
+from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
+from headstart.kernels.compilation import compiled
+from headstart.kernels.state import Reading
+from headstart.live._blas import is_shared, one_blas_thread
+from headstart.live._decision_sets import DecisionSet
+from headstart.live._memory import Memory
+from headstart.live._rows import NONE, inverses, task_state
+from headstart.live.inputs import LARGEST_GROWTH
+
+# Scratch memory is kept for this many shapes of decisions; an application has a few.
+_SHAPES = 16
+_LARGEST_SCRATCH = 1 << 22  # bytes
+
+
+class UnreadableArmError(ValueError):
+    """An arm that cannot be read; the position of its task among those given."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__("an arm cannot be read")
+        self.position = position
+
+
+@compiled
+def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int) -> bool:
+    """Read arms[i] (K, d) of a task into entry j of the reading; false if one cannot be.
+
+    Such an arm is not finite, or too large.
+    """
+    kernels.read_one(task_state(rows[slot], arms.shape[2]), 0, arms, i, reading, j)
+    predictions, widths = reading.predictions, reading.widths
+    for k in range(arms.shape[1]):
+        # A number that is not finite makes its arm's width so: A is positive definite.
+        readable = widths[j, k] * widths[j, k] < LARGEST_GROWTH
+        if not (readable and math.isfinite(predictions[j, k])):
+            return False
+    return True
+
+
+@compiled
+def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -> int:
+    """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
+    for i in range(slots.shape[0]):
+        if not read_task(rows, slots[i], arms, i, reading, i):
+            return i
+    return NONE
+
+
+class Scores:
+    """A policy applied to open tasks."""
+
+    def __init__(self, policy: Policy, memory: Memory) -> None:
+        self._policy = policy
+        self._tasks = tasks = memory.tasks
+        self._estimate_is_kept = memory.estimate_is_kept
+        self._slot = NONE
+        self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
+        self._scratch: dict[int, tuple[Floats, bool]] = {}
+        # Only a policy without random numbers of its own has one index per arm.
+        self.index: IndexPolicy | None = None
+        if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
+            self.index = policy
+
+    def _bias(self) -> Floats:
+        return self._tasks.rows[self._slot, self._tasks.layout.bias]
+
+    def _regularization(self) -> Floats:
+        return self._tasks.layout.regularization(self._tasks.rows[self._slot])
+
+    def radius(self, slot: int) -> float:
+        """The radius of an index for one task."""
+        assert self.index is not None
+        self._slot = slot
+        self._summary.update(self._tasks.rows[slot, self._tasks.layout.scalars])
+        return float(self.index.radius(self._summary))
+
+    def radii(self, slots: Integers) -> Floats:
+        """The radii of an index for n tasks, (n,)."""
+        assert self.index is not None
+        return np.array(np.broadcast_to(self.index.radius(self._summaries(slots)), len(slots)))
+
+    def _summaries(self, slots: Integers) -> EstimateSummary:
+        tasks, layout = self._tasks, self._tasks.layout
+        rows = tasks.rows
+        return EstimateSummary(
+            rows[slots, layout.scalars],
+            lambda: rows[slots, layout.bias],
+            lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
+        )
+
+    def scratch(self, n_arms: int) -> tuple[Floats, bool]:
+        """Memory for one task's estimates of K arms, (K(d + 2),); whether BLAS would share them."""
+        scratch = self._scratch.get(n_arms)
+        if scratch is None:
+            if len(self._scratch) == _SHAPES:
+                self._scratch.clear()
+            dimension = self._tasks.dimension
+            scratch = np.empty(n_arms * (dimension + 2)), is_shared(n_arms, dimension)
+            if scratch[0].nbytes <= _LARGEST_SCRATCH:
+                self._scratch[n_arms] = scratch
+        return scratch
+
+    def n_uniforms(self, n_arms: int) -> int:
+        """How many uniform numbers the policy itself needs for one task."""
+        return self._policy.n_uniforms(n_arms, self._tasks.dimension)
+
+    def are_cached(self, arms: DecisionSet) -> bool:
+        """Whether scores are kept for these arms: those of a catalogue, by an index."""
+        return arms.catalogue is not None and self.index is not None and self._estimate_is_kept
+
+    def scores(self, slot: int, arms: DecisionSet, uniforms: Floats) -> Floats:
+        """The scores (m, K) of one task's arms, from uniforms (m, u): one row per draw."""
+        if arms.catalogue is not None and self.are_cached(arms):
+            state = self._tasks.layout.state(self._tasks.rows[slot])
+            cache, radius = self._tasks.catalogue_scores, self.radius(slot)
+            return cache.index(arms.catalogue, slot, state, radius)[None]
+        slots: Integers = np.array([slot])
+        scores: Floats = self.scores_of_tasks(slots, arms.features[None], uniforms[None])[0]
+        return scores
+
+    def scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
+        """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
+        # The policy may factorise; beside what it takes, a context costs little.
+        with one_blas_thread:
+            return self._scores_of_tasks(slots, arms, uniforms)
+
+    def _scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
+        estimates = self._estimates(slots, arms)
+        n, n_draws, _ = uniforms.shape
+        if n_draws == 1:
+            scores = self._policy.scores(estimates, uniforms[:, 0])[:, None]
+        elif isinstance(self._policy, SamplingPolicy):
+            scores = self._policy.sampled_scores(estimates, uniforms)
+        else:
+            repeated = (estimates[(i,)][None].repeat(n_draws) for i in range(n))
+            pairs = zip(repeated, uniforms, strict=True)
+            scores = np.stack([self._policy.scores(*pair) for pair in pairs])
+        scores = np.array(scores, dtype=np.float64, order="C")
+        if np.isnan(scores).any():
+            raise ValueError(f"the scores of {self._policy} must be numbers, got nan")
+        return scores
+
+    def _estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
+        """The estimates of n tasks for arms (n, K, d)."""
+        reading = kernels.Reading(
+            np.empty(arms.shape), np.empty(arms.shape[:2]), np.empty(arms.shape[:2])
+        )
+        position = _read_tasks(self._tasks.rows, slots, arms, reading)
+        if position != NONE:
+            raise UnreadableArmError(position)
+        return ArmEstimates(
+            projections=reading.projections,
+            predictions=reading.predictions,
+            widths=reading.widths,
+            inverse=inverses(self._tasks.rows, slots, self._tasks.dimension),
+            summary=self._summaries(slots),
+        )

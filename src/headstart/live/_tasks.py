@@ -1,0 +1,226 @@
+"""Tasks: the rows of open and finished tasks by name, and the decisions that they made."""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.core.statistics import TaskStatistics
+from headstart.kernels import state as columns
+from headstart.live._catalogue_scores import CatalogueScores
+from headstart.live._pending import Pending, Settled, finished_number, owner_of_finished
+from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, Layout
+from headstart.live.inputs import FeatureNames, Name
+from headstart.live.settings import Settings
+
+# How much the first rows reserve at most.
+_RESERVED_BYTES = 1 << 24
+# From so many bytes on, rows grow by a smaller share, so that no request waits for long.
+_FEW_BYTES = 1 << 24
+
+
+class Tasks:
+    """All tasks: the open ones, one row each, and the finished ones.
+
+    Rows are reused after a task ends. They grow by a sixteenth, in place where the system can, so
+    that what is reserved stays small beside what is used.
+    """
+
+    def __init__(self, layout: Layout, settings: Settings, feature_names: FeatureNames) -> None:
+        self.dimension = layout.dimension
+        self.settings = settings
+        self.layout = layout
+        self.feature_names = feature_names
+        self.rows = np.zeros((0, layout.length))
+        # Where idle tasks are finished, the least recently used comes first.
+        self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
+        self.names: dict[int, Name] = {}
+        self.finished = FinishedTasks(layout)
+        self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
+        self.n_from_logs = 0  # tasks of logs that were counted and not kept
+        self.pending = Pending(layout.dimension, settings.max_pending)
+        if settings.deadline_seconds is not None:
+            self.pending.clock = settings.clock
+        self.settled = Settled()
+        self.catalogue_scores = CatalogueScores(layout.dimension)
+        # Whether tasks end, or decisions expire, with time.
+        self.runs_out = settings.idle_seconds is not None or settings.deadline_seconds is not None
+        self._free: list[int] = []
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.slots or name in self.finished
+
+    def all_names(self) -> list[Name]:
+        """The names of all tasks, the open ones first."""
+        return [*self.slots, *self.finished.numbers]
+
+    def slot(self, name: Name) -> int:
+        """The slot of an open task."""
+        slot = self.slots.get(name)
+        if slot is None:
+            raise ValueError(f"task must be the name of an open task, got {name!r}")
+        return slot
+
+    def open(self, name: Name, row: Floats) -> int:
+        """Give a slot to a task with a row; returns it."""
+        if not self._free:
+            # A row may be large: 64 MB at d = 2000.
+            few = max(1, min(16, _RESERVED_BYTES // (8 * self.layout.length)))
+            # The system moves pages and copies nothing; to clear the new ones takes its time.
+            share = 16 if self.rows.nbytes < _FEW_BYTES else 256
+            old, more = len(self.rows), max(few, len(self.rows) // share)
+            # No view of the rows outlives a call: readers copy.
+            self.rows.resize((old + more, self.layout.length), refcheck=False)
+            self._free.extend(range(old + more - 1, old - 1, -1))
+        slot = self._free.pop()
+        self.rows[slot] = row
+        self.slots[name] = slot
+        self.names[slot] = name
+        return slot
+
+    def reopen(self, name: Name) -> int:
+        """A finished task goes on from what it was."""
+        slot = self.open(name, self.layout.reopened(self.finished.remove(name)))
+        self.pending.own(self.rows[slot], slot)
+        return slot
+
+    def close(self, name: Name) -> None:
+        """Take back the slot of a task; its row and its decisions are the caller's."""
+        slot = self.slots.pop(name)
+        del self.names[slot]
+        self.catalogue_scores.drop(slot)
+        self._free.append(slot)
+
+    def finish(self, name: Name) -> None:
+        """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""
+        slot = self.slot(name)
+        row = self.rows[slot]
+        if self.scalar(slot, columns.REWARDS) > 0 or row[FIRST_PENDING] != NONE:
+            number = self.finished.add(name, self.layout.finished(row))
+            self.pending.own(row, owner_of_finished(number))
+        self.close(name)
+
+    def finish_idle(self) -> None:
+        """Finish the tasks that were not used during the idle time."""
+        if self.settings.idle_seconds is None:
+            return
+        latest = self.settings.clock() - self.settings.idle_seconds
+        while self.slots:
+            name, slot = next(iter(self.slots.items()))
+            if self.rows[slot, LAST_USED] > latest:
+                return
+            self.finish(name)
+
+    def note_use(self, name: Name, slot: int) -> None:
+        """Note that the task is used now."""
+        if self.settings.idle_seconds is not None:
+            assert isinstance(self.slots, OrderedDict)
+            self.slots.move_to_end(name)
+            self.rows[slot, LAST_USED] = self.settings.clock()
+
+    def row(self, name: Name) -> Floats:
+        """The row of a task, open or finished, as a view of which the end may be changed."""
+        slot = self.slots.get(name)
+        return self.finished.row(name) if slot is None else self.rows[slot]
+
+    def scalar(self, slot: int, which: int) -> float:
+        """One of the scalars of `kernels.state`."""
+        return float(self.rows[slot, self.layout.scalars][which])
+
+    def statistics(self, name: Name) -> TaskStatistics:
+        """The statistics of a task, open or finished."""
+        slot = self.slots.get(name)
+        if slot is None:
+            statistics = self.layout.finished_statistics(self.finished.row(name))
+        else:
+            statistics = self.layout.statistics(self.rows[slot])
+        side = self.sides.get(name)
+        return statistics if side is None else replace(statistics, side=side)
+
+    def place(self, decision: str) -> int:
+        """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
+        place = self.pending.find(decision)
+        if place != NONE and (name := self.finished_owner(place)) is not None:
+            self.reopen(name)
+        return place
+
+    def finished_owner(self, place: int) -> Name | None:
+        """The task whose decision is there, if it is finished."""
+        owner = self.pending.owner(place)
+        return self.finished.names[finished_number(owner)] if owner < NONE else None
+
+    def drop_decision(self, place: int) -> None:
+        """Give up a pending decision, whether its task is open or finished."""
+        name = self.finished_owner(place)
+        if name is None:
+            self.pending.drop(self.rows, place)
+            return
+        number = self.finished.numbers[name]
+        row = self.finished.row(name)
+        # To drop one, the others are those of a row of the table of finished tasks.
+        self.pending.own(row, number)
+        self.pending.drop(self.finished.rows, place)
+        self.pending.own(row, owner_of_finished(number))
+        if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
+            self.finished.remove(name)
+
+    def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
+        """Take tasks with their rows, from a file or from another bandit."""
+        for name, row in open_rows.items():
+            slot = self.open(name, row)
+            self.rows[slot, FIRST_PENDING] = NONE
+        for name, row in finished.items():
+            number = self.finished.add(name, row)
+            self.finished.rows[number, FIRST_PENDING] = NONE
+
+    def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
+        """Take a pending decision of a task, with the id that it has."""
+        if name in self.slots:
+            self.pending.restore(self.rows, self.slots[name], decision, kept, time)
+            return
+        number = self.finished.numbers[name]
+        self.pending.restore(self.finished.rows, number, decision, kept, time)
+        self.pending.own(self.finished.rows[number], owner_of_finished(number))
+
+
+class FinishedTasks:
+    """The rows of finished tasks, without their inverses. Numbers are reused."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.rows = np.zeros((0, layout.finished_length))
+        self.numbers: dict[Name, int] = {}  # the one that was finished first comes first
+        self.names: dict[int, Name] = {}
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.numbers
+
+    def add(self, name: Name, row: Floats) -> int:
+        """Keep the row of a task; returns its number."""
+        if not self._free:
+            old, more = len(self.rows), max(16, len(self.rows) // 16)
+            # No view of the rows outlives a call: readers copy.
+            self.rows.resize((old + more, self.rows.shape[1]), refcheck=False)
+            self._free.extend(range(old + more - 1, old - 1, -1))
+        number = self._free.pop()
+        self.rows[number] = row
+        self.numbers[name], self.names[number] = number, name
+        return number
+
+    def row(self, name: Name) -> Floats:
+        """The row of a task, as a view: the numbers at its end may be changed in place."""
+        row: Floats = self.rows[self.numbers[name]]
+        return row
+
+    def remove(self, name: Name) -> Floats:
+        """Forget a task; returns its row."""
+        number = self.numbers.pop(name)
+        del self.names[number]
+        self._free.append(number)
+        row: Floats = self.rows[number].copy()
+        return row

@@ -1,1 +1,0 @@
-"""Deciding: the scores of arms, the choice among them, its propensity. Private to `live`."""

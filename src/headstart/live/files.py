@@ -1,0 +1,269 @@
+"""Files: a bandit as one .npz file of plain arrays and a JSON header; nothing in it is code."""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import IO, Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headstart import checks, specs
+from headstart.arrays import Floats
+from headstart.atomic import atomic_write
+from headstart.interfaces import Memory as Arrays
+from headstart.live._memory import Memory
+from headstart.live._pending import owner_of_finished
+from headstart.live._population import State
+from headstart.live._rows import COUNTED_AT, check_rows
+from headstart.live._uniforms import UniformStream
+from headstart.live.inputs import Name
+
+# Raised when the meaning of a file changes.
+FORMAT = 1
+
+STATE_NUMBERS = tuple(field.name for field in fields(State) if field.name != "memory")
+
+
+def write_arrays(
+    file: IO[bytes], header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]
+) -> None:
+    """Write arrays and a header of plain data."""
+    encoded = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    np.savez(file, header=encoded, **arrays)  # type: ignore[arg-type]
+
+
+def read_arrays(
+    file: Path | IO[bytes], what: str
+) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+    """The header and the arrays that `write_arrays` wrote."""
+    try:
+        with np.load(file, allow_pickle=False) as content:
+            arrays = {name: content[name] for name in content.files}
+    except (BadZipFile, ValueError, EOFError) as error:
+        raise ValueError(f"{what}, got {error}") from error
+    try:
+        return dict(json.loads(arrays.pop("header").tobytes())), arrays
+    except (KeyError, ValueError, TypeError) as error:
+        raise ValueError(f"{what}, got one without header") from error
+
+
+def memory_arrays(memory: Arrays) -> dict[str, NDArray[np.generic]]:
+    """The arrays of a memory, as they are called in a file."""
+    return {f"memory.{name}": np.asarray(array) for name, array in memory.items()}
+
+
+def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arrays:
+    """The memory of a file, which must have the shapes of an empty one of the prior."""
+    memory = {}
+    for name, array in empty.items():
+        stored = arrays.get(f"memory.{name}")
+        if stored is None or stored.shape != np.shape(array):
+            raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
+        memory[name] = checks.floats(name, np.asarray(stored, dtype=np.float64))
+    return memory
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The content of a file."""
+
+    header: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[np.generic]]
+
+    @classmethod
+    def read(cls, file: Path | IO[bytes]) -> "Saved":
+        """Read a file, and check that `save` wrote it."""
+        name = file if isinstance(file, Path) else "the file"
+        header, arrays = read_arrays(file, f"{name} must be a file that save wrote")
+        if header.get("format") != FORMAT:
+            raise ValueError(
+                f"{name} must have format {FORMAT}, which this version of headstart reads, "
+                f"got {header.get('format')!r}"
+            )
+        return cls(header, arrays)
+
+    @classmethod
+    def of(cls, memory: Memory, stream: UniformStream, policy: object) -> "Saved":
+        """What a file of a bandit holds."""
+        file = io.BytesIO()
+        write(file, memory, stream, policy)
+        file.seek(0)
+        return cls.read(file)
+
+    def arguments(self, *, resume: bool, **changes: Any) -> dict[str, Any]:
+        """The arguments of a `MetaBandit` with this content, but for some changes."""
+        header = self.header
+        settings: dict[str, Any] = {**header["settings"], "feature_names": header["feature_names"]}
+        if header["refresh_by_seed"]:
+            # As for a new bandit, but that a run which goes on does so as it was.
+            inline = settings.pop("refresh") == "inline"
+            if resume and inline and changes["seed"] is None:
+                changes["seed"] = 0  # the random numbers become those of the file
+        settings |= changes
+        for name, package in (("policy", "policies"), ("prior", "priors")):
+            if settings[name] is None:
+                settings[name] = specs.rebuild(header[name], package, where=name)
+        return {"dimension": header["dimension"], **settings}
+
+    def stream(self) -> UniformStream:
+        """The stream of uniform numbers, where it was."""
+        return UniformStream.resumed(str(self.header["generator"]), self._floats("drawn"))
+
+    def restore(self, memory: Memory) -> None:
+        """Put the memory, the tasks and their decisions where they were."""
+        header, population = self.header, memory.population
+        population.scales, population.scales_known = self._scales()
+        population.install(self._state(memory))
+        memory.tasks.n_from_logs = header["n_from_logs"]
+        memory.tasks.settled.values.update(header["settled"])
+        self._restore_tasks(memory)
+        if not memory.has_half_life_of(header["settings"]):
+            memory.change_half_life(header["settings"])
+
+    def merge_into(self, memory: Memory) -> None:
+        """Add the memory, the tasks and the pending decisions to those of another bandit."""
+        header, population, tasks = self.header, memory.population, memory.tasks
+        self._check_mergeable(memory)
+        memory.bring_up_to_date()
+        state = self._state(memory)
+        if tasks.settings.half_life_tasks is not None:
+            # The latest tasks of both are equally new.
+            shift = population.state.position - state.position
+            state = replace(state, position=population.state.position)
+            for rows in (self._rows("rows"), self._rows("finished")):  # views
+                rows[:, COUNTED_AT] += shift
+        scales, scales_known = self._scales()
+        if state.n_tasks and population.state.n_tasks:
+            ones = np.ones(tasks.dimension)
+            theirs, ours = (ones if each is None else each for each in (scales, population.scales))
+            if not np.array_equal(theirs, ours):
+                raise ValueError(
+                    "bandits must have the same scales of features to be merged: "
+                    "set scales for both"
+                )
+        elif state.n_tasks:
+            population.scales = scales
+        population.scales_known = population.scales_known or scales_known
+        population.install(population.merged(population.state, state))
+        tasks.n_from_logs += header["n_from_logs"]
+        tasks.settled.note_all(header["settled"].items())
+        self._restore_tasks(memory)
+        tasks.pending.sort()
+        memory.generation += 1
+
+    def _check_mergeable(self, memory: Memory) -> None:
+        header, tasks = self.header, memory.tasks
+        if header["dimension"] != tasks.dimension:
+            raise ValueError(
+                f"bandits must have the same dimension to be merged, got {tasks.dimension} "
+                f"and {header['dimension']}"
+            )
+        prior = specs.describe(memory.population.estimator, "priors").plain()
+        if header["prior"] != prior:
+            raise ValueError(
+                f"bandits must have the same prior to be merged, got {prior} and {header['prior']}"
+            )
+        both = [name for name in [*header["tasks"], *header["finished"]] if name in tasks]
+        if both:
+            raise ValueError(
+                f"bandits must have different tasks to be merged, got {len(both)} that both have, "
+                f"such as {both[0]!r}"
+            )
+        if not memory.has_half_life_of(header["settings"]):
+            raise ValueError("bandits must have the same half-life to be merged")
+
+    def _restore_tasks(self, memory: Memory) -> None:
+        """Open and keep the tasks, with their pending decisions."""
+        header, tasks = self.header, memory.tasks
+        names: list[Name] = [*header["tasks"], *header["finished"]]
+        rows, finished = self._rows("rows"), self._rows("finished")
+        shape = (len(header["tasks"]), tasks.layout.length)
+        checks.shape("rows", rows, shape, "(tasks, numbers)")
+        shape = (len(header["finished"]), tasks.layout.finished_length)
+        checks.shape("finished", finished, shape, "(tasks, numbers)")
+        tasks.sides.update((name, np.array(side)) for name, side in header["sides"])
+        memory.adopt(
+            dict(zip(header["tasks"], rows, strict=True)),
+            dict(zip(header["finished"], finished, strict=True)),
+        )
+        owners, kept = self.arrays["owners"].tolist(), self._floats("kept")
+        # Without a deadline no times were noted; one that is given now counts from now.
+        timed = header["settings"]["deadline_seconds"] is not None
+        now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
+        times = self._floats("times").tolist() if timed else [now] * len(owners)
+        for decision, i, numbers, time in zip(header["pending"], owners, kept, times, strict=True):
+            tasks.adopt_decision(names[i], decision, numbers, time)
+
+    def _state(self, memory: Memory) -> State:
+        """The memory, which must be one of the prior, with what it weighs."""
+        numbers = self.header["state"]
+        checks.floats("the state", [numbers[name] for name in STATE_NUMBERS])
+        empty = memory.population.estimator.empty(memory.tasks.dimension)
+        return State(read_memory(self.arrays, empty), **numbers)
+
+    def _scales(self) -> tuple[Floats | None, bool]:
+        scales = self.header["scales"]
+        return None if scales is None else np.array(scales), bool(self.header["scales_known"])
+
+    def _floats(self, name: str) -> Floats:
+        return checks.floats(name, np.asarray(self.arrays[name], dtype=np.float64))
+
+    def _rows(self, name: str) -> Floats:
+        return check_rows(name, np.asarray(self.arrays[name], dtype=np.float64))
+
+
+def save(path: Path | IO[bytes], memory: Memory, stream: UniformStream, policy: object) -> None:
+    """Write the file atomically, readable by its owner only: it holds the names of tasks."""
+    if not isinstance(path, Path):
+        write(path, memory, stream, policy)
+        return
+    with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
+        write(file, memory, stream, policy)
+
+
+def write(file: IO[bytes], memory: Memory, stream: UniformStream, policy: object) -> None:
+    """Write the content of a file, with a memory that is up to date."""
+    memory.bring_up_to_date()
+    tasks, population = memory.tasks, memory.population
+    # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+    tasks.catalogue_scores.clear()
+    slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
+    numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
+    owners = [*slots.tolist(), *map(owner_of_finished, numbers.tolist())]
+    index = {owner: i for i, owner in enumerate(owners)}
+    pending, state, scales = tasks.pending, population.state, population.scales
+    places = pending.oldest_first()
+    generator, drawn = stream.saved()
+    header = {
+        "format": FORMAT,
+        "dimension": tasks.dimension,
+        "settings": tasks.settings.plain(),
+        "refresh_by_seed": tasks.settings.refresh_by_seed,
+        "feature_names": tasks.feature_names.known,
+        "policy": specs.describe(policy, "policies").plain(),
+        "prior": specs.describe(population.estimator, "priors").plain(),
+        "state": {name: getattr(state, name) for name in STATE_NUMBERS},
+        "scales": None if scales is None else scales.tolist(),
+        "scales_known": population.scales_known,
+        "sides": [(name, side.tolist()) for name, side in tasks.sides.items()],
+        "n_from_logs": tasks.n_from_logs,
+        "tasks": list(tasks.slots),
+        "finished": list(tasks.finished.numbers),
+        "pending": [pending.decision(place) for place in places],
+        "settled": tasks.settled.values,
+        "generator": generator,
+    }
+    arrays = {
+        "rows": tasks.rows[slots],
+        "finished": tasks.finished.rows[numbers],
+        "owners": np.array([index[pending.owner(place)] for place in places], dtype=np.int64),
+        "kept": pending.kept[places],
+        "times": pending.times[places],
+        "drawn": drawn,
+        **memory_arrays(state.memory),
+    }
+    write_arrays(file, header, arrays)

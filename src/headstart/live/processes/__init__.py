@@ -1,1 +1,0 @@
-"""Threads, forks and the lock of a bandit. Private to `live`."""

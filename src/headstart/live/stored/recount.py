@@ -1,0 +1,156 @@
+"""Recount: the memory with the tasks that changed, and the tasks that get a newer prior."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from headstart.arrays import Floats, floats, packed
+from headstart.core.statistics import TaskStatistics
+from headstart.interfaces import n_side
+from headstart.live._blas import one_blas_thread
+from headstart.live._population import Contribution, Population, State
+from headstart.live._rows import (
+    AS_IT_IS,
+    COUNTED,
+    COUNTED_AT,
+    FIRST_PENDING,
+    NONE,
+    NOT_COUNTED,
+    PRIOR_TASKS,
+)
+from headstart.live.inputs import Name
+from headstart.live.stored.memory import (
+    Model,
+    StoredMemory,
+    contribution_bytes,
+    read_contribution,
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StoredTask:
+    """A task as it is stored."""
+
+    task: int
+    state: bytes
+    contribution: bytes | None  # what the memory counts for it
+    side: Floats | None = None
+    changed: bool = True  # whether its state is another than the memory counts
+    moves: bool = False  # whether it is to get the newest prior
+    control: bool = False  # whether it keeps the prior that it has
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recount:
+    """What is to be stored after a recount."""
+
+    memory: StoredMemory  # of the store's tasks
+    contributions: dict[int, bytes | None] = field(default_factory=dict)  # None: not counted
+    moved: dict[int, bytes] = field(default_factory=dict)  # states with a newer prior
+
+
+def recount(
+    model: Model,
+    memory: StoredMemory,
+    tasks: Sequence[StoredTask],
+    *,
+    erased: Sequence[bytes] = (),
+    others: Sequence[StoredMemory] = (),
+    most_moves: int | None = None,
+) -> Recount:
+    """Count tasks as they are now, and give a newer prior to those that are to get one.
+
+    What the memory counted for them before is taken out; so are the contributions of tasks that
+    were erased. Others are memories that count as well, those of logs. Where `memory` does not know
+    the features' scales yet, the tasks must be all that it counts; it takes the scales of others.
+    """
+    knew_scales = memory.scales_known
+    if not knew_scales and tasks:
+        scaled = next((other for other in others if other.scales_known), None)
+        if scaled is not None:
+            memory, erased = _beginning_with(scaled, memory, model), ()
+            tasks = [replace(task, changed=True, contribution=None) for task in tasks]
+    population, size = model.population(memory), n_side(model.prior)
+    with one_blas_thread:
+        gone = [read_contribution(content, model.dimension, size) for content in erased]
+        if gone:
+            population.install(population.take_out(gone))
+        counted = _count(population, tasks, model)
+        own = StoredMemory.of(population)
+        own.merged(list(others), model).install(population)
+        if knew_scales < own.scales_known and own.scales is not None:
+            tasks = [replace(task, moves=True) for task in tasks]
+        moved = _moved(population, tasks, counted, most_moves)
+    contents = {
+        task: None if contribution is None else contribution_bytes(contribution)
+        for task, contribution in counted.items()
+    }
+    return Recount(memory=own, contributions=contents, moved=moved)
+
+
+def _beginning_with(scaled: StoredMemory, memory: StoredMemory, model: Model) -> StoredMemory:
+    """The memory of no task in the scales of another."""
+    state = State(model.prior.empty(model.dimension), memory.state.position)
+    return StoredMemory(state=state, scales=scaled.scales, scales_known=True)
+
+
+def _count(
+    population: Population, tasks: Sequence[StoredTask], model: Model
+) -> dict[int, Contribution | None]:
+    """Count the tasks that changed; what the memory counts for every task then."""
+    counted: dict[int, Contribution | None] = {}
+    for task in tasks:
+        size = 0 if task.side is None else len(task.side)
+        content = task.contribution
+        counted[task.task] = (
+            None if content is None else read_contribution(content, model.dimension, size)
+        )
+    # Those that are new come first.
+    changed = sorted(
+        (task for task in tasks if task.changed), key=lambda task: task.contribution is not None
+    )
+    changes = [
+        population.change(task.task, counted[task.task], _statistics(population, task))
+        for task in changed
+    ]
+    population.count(changes)
+    for task, change in zip(changed, changes, strict=True):
+        counted[task.task] = change.after
+    if population.wants_scales:
+        present: dict[Name, Contribution] = {
+            name: part for name, part in counted.items() if part is not None
+        }
+        population.learn_scales(present, model.feature_names.all)
+    return counted
+
+
+def _statistics(population: Population, task: StoredTask) -> TaskStatistics:
+    statistics = population.layout.finished_statistics(floats(task.state))
+    return statistics if task.side is None else replace(statistics, side=task.side)
+
+
+def _moved(
+    population: Population,
+    tasks: Sequence[StoredTask],
+    counted: Mapping[int, Contribution | None],
+    most: int | None,
+) -> dict[int, bytes]:
+    """The states of tasks that get the prior of all others."""
+    layout = population.layout
+    moved: dict[int, bytes] = {}
+    for task in tasks:
+        if task.control or (most is not None and len(moved) >= most):
+            continue
+        contribution, row = counted[task.task], layout.unpacked(floats(task.state))
+        is_counted = contribution is not None
+        if not task.moves and not population.is_outdated(row[PRIOR_TASKS], counted=is_counted):
+            continue
+        state = population.state
+        start, n_others = population.starting_from_others(state, contribution, task.side)
+        row[FIRST_PENDING], row[COUNTED] = NONE, AS_IT_IS if is_counted else NOT_COUNTED
+        if contribution is not None:
+            row[COUNTED_AT] = contribution.position
+        if start.is_finite:
+            row = layout.rebased(row, start.prior, start.components)
+            row[PRIOR_TASKS] = n_others
+        moved[task.task] = packed(layout.finished(row))
+    return moved

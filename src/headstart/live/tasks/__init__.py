@@ -1,1 +1,0 @@
-"""Tasks and their pending decisions, as rows of arrays. Private to `live`."""
