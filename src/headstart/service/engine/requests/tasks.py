@@ -68,6 +68,8 @@ def by_names(
     found = {name: bandit.by_name(name) for name in names}
     missing = sorted(name for name, task in found.items() if task is None)
     present = {name: task for name, task in found.items() if task is not None}
+    if not missing:
+        return present
     rows = queries.kept_by_name(connection, bandit.number, missing)
     return present | {task.name: task for task in _kept(transaction, bandit, rows)}
 
@@ -88,6 +90,8 @@ def _as_stored(
 
 def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[TaskEntry]:
     """Read tasks with their states."""
+    if not numbers:
+        return []
     rows = queries.kept_by_number(transaction.connection, numbers)
     return _kept(transaction, bandit, rows)
 
