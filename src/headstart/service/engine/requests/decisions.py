@@ -11,7 +11,7 @@ from sqlalchemy import insert
 
 from headstart.arrays import packed
 from headstart.live.stored import Chosen, DecisionSet
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all
 from headstart.service.engine.transaction import Transaction
@@ -25,6 +25,7 @@ from headstart.service.messages import (
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
 from headstart.service.store.prepared import Prepared
+from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
 _RANDOM_BYTES = 10

@@ -1,4 +1,4 @@
-"""Rewards: each ends as one outcome, and is learned once."""
+"""Rewards: each ends as one outcome, and is learned once; or its decision expires."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,14 @@ from sqlalchemy import bindparam, update
 from headstart.arrays import floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome, outcome_of
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.decisions import to_pay
+from headstart.service.store.queries.decisions import overdue, to_pay
+from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
@@ -140,3 +141,28 @@ def reward(
         answers.append(RewardAnswer(decision=request.decision, outcome=outcome))
     payments.write()
     return answers
+
+
+def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
+    """Have decisions expire whose deadline has passed, with the default reward if there is one.
+
+    The oldest first, and so many at most; how many there were.
+    """
+    deadline = bandit.configuration.deadline_seconds
+    if deadline is None:
+        return 0
+    before, default = transaction.now - deadline, bandit.configuration.default_reward
+    ids = overdue(transaction.connection, bandit.number, before, limit)
+    payments = Payments(transaction, bandit, ids)
+    for payment in payments.payments.values():
+        task = payments.task_of(payment)
+        if payment.status != schema.PENDING or task is None:
+            continue
+        status, outcome = schema.EXPIRED, None
+        if default is not None:
+            outcome = payments.learn(payment, default, 1.0, transaction.now, status)
+        if outcome is not Outcome.PAID:
+            payments.settle(payment, status)
+        transaction.sums.expired(bandit.number, task.control)
+    payments.write()
+    return len(ids)
