@@ -15,10 +15,13 @@ from typing import Any
 import httpx
 from sqlalchemy import event, text
 from starlette.applications import Starlette
-from tests.service.dashboard import filled
 from tests.service.dashboard.client import PageClient
+from tests.service.shop import BANDIT, NOW, Shop, configuration, opened
+from tests.service.shop import fill as fill_by_requests
 
 from headstart.service.dashboard import application
+from headstart.service.engine.service import Service
+from headstart.service.jobs.jobs import Jobs
 from headstart.service.store.database import Database
 
 _SERIES = (
@@ -29,12 +32,13 @@ _TASKS = f"""{_SERIES}
 INSERT INTO tasks (bandit, name, control, status, opened, last_used, n_rewards, reward_sum,
                    early_rewards, early_sum, version, changed, counted_in, moves, side, state)
 SELECT :bandit, printf('user-%07d', i), i % 10 = 0, 0, :now - 9e5, :now - 10 - i * 0.01, 10, 7.5,
-       10, 7.5, 1, 0, 40, 0, NULL, zeroblob(64) FROM series"""
+       10, 7.5, 1, 0, 40, 0, NULL, (SELECT state FROM tasks WHERE id = 1) FROM series"""
 _DECISIONS = f"""{_SERIES}
-INSERT INTO decisions (id, bandit, task, slate, rank, observed, arm, features, parts, propensity,
-                       mean, half, prior_version, time, status, value, weight, paid_time, round)
-SELECT printf('%016x%016x', 1e15 + i, i), :bandit, 1000 + i % :tasks, NULL, 0, 0,
-       'arm-' || (i % 50), zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
+INSERT INTO decisions (id, bandit, block, task, slate, rank, observed, arm, features, parts,
+                       propensity, mean, half, prior_version, time, status, value, weight,
+                       paid_time, round)
+SELECT printf('%016x%016x', 1e15 + i, i), :bandit, :block + i / 32000, :first + i % :tasks, NULL,
+       0, 0, 'arm-' || (i % 50), zeroblob(64), zeroblob(64), 0.5, 0.1, 0.2, 40,
        :now - 0.09 * (:n - i), CASE WHEN i > :n - 20000 THEN 0 ELSE 1 END, 0.3, 1.0,
        :now - 0.09 * (:n - i) + 3, i / :tasks + 1 FROM series"""
 _MINUTES = f"""{_SERIES}
@@ -42,36 +46,42 @@ INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550
        10, 1, 0 FROM series"""
 
 
-def fill(database: Database, n_tasks: int, n_decisions: int) -> None:
-    """The store of `filled.fill`, and as many tasks and decisions more; minutes of half a year."""
-    filled.fill(database, name="large")
-    with database.writing() as connection:
-        given = {"bandit": 1, "now": filled.NOW}
+def fill(shop: Shop, n_tasks: int, n_decisions: int) -> None:
+    """An hour by requests, then as many tasks and decisions more; minutes of half a year."""
+    fill_by_requests(shop)
+    shop.service.put_bandit("idle", configuration())
+    with shop.service.database.writing() as connection:
+        given = {"bandit": 1, "now": NOW}
+        first = connection.execute(text("SELECT MAX(id) + 1 FROM tasks")).scalar_one()
+        block = connection.execute(text("SELECT MAX(block) + 1 FROM decisions")).scalar_one()
         connection.execute(text(_TASKS), given | {"n": n_tasks})
-        connection.execute(text(_DECISIONS), given | {"n": n_decisions, "tasks": n_tasks})
+        numbers = {"n": n_decisions, "tasks": n_tasks, "first": first, "block": block}
+        connection.execute(text(_DECISIONS), given | numbers)
         connection.execute(text("DELETE FROM minutes"))
-        minutes = {"n": 8 * 60 * 24 * 180, "last": int(filled.NOW // 60)}
+        minutes = {"n": 8 * 60 * 24 * 180, "last": int(NOW // 60)}
         connection.execute(text(_MINUTES), given | minutes)
-        filled.add_bandit(connection, "idle")
 
 
-PAGES = {
-    "overview, hour": "/?bandit=large",
-    "overview, week": "/?bandit=large&window=week",
-    "prior": "/prior?bandit=large",
-    "tasks, last used": "/tasks?bandit=large",
-    "tasks, search": "/tasks?bandit=large&prefix=user-05",
-    "tasks, page in the middle": f"/tasks?bandit=large&after={filled.NOW - 5000}:500000",
-    "task": "/task?bandit=large&task=user-0500000",
-    "decisions": "/decisions?bandit=large",
-    "decisions of an arm": "/decisions?bandit=large&arm=arm-7",
-    "decisions, none matches": "/decisions?bandit=large&arm=none",
-    "decisions of an idle bandit": "/decisions?bandit=idle",
-    "decision": f"/decision?bandit=large&id={10**15 + 5_000_000:016x}{5_000_000:016x}",
-    "data quality, week": "/quality?bandit=large&window=week",
-    "jobs": "/jobs?bandit=large",
-    "health": "/health?bandit=large",
-}
+def pages(n_tasks: int, n_decisions: int) -> dict[str, str]:
+    """The addresses of the pages by their names."""
+    task, decision = n_tasks // 2, n_decisions // 2
+    return {
+        "overview, hour": f"/?bandit={BANDIT}",
+        "overview, week": f"/?bandit={BANDIT}&window=week",
+        "prior": f"/prior?bandit={BANDIT}",
+        "tasks, last used": f"/tasks?bandit={BANDIT}",
+        "tasks, search": f"/tasks?bandit={BANDIT}&prefix=user-05",
+        "tasks, page in the middle": f"/tasks?bandit={BANDIT}&after={NOW - 5000}:{task}",
+        "task": f"/task?bandit={BANDIT}&task=user-{task:07d}",
+        "decisions": f"/decisions?bandit={BANDIT}",
+        "decisions of an arm": f"/decisions?bandit={BANDIT}&arm=arm-7",
+        "decisions, none matches": f"/decisions?bandit={BANDIT}&arm=none",
+        "decisions of an idle bandit": "/decisions?bandit=idle",
+        "decision": f"/decision?bandit={BANDIT}&id={10**15 + decision:016x}{decision:016x}",
+        "data quality, week": f"/quality?bandit={BANDIT}&window=week",
+        "jobs": f"/jobs?bandit={BANDIT}",
+        "health": f"/health?bandit={BANDIT}",
+    }
 
 
 class Clock:
@@ -114,19 +124,20 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = given.store or Path(folder) / "store.sqlite"
         new = not path.exists()
-        database = Database.open(path)
         if new:
             start = time.perf_counter()
-            fill(database, given.tasks, given.decisions)
+            with opened(path, Path(folder)) as shop:
+                fill(shop, given.tasks, given.decisions)
             print(f"filled in {time.perf_counter() - start:.0f} s")
         print(f"{path.stat().st_size / 2**30:.2f} GiB")
-        app = application(filled.StoreService(database))
-        clock = Clock(database)
+        service = Service.open(path, clock=lambda: NOW)  # not started: it only reads
+        app = application(service, Jobs(service, uploads=Path(folder)))
+        clock = Clock(service.database)
         print("| page | queries, ms | page, ms | processor, ms | kB |\n|---|---|---|---|---|")
-        for name, address in PAGES.items():
+        for name, address in pages(given.tasks, given.decisions).items():
             numbers = measure(app, clock, address)
             print(f"| {name} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
-        database.close()
+        service.stop()
 
 
 if __name__ == "__main__":

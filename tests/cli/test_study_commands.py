@@ -190,7 +190,7 @@ def test_reproduce_refuses_an_unknown_experiment() -> None:
 def test_reproduce_hands_non_stochastic_to_its_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from headstart.non_stochastic import report
+    from headstart.paper import non_stochastic
 
     asked: dict[str, object] = {}
 
@@ -198,7 +198,7 @@ def test_reproduce_hands_non_stochastic_to_its_report(
         asked.update(settings, out=out)
         return []
 
-    monkeypatch.setattr(report, "reproduce", reproduce)
+    monkeypatch.setattr(non_stochastic, "reproduce", reproduce)
     command = ["reproduce", "non-stochastic", "--out", str(tmp_path), "--seed", "7"]
     done = invoke(app, [*command, "--replications", "3", "--workers", "1"])
     assert done.exit_code == 0, done.output

@@ -4,11 +4,12 @@ import xarray as xr
 from tests.diagnosis.small import learners
 
 import headstart as hs
-from headstart.diagnosis import Diagnosis, page, record, sentences
+from headstart.diagnosis import Diagnosis, page, record
 from headstart.diagnosis.answers import (
     Choice,
     LargestTerm,
     Nonlinearity,
+    NothingToCompare,
     PoliciesDiffer,
     VarianceRatio,
     WarmStart,
@@ -50,11 +51,13 @@ def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     alone = Diagnosis(recorded.sel(learner=["ITL"]))
     assert warm_start(alone) is None
     assert choice(alone) is None
-    found = (reduces, increases, undecided, None, best, either)
-    assert len({sentences.headline(each) for each in found}) == len(found)
-    assert "RR-OFUL at λ = 2 against ITL at λ = 2" in sentences.headline(reduces)
-    assert "RR-OFUL saves" in sentences.detail(reduces)
-    assert not any("**" in sentences.headline(each) + sentences.detail(each) for each in found)
+    (nothing,) = answers(alone)
+    assert nothing == NothingToCompare()
+    said = (reduces, increases, undecided, nothing, best, either)
+    assert len({answer.headline for answer in said}) == len(said)
+    assert "RR-OFUL at λ = 2 against ITL at λ = 2" in reduces.headline
+    assert "RR-OFUL saves" in reduces.detail
+    assert not any("**" in answer.headline + answer.detail for answer in said)
 
 
 def _recorded(*others: hs.Learner) -> Diagnosis:
@@ -74,7 +77,7 @@ def test_the_effect_of_a_policy_is_not_that_of_a_warm_start() -> None:
     assert isinstance(found, PoliciesDiffer)
     assert (found.learner, found.cold) == ("ours", "ITL")
     assert found.saved == alone.regret.saved("ours", "ITL")
-    said = sentences.headline(found) + sentences.detail(found)
+    said = found.headline + found.detail
     assert "reduces" not in said
     assert "plays BayesUCB(" in said
     assert "ITL plays OFUL(" in said
@@ -95,7 +98,7 @@ def test_a_cold_learner_of_the_same_policy_is_the_baseline() -> None:
     assert isinstance(found, WarmStart)
     assert (found.learner, found.baseline) == ("ours", "cold")
     assert (found.regularization, found.baseline_regularization) == (None, 1.0)
-    assert "ours against cold at λ = 1" in sentences.headline(found)
+    assert "ours against cold at λ = 1" in found.headline
 
 
 def test_the_best_learner_without_a_baseline_is_named_beside_the_verdict() -> None:
@@ -146,7 +149,7 @@ def test_rewards_that_are_not_linear_are_a_reason() -> None:
     assert 0 < found.tasks.unexplained < 1
     *_, last = reasons(found)
     assert last == Nonlinearity(unexplained=found.tasks.unexplained)
-    assert "not linear" in sentences.reason(last)
+    assert "not linear" in last.sentence
     # w̄ is then the mean of the fits, not the environment's.
     mean = recorded["parameter"].mean("task")
     np.testing.assert_allclose(recorded["mean_parameter"], mean.transpose("replication", "feature"))

@@ -11,7 +11,7 @@ from tests.studies.tiny import SEQUENCE
 
 from headstart.diagnosis import Diagnosis, figures
 from headstart.diagnosis.replay import replay
-from headstart.plotting import overview, style
+from headstart.plotting import plot_overview, style
 from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.study import LearnerSpec
@@ -52,7 +52,7 @@ def test_a_learner_has_the_same_colour_in_the_diagnosis_as_in_other_figures(
     results = runner.run(study, tmp_path / "study", workers=1)
     made: list[Figure] = []
     monkeypatch.setattr(style, "save", lambda figure, path: made.append(figure))
-    overview.plot_overview(results, tmp_path / "a.png")
+    plot_overview(results, tmp_path / "a.png")
     figures.plot(Diagnosis(replay(results)), tmp_path)
     before, *after = map(_colours, made)
     for now in after:

@@ -3,14 +3,16 @@ from pathlib import Path
 import xarray as xr
 from tests.diagnosis.small import small_recording
 
-from headstart.diagnosis import Diagnosis, page, sentences
+from headstart.diagnosis import Diagnosis, page
 from headstart.diagnosis.answers import warm_start
 
 
 def test_the_page_answers_and_has_its_figures(recorded: xr.Dataset, tmp_path: Path) -> None:
     diagnosis = Diagnosis(recorded)
     text = page.write(diagnosis, tmp_path).read_text(encoding="utf-8")
-    assert text.splitlines()[2] == f"**{sentences.headline(warm_start(diagnosis))}**"
+    answer = warm_start(diagnosis)
+    assert answer is not None
+    assert text.splitlines()[2] == f"**{answer.headline}**"
     for name in ("regret-and-error.png", "alignment-and-coverage.png"):
         assert f"({name})" in text
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")

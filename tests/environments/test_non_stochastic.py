@@ -7,7 +7,7 @@ from tests.contracts import agents
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.environments import BeliefAdversary, NonStochastic
-from headstart.non_stochastic import growth
+from headstart.paper import non_stochastic
 from headstart.simulation import Agent
 
 NOISE = 0.1
@@ -30,7 +30,7 @@ def _stochastic() -> list[Agent]:
     ]
 
 
-def _regrets(adversary: growth.Adversary, horizon: int) -> dict[str, float]:
+def _regrets(adversary: non_stochastic.Adversary, horizon: int) -> dict[str, float]:
     """Mean regret of one task, the first, by learner."""
     results = hs.simulate(
         NonStochastic(adversary=adversary),
@@ -44,9 +44,9 @@ def _regrets(adversary: growth.Adversary, horizon: int) -> dict[str, float]:
     return {str(name): float(means.sel(learner=name)) for name in results["learner"].to_numpy()}
 
 
-@pytest.mark.parametrize("adversary", growth.ADVERSARIES)
+@pytest.mark.parametrize("adversary", non_stochastic.ADVERSARIES)
 def test_stochastic_learners_have_linear_regret_and_lin_exp3_has_not(
-    adversary: growth.Adversary,
+    adversary: non_stochastic.Adversary,
 ) -> None:
     one, two, four = (_regrets(adversary, n * HORIZON) for n in (1, 2, 4))
     robust = "LinEXP3"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headstart.paper.interpretations import Interpretation, ReportSection
-from headstart.paper.reproduce import reproduce
+from headstart.paper.report import reproduce
 from headstart.paper.sections import synthetic
 from headstart.studies.folder import read_dataset
 

@@ -6,9 +6,9 @@ from headstart.intervals import Interval
 from headstart.paper.report import count_text
 from headstart.paper.rules import Outcome, OutcomeKind
 from headstart.paper.sections import lastfm
+from headstart.paper.tables import difference_text, verdict_text
 from headstart.paper.verdicts import Verdict
-from headstart.paper.wording import difference_text, verdict_text
-from headstart.plotting.reports.numbers import measured_text, p_value_text
+from headstart.plotting.numbers import measured_text, p_value_text
 
 AROUND = Interval(0.5, 0.1, 0.3, 0.7, 5)
 

@@ -14,9 +14,8 @@ from headstart.plotting.document import (
     Picture,
     Table,
 )
-from headstart.plotting.files import comma_separated, latex, write_document, write_tables
+from headstart.plotting.files import comma_separated, latex, markdown, write_document, write_tables
 from headstart.plotting.html import page
-from headstart.plotting.markdown import markdown
 from headstart.plotting.pdf import fitting_columns, unbroken
 from headstart.plotting.style import figure
 

@@ -1,11 +1,13 @@
 """The stores of the service's tests: an SQLite file, and a database of a real PostgreSQL server."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from benchmarks.service.postgresql import NoPostgreSQL, PostgreSQL
 from tests.needs import missing
+from tests.service.shop import Shop, add_jobs, fill, opened
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +36,28 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "store.sqlite")
     url: str = request.getfixturevalue("postgresql")
     return url
+
+
+@pytest.fixture(scope="session")
+def filled_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that a service filled, and that nothing uses: tests copy it."""
+    folder = tmp_path_factory.mktemp("filled")
+    with opened(folder / "store.sqlite", folder) as shop:
+        fill(shop)
+        add_jobs(shop.jobs, folder / "data")
+    return folder / "store.sqlite"
+
+
+@pytest.fixture(scope="session")
+def shared(filled_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A service on a filled store that tests only read."""
+    folder = tmp_path_factory.mktemp("shared")
+    with opened(shutil.copy(filled_store, folder), folder) as shop:
+        yield shop
+
+
+@pytest.fixture
+def shop(filled_store: Path, tmp_path: Path) -> Iterator[Shop]:
+    """A service on a filled store of the test's own."""
+    with opened(shutil.copy(filled_store, tmp_path), tmp_path) as shop:
+        yield shop

@@ -90,13 +90,13 @@ def _recorded(
 
 
 def _print(diagnosis: "Diagnosis", written: Path) -> None:
-    from headstart.diagnosis import answers, sentences
+    from headstart.diagnosis import answers
 
     console = Console(markup=False)
     for answer in answers.answers(diagnosis):
-        console.print(sentences.headline(answer), sentences.detail(answer))
+        console.print(answer.headline, answer.detail)
     for reason in answers.reasons(diagnosis):
-        console.print(f"- {sentences.reason(reason)}")
+        console.print(f"- {reason.sentence}")
     console.print(f"Page: {written}", soft_wrap=True)
 
 

@@ -34,7 +34,7 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write the report of a study: Markdown, HTML and PDF, figures, tables and the manifest."""
-    from headstart.plotting.reports.study import write_study_report
+    from headstart.plotting.study_report import write_study_report
 
     place = folder / "report" if out is None else out
     check_parents(place / "report.md")

@@ -50,8 +50,8 @@ def reproduce(
     rewards, and shows how regret grows there.
     """
     from headstart.cli.progress import progress_bar
-    from headstart.non_stochastic.report import reproduce as run_non_stochastic
-    from headstart.paper.reproduce import reproduce as run_and_report
+    from headstart.paper.non_stochastic import reproduce as run_non_stochastic
+    from headstart.paper.report import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS
     from headstart.paper.tables import verdict_records
 
@@ -88,7 +88,7 @@ def reproduce(
 
 
 def _table(title: str, verdicts: "Verdicts") -> Table:
-    from headstart.paper.wording import difference_text, verdict_text
+    from headstart.paper.tables import difference_text, verdict_text
 
     table = Table(title=f"{title} (negative: the first has less regret)")
     for header in ("", "claim", "difference of regrets", "verdict"):

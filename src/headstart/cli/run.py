@@ -46,7 +46,7 @@ def run(
 ) -> None:
     """Run a study, resume it, or play what it has gained: labelled arrays, a table and a figure."""
     from headstart.cli.progress import progress_bar
-    from headstart.plotting.overview import plot_overview
+    from headstart.plotting.study_figures import plot_overview
     from headstart.studies import runner
     from headstart.studies.summary import plain, summarise
     from headstart.studies.toml import from_file
@@ -98,7 +98,7 @@ def _check_shown(study: "Study", reference: str | None, trained: int | None) -> 
 
 def _table(study: "Study", summary: "Summary") -> Table:
     """Every learner at its best λ, and its difference from the reference."""
-    from headstart.plotting.reports.numbers import (
+    from headstart.plotting.numbers import (
         interval_text,
         measured_text,
         p_value_text,

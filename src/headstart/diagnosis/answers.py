@@ -1,4 +1,7 @@
-"""Answers: whether a warm start reduces regret, which estimator is best, and why, as data."""
+"""Answers: whether a warm start reduces regret, which estimator is best, and why.
+
+Each is data, with its words: a headline and the numbers that it follows from, or one sentence.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -8,6 +11,17 @@ from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.intervals import Interval
 from headstart.studies.summary import finite
 from headstart.theory import Term
+
+
+@dataclass(frozen=True)
+class NothingToCompare:
+    """No learner starts from zero, or none learns its bias."""
+
+    headline = "Nothing to compare."
+    detail = (
+        "It takes one learner that starts from zero and one that learns its bias, with the same "
+        "policy."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +46,30 @@ class WarmStart:
             return "reduces"
         return "increases" if self.saved.high < 0 else "undecided"
 
+    @property
+    def headline(self) -> str:
+        """The answer, and the two learners, each with its λ."""
+        answer = {
+            "reduces": "A warm start reduces regret",
+            "increases": "A warm start increases regret",
+            "undecided": "Whether a warm start reduces regret is undecided",
+        }[self.kind]
+        learner = _at(self.learner, self.regularization)
+        return f"{answer}: {learner} against {_at(self.baseline, self.baseline_regularization)}."
+
+    @property
+    def detail(self) -> str:
+        """By how much per task."""
+        if self.kind == "increases":
+            return (
+                f"{self.learner} has {-self.saved:.2f} more regret per task than {self.baseline}."
+            )
+        share = f", {100 * self.share:.0f} %" if self.kind == "reduces" else ""
+        return (
+            f"{self.learner} saves {self.saved:.2f} of regret per task against "
+            f"{self.baseline}{share}."
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class PoliciesDiffer:
@@ -47,6 +85,24 @@ class PoliciesDiffer:
     cold_policy: str
     saved: Interval
 
+    @property
+    def headline(self) -> str:
+        """That there is no answer for this learner."""
+        return (
+            f"Whether a warm start helps {self.learner} cannot be said: no learner plays its "
+            "policy from zero."
+        )
+
+    @property
+    def detail(self) -> str:
+        """Both policies, the difference, and what to add."""
+        return (
+            f"{self.learner} plays {self.policy}, {self.cold} plays {self.cold_policy}. Their "
+            f"difference, {self.saved:.2f} of regret per task, is that of the start and of the "
+            f"policy together. Add a learner with the policy of {self.learner} and the prior Fixed "
+            "without a bias."
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
@@ -60,6 +116,20 @@ class Choice:
     def kind(self) -> Literal["best", "undecided"]:
         """Whether the difference is certain."""
         return "best" if self.difference.low > 0 else "undecided"
+
+    @property
+    def headline(self) -> str:
+        """Which is best."""
+        if self.kind == "best":
+            return f"{self.best} is best."
+        return f"Whether {self.best} or {self.second} is best is undecided."
+
+    @property
+    def detail(self) -> str:
+        """By how much per task."""
+        if self.kind == "best":
+            return f"It has {self.difference:.2f} less regret per task than {self.second}."
+        return f"They differ by {self.difference:.2f} of regret per task."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +145,20 @@ class VarianceRatio:
             return "large"
         return "small" if self.ratio.high < 0.25 else "moderate"
 
+    @property
+    def sentence(self) -> str:
+        """What the ratio says about the distances of tasks."""
+        distance = {
+            "small": "close together and far from 0",
+            "moderate": "apart",
+            "large": "no closer to their mean than to 0",
+        }[self.kind]
+        return (
+            f"Assumption 1: Var_w̄/Var_0 = {self.ratio:.3f}. Tasks are {distance}: a known mean "
+            f"removes {100 * (1 - self.ratio.mean):.0f} % of the mean squared distance between a "
+            "task and its start."
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class LargestTerm:
@@ -86,6 +170,20 @@ class LargestTerm:
     term: Term
     square: float
 
+    @property
+    def sentence(self) -> str:
+        """The error, and what causes most of it."""
+        cause = {
+            "sampling": "the tasks so far are a sample of all tasks",
+            "bias": "tasks that play different arms have different weights in the pool",
+            "noise": "rewards are noisy",
+            "ridge": "its ridge regression shrinks towards 0",
+        }[self.term]
+        return (
+            f"{self.learner}: ε = {self.error:.3g} after {self.n_tasks} tasks, mainly because "
+            f"{cause} ({self.square:.3g})."
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Nonlinearity:
@@ -93,7 +191,17 @@ class Nonlinearity:
 
     unexplained: float
 
+    @property
+    def sentence(self) -> str:
+        """What is taken as w, and that no theorem covers it."""
+        return (
+            f"The means are not linear in the features: {100 * self.unexplained:.0f} % of their "
+            "sum of squares remains after the best fit, which is used as w, and the mean of the "
+            "fits as w̄. No confidence set or bound is proved for such tasks."
+        )
 
+
+Answer = WarmStart | PoliciesDiffer | Choice | NothingToCompare
 Reason = VarianceRatio | LargestTerm | Nonlinearity
 
 
@@ -119,11 +227,11 @@ def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
     )
 
 
-def answers(diagnosis: Diagnosis) -> list[WarmStart | PoliciesDiffer | Choice | None]:
+def answers(diagnosis: Diagnosis) -> list[Answer]:
     """Whether a warm start reduces regret, for which learner that is not known, which is best."""
     whether, unknown = warm_start(diagnosis), policies_differ(diagnosis)
     others = [None if unknown == whether else unknown, choice(diagnosis)]
-    return [whether, *(one for one in others if one is not None)]
+    return [whether or NothingToCompare(), *(one for one in others if one is not None)]
 
 
 def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
@@ -194,3 +302,8 @@ def _table(answer: WarmStart | PoliciesDiffer | Choice | Reason | None) -> dict[
     table = {"about": type(answer).__name__, **asdict(answer)}
     kind = getattr(answer, "kind", None)
     return table if kind is None else {**table, "kind": kind}
+
+
+def _at(name: str, regularization: float | None) -> str:
+    """A learner with its λ, if it has one."""
+    return name if regularization is None else f"{name} at λ = {regularization:.3g}"

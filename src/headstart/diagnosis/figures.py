@@ -11,13 +11,11 @@ from matplotlib.ticker import MaxNLocator
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
 
-_GREY = "#7F7F7F"
-
 _KNOWN: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
 _SET_STYLES: dict[str, dict[str, Any]] = {
     "Theorem 1": {"color": "black", "linestyle": "-", "linewidth": 1.0},
-    "fixed bias": {"color": _GREY, "linestyle": (0, (3, 1.5)), "linewidth": 1.0},
+    "fixed bias": {"color": plots.GREY, "linestyle": (0, (3, 1.5)), "linewidth": 1.0},
 }
 
 
@@ -44,9 +42,9 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     if totals:
         # On this axis those of several learners are one line, so that they are shown as a range.
         ends = np.min(totals, axis=0), np.max(totals, axis=0)
-        axes.fill_between(rounds, *ends, color=_GREY, alpha=0.35, linewidth=0)
+        axes.fill_between(rounds, *ends, color=plots.GREY, alpha=0.35, linewidth=0)
         for end, label in zip(ends, ("Lemma 2's bounds, least to largest", None), strict=True):
-            axes.plot(rounds, end, color=_GREY, linewidth=0.8, label=label)
+            axes.plot(rounds, end, color=plots.GREY, linewidth=0.8, label=label)
     trivial = regret.trivial_bound * rounds / horizon
     dots: dict[str, Any] = {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.0}
     axes.plot(rounds, trivial, label="2B per round: no theorem", **dots)
@@ -89,14 +87,14 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     for name in diagnosis.learners.names:
         misalignment = diagnosis.alignment.misalignment(name).mean(0)
         axes.plot(tasks, misalignment, label=name, **_style(diagnosis, name))
-    axes.axhline(1.0 / len(tasks), color=_GREY, linewidth=0.8)
+    axes.axhline(1.0 / len(tasks), color=plots.GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
         (tasks[-1], 1.0 / len(tasks)),
         (-2, 3),
         textcoords="offset points",
         ha="right",
-        color=_GREY,
+        color=plots.GREY,
     )
     axes.set_ylim(bottom=0)
     axes.set_xlim(1, max(2, len(tasks)))

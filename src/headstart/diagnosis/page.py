@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from headstart.diagnosis import figures, sentences
+from headstart.diagnosis import figures
 from headstart.diagnosis.answers import answers, reasons
-from headstart.diagnosis.diagnosis import Diagnosis
+from headstart.diagnosis.diagnosis import Diagnosis, RegularizationRule
 from headstart.plotting.document import (
     Block,
     Heading,
@@ -16,6 +16,12 @@ from headstart.plotting.document import (
 )
 from headstart.plotting.files import write_document
 from headstart.theory import TERMS
+
+_RULES: dict[RegularizationRule, str] = {
+    "Corollary 2": "Corollary 2: 1/(T Var)",
+    "Bayes": "Bayes: s²d/Var",
+    "least regret": "least regret of those played",
+}
 
 
 def write(diagnosis: Diagnosis, folder: Path) -> Path:
@@ -43,9 +49,9 @@ def blocks(diagnosis: Diagnosis) -> Iterator[Block]:
 
 def _answers(diagnosis: Diagnosis) -> Iterator[Block]:
     for answer in answers(diagnosis):
-        yield Paragraph(sentences.headline(answer), strong=True)
-        yield Paragraph(sentences.detail(answer))
-    yield Items([sentences.reason(each) for each in reasons(diagnosis)])
+        yield Paragraph(answer.headline, strong=True)
+        yield Paragraph(answer.detail)
+    yield Items([reason.sentence for reason in reasons(diagnosis)])
 
 
 def _study(diagnosis: Diagnosis) -> str:
@@ -131,11 +137,11 @@ def _regularization(diagnosis: Diagnosis) -> Iterator[Block]:
         ["λ", "value", "the Oracle's regret there"],
         [
             [
-                sentences.RULES[each.rule],
-                f"{each.value:.3g}",
-                "not played" if each.regret is None else f"{each.regret:.2f}",
+                _RULES[choice.rule],
+                f"{choice.value:.3g}",
+                "not played" if choice.regret is None else f"{choice.regret:.2f}",
             ]
-            for each in diagnosis.regularization.choices
+            for choice in diagnosis.regularization.choices
         ],
     )
     policy = diagnosis.dataset.attrs.get("oracle_policy")

@@ -391,16 +391,16 @@ class Opened:
     def __enter__(self) -> Integers:
         """The slots (n,)."""
         memory, names = self._memory, self._names
-        known = memory.tasks.slots
+        open_slots = memory.tasks.slots
         if memory.one_call:
             try:
-                return np.fromiter(map(known.__getitem__, names), np.int64, len(names))
+                return np.fromiter(map(open_slots.__getitem__, names), np.int64, len(names))
             except KeyError:
                 pass  # some are new
         slots = np.empty(len(names), dtype=np.int64)
         try:
             for i, name in enumerate(names):
-                new = name not in known
+                new = name not in open_slots
                 slots[i] = memory.start(name)
                 if new:
                     self._new.append(name)

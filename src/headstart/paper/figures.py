@@ -9,10 +9,10 @@ from headstart.learners.oful import ITL, ORACLE
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.studies import FIGURES, OURS
 from headstart.plotting import curves
+from headstart.plotting import study_figures as panels
 from headstart.plotting.document import Picture
-from headstart.plotting.reports import figures as panels
-from headstart.plotting.reports.figures import Panel, bands_text
-from headstart.plotting.reports.played import Played
+from headstart.plotting.study_figures import Panel, bands_text
+from headstart.plotting.study_results import StudyResults
 from headstart.studies.results import totals
 
 
@@ -28,9 +28,9 @@ def save(picture: Picture, folder: Path, shown: Sequence[Panel], *, share: bool 
     return panels.save(picture, folder, shown, share=share, suffixes=(".png", ".svg"))
 
 
-def played_under(one: Interpretation, results: Results) -> Played:
+def played_under(one: Interpretation, results: Results) -> StudyResults:
     """An interpretation's study with its results; differences are from ITL."""
-    return Played(one.study, results[one.study.name], ITL)
+    return StudyResults(one.study, results[one.study.name], ITL)
 
 
 def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
@@ -165,7 +165,7 @@ def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> It
     )
 
 
-def _beside(played: Played) -> list[Panel]:
+def _beside(played: StudyResults) -> list[Panel]:
     """Regret over the rounds at λ = 1, and the differences of all but the Oracle from ITL."""
     return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
 

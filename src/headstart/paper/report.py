@@ -1,7 +1,9 @@
 """The report: what was played, what came out, and a verdict on every sentence of Section 6."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import xarray as xr
 
 from headstart.paper.claims import SENTENCES
 from headstart.paper.figures import played_under, plot_section
@@ -11,9 +13,11 @@ from headstart.paper.tables import outcome_table, sentence_table, verdict_table
 from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
 from headstart.plotting.document import Block, Heading, Items, Paragraph
 from headstart.plotting.files import write_document, write_tables
-from headstart.plotting.reports.study import setting_text
-from headstart.plotting.reports.tables import paired_table, totals_table
-from headstart.studies.digests import versions
+from headstart.plotting.study_report import paired_table, setting_text, totals_table
+from headstart.progress import Progress
+from headstart.studies.digests import code_digest, versions
+from headstart.studies.runner import run_all
+from headstart.studies.study import Study
 
 Verdicts = list[tuple[ReportSection, list[Verdict]]]
 
@@ -42,6 +46,46 @@ _RULES = [
     "“Each learner at its best λ” takes for each learner the λ of the grid with the lowest mean "
     "regret in the same replications, which favours all learners alike.",
 ]
+
+
+def reproduce(
+    sections: Sequence[ReportSection],
+    out: Path,
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Verdicts:
+    """Run studies without results, write the report with its figures; return the verdicts."""
+    studies = {name: study for section in sections for name, study in section.studies().items()}
+    results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
+    return write_report(sections, results, out)
+
+
+def run_named(
+    studies: Mapping[str, Study],
+    out: Path,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    progress: Progress | None,
+) -> dict[str, xr.Dataset]:
+    """The results of studies by name, in `out/results`; those that are there are not played again.
+
+    A study's folder is named after what its numbers depend on, so that results of other settings
+    or other code are never used for it.
+    """
+    folders = {
+        name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
+        for name, study in studies.items()
+    }
+    found = run_all(
+        {folders[name]: study for name, study in studies.items()},
+        workers=workers,
+        scheduler=scheduler,
+        progress=progress,
+    )
+    return {name: found[folders[name]] for name in studies}
 
 
 def write_report(sections: Sequence[ReportSection], results: Results, out: Path) -> Verdicts:

@@ -12,8 +12,8 @@ from headstart.plotting.curves import (
 )
 from headstart.plotting.directions import plot_directions
 from headstart.plotting.live import plot_estimate, plot_prior, plot_reward_by_age
-from headstart.plotting.overview import plot_overview
-from headstart.plotting.reports.study import write_study_report
+from headstart.plotting.study_figures import plot_overview
+from headstart.plotting.study_report import write_study_report
 from headstart.plotting.style import figure, save, settings
 
 __all__ = [

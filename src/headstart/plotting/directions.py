@@ -48,7 +48,7 @@ def plot_directions(
     units = units * np.sign(units[np.abs(units).argmax(0), np.arange(rank)])
     labels = [str(k + 1) for k in range(rank)]
     with plots.figure(*paths, columns=2, height=1.6 + 0.09 * dimension) as (left, right):
-        left.bar(labels, sizes, color="#0072B2", width=0.6)
+        left.bar(labels, sizes, color=plots.BLUE, width=0.6)
         left.set_xlabel("direction")
         left.set_ylabel("standard deviation of tasks along it")
         left.set_title(f"{float(directions.share):.0%} of the variance between tasks")

@@ -12,9 +12,8 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.intervals import quantile, standard_errors
 from headstart.live import TaskView
+from headstart.plotting.style import PALETTE
 
-# Okabe and Ito's palette, as in `plotting.style`, with dashes for greyscale.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
 
 # The share of the first tasks whose swings do not set the scale of the prior's axis.
@@ -36,7 +35,7 @@ def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
     low, high = view.interval(np.eye(dimension))
     w = view.estimate.parameter
     axes.errorbar(
-        w, rows, xerr=(w - low, high - w), fmt="o", color=_COLOURS[0], markersize=3,
+        w, rows, xerr=(w - low, high - w), fmt="o", color=PALETTE[0], markersize=3,
         linewidth=1.2, label=f"{view.task} after {view.n_rewards} rewards",
     )  # fmt: skip
     bias = view.estimate.prior.bias
@@ -116,6 +115,6 @@ def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
 
 def _look(position: int) -> dict[str, Any]:
     return {
-        "color": _COLOURS[position % len(_COLOURS)],
+        "color": PALETTE[position % len(PALETTE)],
         "linestyle": _DASHES[position % len(_DASHES)],
     }

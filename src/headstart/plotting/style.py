@@ -18,14 +18,19 @@ from headstart.atomic import atomic_write
 SUFFIXES = (".png", ".svg", ".pdf")
 
 # Okabe and Ito's palette, distinct with every kind of colour vision. Dashes and markers tell
-# learners apart in greyscale.
+# curves apart in greyscale.
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
+PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+GREY = "#7F7F7F"
+
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "OPT": {"color": "#000000", "linestyle": (0, (1, 1.2)), "marker": ""},
-    "Oracle": {"color": "#009E73", "linestyle": (0, (5, 1.5)), "marker": "^"},
-    "AVG-OFUL": {"color": "#0072B2", "linestyle": "-", "marker": "o"},
-    "RR-OFUL": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
-    "ITL": {"color": "#CC79A7", "linestyle": (0, (2, 1)), "marker": "v"},
-    "Hierarchical": {"color": "#E69F00", "linestyle": "-", "marker": "D"},
+    "OPT": {"color": BLACK, "linestyle": (0, (1, 1.2)), "marker": ""},
+    "Oracle": {"color": GREEN, "linestyle": (0, (5, 1.5)), "marker": "^"},
+    "AVG-OFUL": {"color": BLUE, "linestyle": "-", "marker": "o"},
+    "RR-OFUL": {"color": VERMILION, "linestyle": (0, (4, 1, 1, 1)), "marker": "s"},
+    "ITL": {"color": PURPLE, "linestyle": (0, (2, 1)), "marker": "v"},
+    "Hierarchical": {"color": ORANGE, "linestyle": "-", "marker": "D"},
 }
 _ALIASES = {
     "Hierarchical (ours)": "Hierarchical",
@@ -36,7 +41,7 @@ _ALIASES = {
 
 # For all other learners, by position: eight colours, then the same with other dashes.
 COLOURS = (
-    "#56B4E9", "#8C6D31", "#5E3C99", "#7F7F7F", "#B2182B", "#1B7837", "#C49A00", "#2D4F8B",
+    SKY, "#8C6D31", "#5E3C99", GREY, "#B2182B", "#1B7837", "#C49A00", "#2D4F8B",
 )  # fmt: skip
 _DASHES: tuple[Any, ...] = ("-", (0, (3, 1)), (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)))
 _MARKERS = ("P", "X", "d", "<", ">", "p", "h", "*")

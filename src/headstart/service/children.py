@@ -1,68 +1,71 @@
-"""Child processes for long computations: started with pipes, ended with their parent.
+"""Child processes for long computations, each at the other end of a connection.
 
 Such a computation takes the interpreter's lock for long; in a process of its own, and with a lower
 priority, it leaves the service's requests alone.
 """
 
+import multiprocessing
 import os
-import struct
-import subprocess
-import sys
-from contextlib import suppress
-from typing import IO
+import threading
+from collections.abc import Callable
+from multiprocessing.connection import Connection, wait
 
-_LENGTH = struct.Struct("<Q")
+from headstart.live._blas import one_blas_thread
+
+_SPAWN = multiprocessing.get_context("spawn")
 _NICE = 10
 _END_SECONDS = 10.0
 
 
-def spawn(module: str) -> "subprocess.Popen[bytes]":
-    """Start `python -m module`, with the modules of this process and one thread per product."""
-    paths = os.pathsep.join(os.path.abspath(path) for path in sys.path if path)
-    return subprocess.Popen(
-        [sys.executable, "-m", module],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # it might name tasks
-        env={**os.environ, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"},
-    )
+class Child:
+    """A process that calls `main` with its end of a connection.
+
+    It ends with this process, in the middle of its work too.
+    """
+
+    def __init__(self, main: Callable[[Connection], None]) -> None:
+        self.connection, theirs = _SPAWN.Pipe()
+        self._process = _SPAWN.Process(target=_run, args=(main, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        pid = self._process.pid
+        assert pid is not None  # it was started
+        return pid
+
+    def exit_status(self) -> int:
+        """Its exit status once it has ended; −n where signal n ended it."""
+        self._process.join()
+        status = self._process.exitcode
+        assert status is not None
+        return status
+
+    def kill(self) -> None:
+        """End it, and with that a call of this process that waits for its answer."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it at once; nothing happens where it has ended."""
+        self._process.kill()
+        self._process.join(_END_SECONDS)
+        self.connection.close()
 
 
-def end(child: "subprocess.Popen[bytes]") -> None:
-    """End a child at once; nothing happens where it has ended."""
-    child.kill()
-    child.wait(_END_SECONDS)
-    for pipe in (child.stdin, child.stdout):
-        close(pipe)
-
-
-def close(pipe: IO[bytes] | None) -> None:
-    """Close a pipe, whether or not the process at its other end is there."""
-    if pipe is not None:
-        with suppress(OSError):  # unsent bytes for a process that has ended
-            pipe.close()
-
-
-def begin() -> IO[bytes]:
-    """In a child: lower its priority; where its answers go. What anything prints is no answer."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
+def _run(main: Callable[[Connection], None], connection: Connection) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for output in (1, 2):  # what is printed might name tasks
+        os.dup2(nowhere, output)
     os.nice(_NICE)
-    return answers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with one_blas_thread:
+        main(connection)
 
 
-def write(file: IO[bytes], content: bytes) -> None:
-    """Write one message."""
-    file.write(_LENGTH.pack(len(content)))
-    file.write(content)
-    file.flush()
-
-
-def read(file: IO[bytes]) -> bytes | None:
-    """The next message; None at the end."""
-    head = file.read(_LENGTH.size)
-    if len(head) < _LENGTH.size:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    content = file.read(length)
-    return content if len(content) == length else None
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    os._exit(1)

@@ -23,12 +23,14 @@ from headstart.theory.alignment import (
 from headstart.theory.bounds import (
     CONSTANT,
     RegretBound,
+    bayes_regularization,
     fixed_bias_bound,
     fixed_bias_limit,
     itl_bound,
     low_variance_bound,
     oful_bound,
     oracle_bound,
+    paper_regularization,
     transfer_bound,
 )
 from headstart.theory.estimation import (
@@ -44,7 +46,6 @@ from headstart.theory.estimation import (
     sampling_error,
     task_average,
 )
-from headstart.theory.linearity import LinearFit, fit_means
 from headstart.theory.moments import (
     geometric_median,
     low_variance_ratio,
@@ -60,9 +61,15 @@ from headstart.theory.rates import (
     pooled_error_bound,
     transfer_rate,
 )
-from headstart.theory.regularization import bayes_regularization, paper_regularization
 from headstart.theory.setting import AssumptionWarning, Setting, violated_assumptions
-from headstart.theory.trajectory import Trajectory, ever, running_prior, running_statistics
+from headstart.theory.trajectory import (
+    LinearFit,
+    Trajectory,
+    ever,
+    fit_means,
+    running_prior,
+    running_statistics,
+)
 
 __all__ = [
     "CONSTANT",

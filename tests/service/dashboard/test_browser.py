@@ -24,6 +24,7 @@ from headstart.service import demo
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application
+from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store.keys import create_key
 
@@ -45,9 +46,10 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def served(service: Service) -> Iterator[str]:
+def served(service: Service, uploads: Path) -> Iterator[str]:
     """The address of a server with the dashboard."""
-    app = Application(service, pages=application(service), log_requests=False)
+    jobs = Jobs(service, uploads=uploads)
+    app = Application(service, jobs=jobs, pages=application(service, jobs), log_requests=False)
     config = uvicorn.Config(app, port=0, log_level="error", lifespan="on", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
@@ -62,8 +64,9 @@ def served(service: Service) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A service whose customers have come and gone."""
-    service = Service.open(tmp_path_factory.mktemp("browser") / "store.sqlite")
-    with served(service) as found, pytest.MonkeyPatch.context() as patch:
+    folder = tmp_path_factory.mktemp("browser")
+    service = Service.open(folder / "store.sqlite")
+    with served(service, folder) as found, pytest.MonkeyPatch.context() as patch:
         patch.setattr(demo, "_QUICK_STEPS", 30)
         stop = threading.Event()
         patch.setattr(demo, "_STEP_SECONDS", 60.0)
@@ -197,7 +200,7 @@ def test_the_page_refreshes_itself(browser: Browser, address: str) -> None:
 def test_login_logout_and_tokens(browser: Browser, tmp_path: Path) -> None:
     service = Service.open(tmp_path / "store.sqlite")
     key = create_key(service.database, name="ops", role="admin", now=time.time())
-    with served(service) as address:
+    with served(service, tmp_path) as address:
         context = browser.new_context(base_url=address)
         page = context.new_page()
         page.goto("/tasks")
@@ -223,7 +226,7 @@ def test_a_long_name_is_cut_in_the_chooser_and_whole_in_its_title(
 ) -> None:
     name = "a-long-name-" * 16
     service = Service.open(tmp_path / "store.sqlite")
-    with served(service) as address:
+    with served(service, tmp_path) as address:
         service.put_bandit(name, BanditConfiguration(dimension=2))
         for size in ({"width": 1280, "height": 900}, PHONE):
             with opened(browser, address, viewport=size) as page:

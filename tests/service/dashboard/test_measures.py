@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from headstart.service.dashboard.measures import difference, mean_interval
+from headstart.service.dashboard.overview import difference, mean_interval
 from headstart.service.store.queries.activity import Sums
 
 VALUES = st.lists(st.floats(-100.0, 100.0, width=32), min_size=2, max_size=30)

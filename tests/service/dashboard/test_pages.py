@@ -1,24 +1,26 @@
 """The pages as HTML: what they say, what they escape, and what their forms do."""
 
 import re
-from dataclasses import replace
+import time
+from pathlib import Path
 from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
-from sqlalchemy import insert, select, update
-from tests.service.dashboard import filled
+from msgspec.structs import replace
 from tests.service.dashboard.client import PageClient
-from tests.service.dashboard.conftest import Promotions, logged_in
+from tests.service.dashboard.conftest import pages_of
+from tests.service.shop import BANDIT, FEATURES, Shop, arms, configuration, decided, fill, opened
 
 from headstart.service.dashboard import application
-from headstart.service.dashboard.pages.prior import coefficients
-from headstart.service.dashboard.queries.priors import PriorRow
-from headstart.service.messages import BanditConfiguration
-from headstart.service.store import schema
-from headstart.service.store.database import Database
-from headstart.service.store.queries import activity
+from headstart.service.dashboard.prior import coefficients
+from headstart.service.messages import (
+    BanditConfiguration,
+    Item,
+    ObservationAnswer,
+    ObservationRequest,
+    PriorVersion,
+    RewardRequest,
+)
 
 PAGES = ["/", "/prior", "/tasks", "/decisions", "/quality", "/jobs", "/health"]
 ATTACK = "<script>alert('\"x\"')</script>"
@@ -30,46 +32,48 @@ def text_of(client: PageClient, path: str, code: int = 200) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_an_empty_store_says_what_to_do(empty: PageClient, page: str) -> None:
-    assert "PUT http://testserver/v1/bandits/shop" in text_of(empty, page)
+def test_an_empty_store_says_what_to_do(tmp_path: Path) -> None:
+    with opened(tmp_path / "store.sqlite", tmp_path) as shop:
+        client = pages_of(shop)
+        for page in PAGES:
+            assert "PUT http://testserver/v1/bandits/shop" in text_of(client, page)
 
 
-def test_pages_work_on_each_store(store: str) -> None:
-    database = Database.open(store)
-    filled.fill(database, n_tasks=30)
-    client = PageClient(logged_in(application(filled.StoreService(database))))
-    for page in (*PAGES, "/task?task=user-0003", "/tasks?prefix=user", "/?window=week"):
-        assert 'value="coffee" selected' in text_of(client, page)
-    database.close()
+def test_pages_work_on_each_store(store: str, tmp_path: Path) -> None:
+    with opened(store, tmp_path) as shop:
+        fill(shop, n_tasks=10)
+        client = pages_of(shop)
+        for page in (*PAGES, "/task?task=user-0003", "/tasks?prefix=user", "/?window=week"):
+            assert 'value="coffee" selected' in text_of(client, page)
 
 
-def test_overview_says_whether_it_pays(client: PageClient, database: Database) -> None:
+def test_overview_says_whether_it_pays(client: PageClient, shop: Shop) -> None:
     page = text_of(client, "/?window=day")
     assert re.search(r"earn 0\.\d+ more per round than the control, 95 % interval", page)
-    with database.writing() as connection:
-        connection.execute(update(schema.gains).where(schema.gains.c.control == 1).values(tasks=0))
-    assert "Too little data" in text_of(client, "/")
+    shop.service.put_bandit("new", configuration())
+    assert "Too little data" in text_of(client, "/?bandit=new")
 
 
-def test_a_decision_is_paid_or_waits_or_has_expired(client: PageClient, database: Database) -> None:
+def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
     """A default reward is a reward: the decision that got it has expired all the same."""
-    with database.writing() as connection:
-        number = filled.add_bandit(connection, "late")
-        given = BanditConfiguration(
-            feature_names=filled.FEATURES, deadline_seconds=3_600.0, default_reward=0.25
+    with opened(tmp_path / "store.sqlite", tmp_path) as shop:
+        settings = BanditConfiguration(
+            feature_names=FEATURES, deadline_seconds=3_600.0, default_reward=0.25
         )
-        content = msgspec.json.encode(given).decode()
-        own = update(schema.bandits).where(schema.bandits.c.id == number)
-        connection.execute(own.values(configuration=content))
-        sums = dict.fromkeys(activity.COUNTS, 0) | {"decisions": 10, "rewards": 14, "expired": 4}
-        minute = int(filled.NOW // 60)
-        key = {"bandit": number, "minute": minute, "process": 0, "control": 0}
-        connection.execute(insert(schema.minutes).values(key | sums))
-    page = re.sub(r"<[^>]+>|\s+", " ", text_of(client, "/quality?bandit=late"))
+        shop.service.put_bandit("late", settings)
+        shop.service.put_items("late", arms())
+        answers = decided(shop.service, "late", [f"user-{i}" for i in range(10)])
+        paid = [RewardRequest(decision=answer.id, value=1.0) for answer in answers[:6]]
+        shop.service.reward("late", paid).result(60)
+        shop.clock.now += 3_700.0
+        end = time.monotonic() + 60.0
+        while shop.service.decision("late", answers[-1].id).status != "expired":
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        page = re.sub(r"<[^>]+>|\s+", " ", text_of(pages_of(shop), "/quality?window=day"))
     page = re.sub(r" +", " ", page)
     assert "Decisions 10" in page
-    assert "Rewards 14 learned" in page
+    assert "Rewards 10 learned" in page
     assert "Pending 0 none waits" in page
     assert "Expired 4" in page
     assert "Deadline 1 h then 0.25 is learned" in page
@@ -77,11 +81,9 @@ def test_a_decision_is_paid_or_waits_or_has_expired(client: PageClient, database
     assert "Reward range ±10⁹ reward_range is not set" in page
 
 
-def test_a_bandit_without_control_says_so(client: PageClient, database: Database) -> None:
-    with database.writing() as connection:
-        filled.add_bandit(connection, "cold", control_share=0.0)
-    page = text_of(client, "/?bandit=cold")
-    assert "no task starts cold" in page
+def test_a_bandit_without_control_says_so(client: PageClient, shop: Shop) -> None:
+    shop.service.put_bandit("cold", configuration(control_share=0.0))
+    assert "no task starts cold" in text_of(client, "/?bandit=cold")
     for path in PAGES:
         text_of(client, f"{path}?bandit=cold")
 
@@ -95,13 +97,10 @@ def test_nothing_is_inline_or_from_elsewhere(reader: PageClient, page: str) -> N
     assert not re.search(r"(src|href)=\"(?!/|#)", html)
 
 
-def test_names_are_escaped(client: PageClient, database: Database) -> None:
-    with database.writing() as connection:
-        bandit = filled.add_bandit(connection, ATTACK)
-        row = filled._task(bandit, ATTACK, False, 0.0)
-        more = {"last_used": 1.0, "n_rewards": 0, "reward_sum": 0.0}
-        more |= {"early_rewards": 0, "early_sum": 0.0}
-        connection.execute(insert(schema.tasks).values(row | more))
+def test_names_are_escaped(client: PageClient, shop: Shop) -> None:
+    shop.service.put_bandit(ATTACK, BanditConfiguration(feature_names=[ATTACK]))
+    shop.service.put_items(ATTACK, [Item(id=ATTACK, features=[1.0])])
+    decided(shop.service, ATTACK, [ATTACK])
     given = {"bandit": ATTACK, "task": ATTACK, "prefix": ATTACK, "arm": ATTACK, "status": ATTACK}
     for path in (*PAGES, "/task", "/tasks"):
         html = client.get(path, params=given).text
@@ -140,20 +139,18 @@ def test_the_changing_part_comes_alone(reader: PageClient, page: str) -> None:
     assert html.strip() in whole
 
 
-def test_a_decision_says_why(client: PageClient, database: Database) -> None:
-    with database.reading() as connection:
-        found = connection.execute(select(schema.decisions.c.id, schema.decisions.c.arm)).first()
-    assert found is not None
-    page = text_of(client, f"/decision?id={found.id}")
-    assert f'<h1 class="name">{found.arm}</h1>' in page
-    assert all(name in page for name in filled.FEATURES)
+def test_a_decision_says_why(client: PageClient, shop: Shop) -> None:
+    [answer] = decided(shop.service, BANDIT, ["user-0003"])
+    page = text_of(client, f"/decision?id={answer.id}")
+    assert f'<h1 class="name">{answer.arms[0].arm}</h1>' in page
+    assert all(name in page for name in FEATURES)
 
 
-def test_an_observation_has_no_reasons(client: PageClient, database: Database) -> None:
-    with database.writing() as connection:
-        connection.execute(update(schema.decisions).values(observed=1))
-        found = connection.execute(select(schema.decisions.c.id)).scalars().first()
-    page = text_of(client, f"/decision?id={found}")
+def test_an_observation_has_no_reasons(client: PageClient, shop: Shop) -> None:
+    request = ObservationRequest(task="user-0003", arm="Mocha", value=0.5)
+    [answer] = shop.service.observe(BANDIT, [request]).result(60)
+    assert isinstance(answer, ObservationAnswer)
+    page = text_of(client, f"/decision?id={answer.id}")
     assert "The choice was made elsewhere" in page
     assert "chosen elsewhere" in page
 
@@ -168,25 +165,26 @@ def test_erasing_needs_the_name(client: PageClient) -> None:
     text_of(client, "/task?task=user-0003", 404)
 
 
-def test_fits_are_promoted_and_withdrawn(client: PageClient, promotions: Promotions) -> None:
+def test_fits_are_promoted_and_withdrawn(client: PageClient, shop: Shop) -> None:
+    [fit] = shop.jobs.fits(BANDIT)
     assert 'action="/fit/promote"' in text_of(client, "/prior")
-    form = {"bandit": "coffee", "fit": "1"}
+    form = {"bandit": BANDIT, "fit": str(fit.id)}
     assert "promoted" in client.post("/fit/promote", data=form).text
+    assert shop.jobs.fit(BANDIT, fit.id).status == "promoted"
+    assert 'action="/fit/withdraw"' in text_of(client, "/prior")
     assert "withdrawn" in client.post("/fit/withdraw", data=form).text
+    assert shop.jobs.fit(BANDIT, fit.id).status == "withdrawn"
     assert client.post("/fit/promote", data=form | {"fit": "1; --"}).status_code == 422
-    assert promotions.calls == [("promote", "coffee", 1), ("withdraw", "coffee", 1)]
 
 
-def test_a_reader_sees_no_forms(database: Database) -> None:
-    filled.fill(database, n_tasks=20)
-    client = PageClient(application(filled.StoreService(database), Promotions()))
+def test_a_reader_sees_no_forms(shared: Shop) -> None:
+    client = PageClient(application(shared.service, shared.jobs))
     assert '<form method="post"' not in text_of(client, "/prior")
     assert "Erase" not in text_of(client, "/task?task=user-0003")
 
 
-def test_a_store_that_is_away_is_a_page(client: PageClient, database: Database) -> None:
-    database.close()
-    with database.writing() as connection:
+def test_a_store_that_is_away_is_a_page(client: PageClient, shop: Shop) -> None:
+    with shop.service.database.writing() as connection:
         connection.exec_driver_sql("DROP TABLE minutes")
     assert "cannot be read now" in text_of(client, "/", 503)
 
@@ -203,19 +201,19 @@ def test_a_path_that_is_not_there_is_one_sentence(reader: PageClient, path: str)
 
 
 def test_coefficients_of_uneven_features_are_compared_by_their_spread() -> None:
-    row = PriorRow(
+    row = PriorVersion(
         version=1,
         time=0.0,
         source="refresh",
         n_tasks=9,
         effective_tasks=9.0,
         noise_scale=1.0,
-        mean=np.array([-1.6e-5, 0.2, 0.1]),
-        spread=np.array([4e-6, 0.1, 0.1]),
+        mean=[-1.6e-5, 0.2, 0.1],
+        spread=[4e-6, 0.1, 0.1],
     )
     names = ["cents", "one", "two"]
     shown = coefficients(names, [row], "size", 0)
-    assert [each["name"] for each in shown["rows"]] == names
+    assert [row["name"] for row in shown["rows"]] == names
     assert shown["decimals"] is None
-    even = coefficients(names, [replace(row, spread=np.full(3, 0.1))], "size", 0)
-    assert [each["name"] for each in even["rows"]] == ["one", "two", "cents"]
+    even = coefficients(names, [replace(row, spread=[0.1, 0.1, 0.1])], "size", 0)
+    assert [row["name"] for row in even["rows"]] == ["one", "two", "cents"]

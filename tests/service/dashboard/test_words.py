@@ -6,8 +6,8 @@ import pytest
 
 from headstart.intervals import Interval
 from headstart.service.dashboard import formats
-from headstart.service.dashboard.measures import difference
-from headstart.service.dashboard.sentences import drift_sentence, gain_sentence
+from headstart.service.dashboard.overview import difference, gain_sentence
+from headstart.service.dashboard.prior import drift_sentence
 from headstart.service.store.queries.activity import Sums
 
 NONE = Sums()

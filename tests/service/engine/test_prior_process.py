@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -39,7 +37,7 @@ def test_another_process_is_started_for_one_that_ended() -> None:
         first = process.pid
         assert first is not None
         os.kill(first, signal.SIGKILL)
-        with pytest.raises(OSError, match=r"has ended|Broken pipe"):
+        with pytest.raises(OSError, match="has ended"):
             process.compute(BanditConfiguration(), None, "refresh")  # type: ignore[arg-type]
         with pytest.raises(RuntimeError):
             process.compute(BanditConfiguration(), None, "refresh")  # type: ignore[arg-type]
@@ -49,32 +47,6 @@ def test_another_process_is_started_for_one_that_ended() -> None:
     assert process.pid is None
     with pytest.raises(OSError, match="the service is stopping"):
         process.compute(BanditConfiguration(), None, "refresh")
-
-
-def test_the_process_ends_with_the_one_that_started_it() -> None:
-    code = (
-        "import time; from headstart.service import children;"
-        "child = children.spawn('headstart.service.engine.prior_process');"
-        "print(child.pid, flush=True); time.sleep(60)"
-    )
-    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert parent.stdout is not None
-    child = int(parent.stdout.readline())
-    parent.kill()
-    parent.wait(10)
-    parent.stdout.close()
-    end = time.monotonic() + 120.0
-    while _is_running(child) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not _is_running(child)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 class Stuck(PriorProcess):

@@ -12,8 +12,9 @@ import pytest
 from sqlalchemy import select
 
 from headstart.service.engine.service import Service
-from headstart.service.jobs import child, frames
 from headstart.service.jobs.jobs import Jobs
+from headstart.service.jobs.process import answer
+from headstart.service.jobs.work import Answer, Work
 from headstart.service.messages import BanditConfiguration, JobView
 from headstart.service.store import schema
 from headstart.service.store.database import Database
@@ -79,16 +80,16 @@ def in_folder(folder: Path, name: str, frame: pd.DataFrame) -> str:
 class InThread:
     """Does a job in a thread: a process would take seconds to begin."""
 
-    def __init__(self, work: frames.Work) -> None:
+    def __init__(self, work: Work) -> None:
         work.files = [str(Path(work.folder) / name) for name in work.files]
-        self.answers: queue.Queue[frames.Answer] = queue.Queue()
+        self.answers: queue.Queue[Answer] = queue.Queue()
         self._thread = threading.Thread(target=self._do, args=(work,))
         self._thread.start()
 
-    def _do(self, work: frames.Work) -> None:
-        self.answers.put(child.answer(work, self.answers.put))
+    def _do(self, work: Work) -> None:
+        self.answers.put(answer(work, self.answers.put))
 
-    def next(self, seconds: float) -> frames.Answer | None:
+    def next(self, seconds: float) -> Answer | None:
         try:
             return self.answers.get(timeout=seconds)
         except queue.Empty:

@@ -15,16 +15,11 @@ from tests.service.jobs.setting import NAMES, ON_SQLITE, InThread, ended, in_fol
 
 import headstart as hs
 from headstart.service.engine.service import Service
-from headstart.service.jobs import frames, table
+from headstart.service.jobs import table
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.jobs.process import JobProcess
-from headstart.service.messages import (
-    BanditConfiguration,
-    FitRequest,
-    JobView,
-    LogColumns,
-    ServiceError,
-)
+from headstart.service.jobs.work import Answer, Failed, Update, Work
+from headstart.service.messages import FitRequest, JobView, LogColumns, ServiceError
 from headstart.service.store import schema
 
 COLUMNS = LogColumns(task="user", features=NAMES)
@@ -36,13 +31,13 @@ class Scripted:
 
     begun: int = 0
     ends: int = 0
-    answers: "queue.Queue[frames.Answer]" = queue.Queue()
+    answers: "queue.Queue[Answer]" = queue.Queue()
 
-    def __init__(self, work: frames.Work) -> None:
+    def __init__(self, work: Work) -> None:
         type(self).begun += 1
         self.work = work
 
-    def next(self, seconds: float) -> frames.Answer | None:
+    def next(self, seconds: float) -> Answer | None:
         try:
             return self.answers.get(timeout=seconds)
         except queue.Empty:
@@ -61,12 +56,12 @@ def scripted() -> type[Scripted]:
 @pytest.fixture
 def jobs_of(
     service: Service, data: Path, tmp_path: Path
-) -> Iterator[Callable[[Callable[[frames.Work], Any]], Jobs]]:
+) -> Iterator[Callable[[Callable[[Work], Any]], Jobs]]:
     """Makes jobs that are done as a test wants."""
     in_folder(data, "a.parquet", log())
     made: list[Jobs] = []
 
-    def make(begin: Callable[[frames.Work], Any]) -> Jobs:
+    def make(begin: Callable[[Work], Any]) -> Jobs:
         uploads = tmp_path / "uploads"
         made.append(Jobs(service, uploads=uploads, data=data, begin=begin, lost_seconds=5.0))
         made[-1].start()
@@ -89,23 +84,23 @@ def test_progress_rises(jobs_of: Any, scripted: type[Scripted]) -> None:
     job = jobs.start_fit("shop", REQUEST)
     assert (job.status, job.progress, job.step) == ("waiting", 0.0, "waiting")
     for share, step in ((0.25, "reading rows: 1 of 4"), (0.75, "counting tasks: 3 of 4")):
-        scripted.answers.put(frames.Update(share, step))
+        scripted.answers.put(Update(share, step))
         until(lambda share=share: jobs.job("shop", job.id).progress == share)  # type: ignore[misc]
         found = jobs.job("shop", job.id)
         assert (found.status, found.step) == ("running", step)
-    scripted.answers.put(frames.Failed(error="the log is empty"))
+    scripted.answers.put(Failed(error="the log is empty"))
     found = ended(jobs, job)
     assert (found.status, found.error) == ("failed", "the log is empty")
 
 
 @ON_SQLITE
 def test_a_fit_reports_its_progress(jobs_of: Any) -> None:
-    seen: list[frames.Update] = []
+    seen: list[Update] = []
 
     class Watched(InThread):
-        def next(self, seconds: float) -> frames.Answer | None:
+        def next(self, seconds: float) -> Answer | None:
             found = super().next(seconds)
-            seen.extend([found] if isinstance(found, frames.Update) else [])
+            seen.extend([found] if isinstance(found, Update) else [])
             return found
 
     jobs = jobs_of(Watched)
@@ -181,7 +176,7 @@ def test_a_result_that_comes_too_late_is_dropped(
     with service.database.writing() as connection:
         later = {"started": time.time() + 1.0, "heartbeat": time.time() + 60.0}
         connection.execute(update(schema.jobs).values(later))
-    scripted.answers.put(frames.Failed(error="late"))
+    scripted.answers.put(Failed(error="late"))
     until(lambda: scripted.ends == 1)
     jobs.stop()
     assert jobs.job("shop", job.id).status == "running"
@@ -192,7 +187,7 @@ def test_two_processes_do_each_job_once(jobs_of: Any, service: Service) -> None:
     begun: list[int] = []
 
     class Noted(InThread):
-        def __init__(self, work: frames.Work) -> None:
+        def __init__(self, work: Work) -> None:
             begun.append(1)
             super().__init__(work)
 
@@ -235,23 +230,3 @@ def test_too_many_jobs_are_refused(
     with pytest.raises(ServiceError, match="jobs wait already") as error:
         jobs.start_fit("shop", REQUEST)
     assert error.value.problem.status == 429
-
-
-def test_the_process_of_a_job_ends_with_its_parent(tmp_path: Path) -> None:
-    """Which it knows by the end of its stdin; a pipe as the log keeps it waiting."""
-    os.mkfifo(tmp_path / "slow.csv")
-    work = frames.FitWork(
-        folder=str(tmp_path),
-        files=["slow.csv"],
-        configuration=BanditConfiguration(dimension=3),
-        request=REQUEST,
-    )
-    process = JobProcess(work)
-    try:
-        assert process.next(60.0) == frames.Update(0.0, "opening the files")
-        process.leave()
-        answer = process.next(60.0)
-    finally:
-        process.end()
-    assert isinstance(answer, frames.Failed)
-    assert answer.error == "the process of the job ended with status 1 and no answer"

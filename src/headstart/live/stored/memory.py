@@ -69,15 +69,17 @@ class Model:
 
     @cached_property
     def _empty(self) -> Population:
-        population = Population(self.dimension, self.prior, self.settings)
-        if population.bias_moves:
+        return Population(self.dimension, self.prior, self.settings)
+
+    def check_storable(self) -> None:
+        """Raise where the tasks of this model cannot be stored."""
+        if self._empty.bias_moves:
             raise ValueError(
                 f"prior must not move its bias within a task to be stored, got {self.prior!r}"
             )
-        return population
 
     def population(self, memory: "StoredMemory | None" = None) -> Population:
-        """A population with this memory, or with an empty one; raises if it cannot be stored."""
+        """A population with this memory, or with an empty one."""
         population = copy.copy(self._empty)
         if memory is not None:
             memory.install(population)

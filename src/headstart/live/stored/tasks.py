@@ -56,6 +56,7 @@ class StoredTasks:
     def __init__(self, model: Model, *, cold: bool = False) -> None:
         self.model = model
         self._mark = TO_COUNT if cold else AS_IT_WAS
+        model.check_storable()
         population = model.population()
         self._tasks = Tasks(population.layout, model.settings, model.feature_names)
         self._memory = Memory(self._tasks, population)

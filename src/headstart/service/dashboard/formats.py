@@ -31,9 +31,9 @@ def short(value: float) -> str:
     return number(value)
 
 
-def report(content: str) -> str:
-    """JSON for people to read."""
-    return msgspec.json.format(content, indent=2)
+def report(message: msgspec.Struct) -> str:
+    """A message as JSON for people to read."""
+    return msgspec.json.format(msgspec.json.encode(message), indent=2).decode()
 
 
 def number(value: float | None, digits: int = 3) -> str:

@@ -78,7 +78,7 @@ def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
     model = model_of(configuration, lambda: 0.0)
     try:
-        model.population()
+        model.check_storable()
     except ValueError as error:
         raise invalid(str(error)) from error
     scales = configuration.scales

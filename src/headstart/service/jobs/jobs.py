@@ -9,8 +9,10 @@ from typing import Protocol, Unpack
 from headstart.interfaces import n_side
 from headstart.live.stored import Model
 from headstart.service.engine.configuration import model_of
-from headstart.service.jobs import evaluating, fits, fitting, table
+from headstart.service.jobs import fits, table
+from headstart.service.jobs.evaluate import model_to_evaluate
 from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
+from headstart.service.jobs.fit import columns_of
 from headstart.service.jobs.runner import Runner, RunnerOptions
 from headstart.service.messages import (
     EvaluateRequest,
@@ -169,7 +171,7 @@ class Jobs:
             if isinstance(request, FitRequest):
                 _check_columns(model, request.columns)
             else:
-                evaluating.model_to_evaluate(row.configuration, request)
+                model_to_evaluate(row.configuration, request)
             if (upload is None) == (not request.files):
                 raise invalid("files of the data folder must be given, or one log uploaded")
             if upload is None:
@@ -197,7 +199,7 @@ def uploads_folder(store: str | Path) -> Path:
 def _check_columns(model: Model, given: LogColumns) -> None:
     """Raise where the columns cannot be those of the bandit's features."""
     try:
-        columns = fitting.columns_of(given)
+        columns = columns_of(given)
     except ValueError as error:
         raise invalid(str(error)) from None
     names = columns.feature_names()

@@ -1,67 +1,78 @@
-"""JobProcess: the process of a job, seen from the one that started it."""
+"""JobProcess: the process of a job, as the runner sees it; `main`, what it does."""
 
-import queue
+import os
 import signal
 import threading
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
 
-from headstart.service import children
-from headstart.service.jobs import frames
+from headstart.service.children import Child
+from headstart.service.jobs.evaluate import evaluate
+from headstart.service.jobs.fit import fit
+from headstart.service.jobs.work import Answer, Done, Failed, FitWork, Steps, Update, Work
+from headstart.service.messages import ServiceError
 
 
 class JobProcess:
     """A process that does some work. `next` gives its answers; the last is `Done` or `Failed`."""
 
-    def __init__(self, work: frames.Work) -> None:
-        self._process = children.spawn("headstart.service.jobs.child")
-        self._answers: queue.Queue[frames.Answer] = queue.Queue()
-        self._thread = threading.Thread(
-            target=self._exchange, args=(work,), name="headstart-job", daemon=True
-        )
-        self._thread.start()
+    def __init__(self, work: Work) -> None:
+        self._child = Child(main)
+        # Large work, of memories, is sent while the process begins, which takes seconds.
+        self._sender = threading.Thread(target=self._send, args=(work,), daemon=True)
+        self._sender.start()
 
     @property
     def pid(self) -> int:
         """Its number, for tests that end it."""
-        return self._process.pid
+        return self._child.pid
 
-    def next(self, seconds: float) -> frames.Answer | None:
+    def next(self, seconds: float) -> Answer | None:
         """The next answer; None where there is none within so many seconds."""
         try:
-            return self._answers.get(timeout=seconds)
-        except queue.Empty:
-            return None
-
-    def leave(self) -> None:
-        """Close what connects it to this process, as the end of this process would."""
-        children.close(self._process.stdin)
+            if not self._child.connection.poll(seconds):
+                return None
+            answer: Answer = self._child.connection.recv()  # of a process of our own
+        except (EOFError, OSError):
+            return Failed(error=_how_it_ended(self._child.exit_status()), unexpected=True)
+        return answer
 
     def end(self) -> None:
         """End it at once; nothing happens where it has ended."""
-        self._process.kill()  # which ends the thread's reading
-        self._thread.join()
-        children.end(self._process)
+        self._child.kill()  # which ends the sending
+        self._sender.join()
+        self._child.end()
 
-    def _exchange(self, work: frames.Work) -> None:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None
-        assert stdout is not None
-        try:
-            frames.write(stdin, work)  # stays open: its end would end the process
-            while (content := children.read(stdout)) is not None:
-                answer = frames.answer_of(content)
-                self._answers.put(answer)
-                if not isinstance(answer, frames.Update):
-                    return
-        except (OSError, ValueError):
-            pass  # it has ended, which the next lines tell
-        self._answers.put(frames.Failed(error=self._how_it_ended(), unexpected=True))
+    def _send(self, work: Work) -> None:
+        with suppress(OSError):  # it has ended, which `next` tells
+            self._child.connection.send(work)
 
-    def _how_it_ended(self) -> str:
-        code = self._process.wait()
-        if code < 0:
-            name = signal.Signals(-code).name
-            return (
-                f"the process of the job was ended by {name}; if the system was out of memory, "
-                "use a part of the log"
-            )
-        return f"the process of the job ended with status {code} and no answer"
+
+def _how_it_ended(status: int) -> str:
+    if status >= 0:
+        return f"the process of the job ended with status {status} and no answer"
+    return (
+        f"the process of the job was ended by {signal.Signals(-status).name}; if the system was "
+        "out of memory, use a part of the log"
+    )
+
+
+def main(connection: Connection) -> None:
+    """In the process of a job: do the work that the connection gives."""
+    work: Work = connection.recv()
+    os.chdir(work.folder)  # so that errors and reports name files as the request did
+    connection.send(answer(work, connection.send))
+
+
+def answer(work: Work, tell: Callable[[Update], object]) -> Done | Failed:
+    """The last answer to some work; updates are told on the way."""
+    steps = Steps(tell)
+    try:
+        return fit(work, steps) if isinstance(work, FitWork) else evaluate(work, steps)
+    except (ValueError, TypeError, OSError, ImportError, ServiceError) as error:
+        return Failed(error=str(error))
+    except MemoryError:
+        return Failed(error="the job needs more memory than there is: use a part of the log")
+    except Exception as error:  # a fault of ours: the job fails, the service goes on
+        return Failed(error=f"{type(error).__name__}: {error}", unexpected=True)

@@ -9,9 +9,10 @@ from typing import Protocol, TypedDict
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.service.jobs import fits, frames, table
+from headstart.service.jobs import fits, table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.process import JobProcess
+from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
 from headstart.service.messages import FitReport, FitRequest
 from headstart.service.store.database import Database
 from headstart.service.store.queries import bandits, jobs
@@ -29,7 +30,7 @@ _JOIN_SECONDS = 15.0
 class Doing(Protocol):
     """A job that is being done; `JobProcess` does it in a process of its own."""
 
-    def next(self, seconds: float) -> frames.Answer | None:
+    def next(self, seconds: float) -> Answer | None:
         """The next answer; None where there is none within so many seconds."""
         ...
 
@@ -42,7 +43,7 @@ class RunnerOptions(TypedDict, total=False):
     """How a runner works, for tests: after how long a job is lost, and what does a job."""
 
     lost_seconds: float
-    begin: Callable[[frames.Work], Doing]
+    begin: Callable[[Work], Doing]
 
 
 class Runner:
@@ -59,7 +60,7 @@ class Runner:
         *,
         clock: Callable[[], float] = time.time,
         lost_seconds: float = LOST_SECONDS,
-        begin: Callable[[frames.Work], Doing] = JobProcess,
+        begin: Callable[[Work], Doing] = JobProcess,
     ) -> None:
         self._begin = begin
         self._database, self._folders, self._clock = database, folders, clock
@@ -146,10 +147,10 @@ class Runner:
             with self._database.writing() as connection:
                 table.put_back(connection, job)
             return
-        if isinstance(answer, frames.Done):
+        if isinstance(answer, Done):
             done = answer
             self._write(lambda c: self._note(c, job, done))
-        elif isinstance(answer, frames.Failed):
+        elif isinstance(answer, Failed):
             error = answer.error
             self._write(lambda c: table.fail(c, job, error, self._clock()))
             if answer.unexpected:
@@ -157,12 +158,12 @@ class Runner:
         _log.info("job %s ends", job.id)
         self._folders.delete(job.upload)
 
-    def _answer(self, job: JobRow, doing: Doing) -> frames.Done | frames.Failed | None:
+    def _answer(self, job: JobRow, doing: Doing) -> Done | Failed | None:
         """The last answer; None where the job is no longer this process's, or the service stops."""
-        last, at = -1.0, frames.Update(0.0, "starting")
+        last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
             answer = doing.next(_BEAT_SECONDS / 5)
-            if isinstance(answer, frames.Update):
+            if isinstance(answer, Update):
                 at = answer
             elif answer is not None:
                 return answer
@@ -177,7 +178,7 @@ class Runner:
                 continue  # the store is away; the work goes on
         return None
 
-    def _note(self, connection: Connection, job: JobRow, done: frames.Done) -> None:
+    def _note(self, connection: Connection, job: JobRow, done: Done) -> None:
         """Store what a job found, unless it was cancelled or taken up meanwhile."""
         report, now = done.report, self._clock()
         if not table.finish(connection, job, report, now) or done.memory is None:
@@ -199,7 +200,7 @@ class Runner:
                 if self._stopping.wait(_BEAT_SECONDS):
                     return
 
-    def _work(self, connection: Connection, job: JobRow) -> frames.Work | None:
+    def _work(self, connection: Connection, job: JobRow) -> Work | None:
         bandit = bandits.numbered(connection, job.bandit)
         request = job.request
         found = self._folders.of_job(request.files, job.upload)
@@ -209,7 +210,7 @@ class Runner:
         folder, names = str(found[0]), found[1]
         if isinstance(request, FitRequest):
             memory, promoted = fits.memories(connection, job.bandit)
-            return frames.FitWork(
+            return FitWork(
                 folder=folder,
                 files=names,
                 configuration=configuration,
@@ -221,7 +222,7 @@ class Runner:
         if request.columns.arm is not None:
             items = bandits.items_of(connection, job.bandit)
             catalogue = {item.id: item.features.tolist() for item in items}
-        return frames.EvaluateWork(
+        return EvaluateWork(
             folder=folder,
             files=names,
             configuration=configuration,

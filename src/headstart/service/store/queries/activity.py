@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from headstart.service.store.schema import ROUNDS_MEASURED, gains, minutes, rounds
+from headstart.service.store.schema import EARLY_ROUNDS, ROUNDS_MEASURED, gains, minutes, rounds
+
+# The rounds of a task over which warm tasks and the control are compared.
+COMPARED_ROUNDS = EARLY_ROUNDS
 
 COUNTS = (
     "opened",

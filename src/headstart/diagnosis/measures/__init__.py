@@ -1,1 +1,0 @@
-"""Measures of a recording, by subject."""

@@ -1,1 +1,0 @@
-"""Non-stochastic tasks: the published table again, and how regret grows against an adversary."""

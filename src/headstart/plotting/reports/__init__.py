@@ -1,1 +1,0 @@
-"""Reports of studies: figures, tables and documents from results, whatever the study."""

@@ -1,0 +1,221 @@
+"""Figures of a study: over rounds, over completed tasks and over λ, each beside its differences."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import xarray as xr
+from matplotlib.axes import Axes
+
+from headstart.plotting import curves
+from headstart.plotting.document import Picture
+from headstart.plotting.numbers import regularization_text
+from headstart.plotting.study_results import StudyResults
+from headstart.plotting.style import SUFFIXES, figure
+from headstart.studies.toml import from_toml
+
+# A title, and what plots the panel.
+Panel = tuple[str, Callable[[Axes], None]]
+
+
+def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None) -> None:
+    """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
+
+    Beside it, the total against λ where the study has several, and against N likewise, each
+    learner at the same λ as in the first panel. The panels are those of `headstart report`.
+
+    >>> from pathlib import Path
+    >>> from headstart import plotting, studies
+    >>> from headstart.specs import Spec
+    >>> oful = Spec(kind="OFUL")
+    >>> study = studies.Study(
+    ...     name="small",
+    ...     environment=Spec(kind="Synthetic", settings={"reward": "linear"}),
+    ...     learners=(
+    ...         studies.LearnerSpec(name="ITL", policy=oful, prior=Spec(kind="Fixed")),
+    ...         studies.LearnerSpec(name="RR", policy=oful, prior=Spec(kind="Pooled")),
+    ...     ),
+    ...     horizon=20,
+    ...     tasks=5,
+    ...     replications=10,
+    ... )
+    >>> results = studies.run(study, Path("out/small"), workers=1)
+    >>> plotting.plot_overview(results, Path("regret.png"))
+    """
+    study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    played = StudyResults(study, results, trained=trained)
+    shown = [cumulative(played, None)]
+    if len(study.regularization) > 1:
+        shown.append(sweep(played))
+    if results.sizes["trained"] > 1:
+        shown.append(over_training(played, None))
+    write_panels([path], shown)
+
+
+def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
+    """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
+    sample = bands_text(played)
+    right = "" if played.reference is None else f"; right, minus that of {played.reference}"
+    for value in (None, *values):
+        name = "best" if value is None else f"{value:g}"
+        at = chosen_text(played, value)
+        panels = [cumulative(played, value), *_one(played, difference, value)]
+        caption = f"Cumulative regret{played.after}, {at}{right}. {sample}"
+        yield save(Picture(f"rounds-{name}", caption), folder, panels)
+        if len(played.study.training_tasks) > 1 and played.study.protocol == "train-then-test":
+            panels = [over_training(played, value), *_one(played, training_difference, value)]
+            caption = f"Regret of a test task against completed tasks N, {at}{right}. {sample}"
+            yield save(Picture(f"tasks-{name}", caption), folder, panels)
+        elif played.results.sizes["task"] > 1:
+            panels = [per_task(played, value), *_one(played, per_task_difference, value)]
+            caption = f"Regret task by task, {at}{right}. {sample}"
+            yield save(Picture(f"tasks-{name}", caption), folder, panels)
+    if len(played.study.regularization) > 1:
+        panels = [sweep(played), *_one(played, sweep_difference, None)]
+        same = f"{right}, all learners at the same λ" if right else ""
+        caption = f"Regret against λ{played.after}{same}. {sample}"
+        yield save(Picture("regularization", caption), folder, panels)
+
+
+def save(
+    picture: Picture,
+    folder: Path,
+    panels: Sequence[Panel],
+    *,
+    share: bool = False,
+    suffixes: Sequence[str] = SUFFIXES,
+) -> Picture:
+    """Write a figure, by default as PNG, SVG and PDF."""
+    write_panels([folder / f"{picture.name}{suffix}" for suffix in suffixes], panels, share=share)
+    return picture
+
+
+def write_panels(paths: Sequence[Path], panels: Sequence[Panel], *, share: bool = False) -> None:
+    """Plot panels side by side, their legend below them, and write them to every path."""
+    with figure(*paths, columns=len(panels), height=2.8, share=share, legend=True) as axes:
+        for axis, (title, plot) in zip(axes, panels, strict=True):
+            plot(axis)
+            axis.set_title(title)
+        if share:
+            for axis in axes[1:]:
+                axis.set_ylabel("")
+
+
+def cumulative(
+    played: StudyResults, value: float | None, variable: str = "regret", title: str | None = None
+) -> Panel:
+    """A cumulative variable at one λ, or at each learner's best."""
+    label = f"cumulative {variable} ({played.unit})"
+    return title or at_text(played, value) + played.after, lambda axes: curves.plot_cumulative(
+        axes, played.chosen(value, variable), label=label
+    )
+
+
+def difference(
+    played: StudyResults, value: float | None, title: str | None = None, without: Sequence[str] = ()
+) -> Panel:
+    """Cumulative regrets minus the reference's, with bands of the paired differences.
+
+    `without` are learners to leave out, such as one that would take most of the height.
+    """
+    reference = str(played.reference)
+    shown = [name for name in played.learners if name not in without]
+    return title or minus_text(played), lambda axes: curves.plot_cumulative_difference(
+        axes,
+        played.chosen(value).sel(learner=shown),
+        reference,
+        label=f"difference in cumulative regret ({played.unit})",
+    )
+
+
+def over_training(played: StudyResults, value: float | None, title: str | None = None) -> Panel:
+    """Regret of a test task against the number of training tasks."""
+    at = at_text(played, value)
+    if value is None:
+        swept = len(played.study.regularization) > 1
+        at = f"each at its λ best{played.after.strip(',')}" if swept else "over completed tasks"
+    return title or at, lambda axes: curves.plot_against_tasks(
+        axes, played.by_training(value), label=f"regret of a test task ({played.unit})"
+    )
+
+
+def training_difference(played: StudyResults, value: float | None) -> Panel:
+    """Regret of a test task minus the reference's, against the number of training tasks."""
+    reference = str(played.reference)
+    return minus_text(played), lambda axes: curves.plot_difference_against_tasks(
+        axes,
+        played.by_training(value),
+        reference,
+        label=f"difference in regret ({played.unit})",
+    )
+
+
+def per_task(played: StudyResults, value: float | None) -> Panel:
+    """Regret of each task of a sequence."""
+    return at_text(played, value), lambda axes: curves.plot_per_task(
+        axes, played.chosen(value), label=f"regret per task ({played.unit})"
+    )
+
+
+def per_task_difference(played: StudyResults, value: float | None) -> Panel:
+    """Regret of each task of a sequence minus the reference's."""
+    reference = str(played.reference)
+    return minus_text(played), lambda axes: curves.plot_per_task_difference(
+        axes,
+        played.chosen(value),
+        reference,
+        label=f"difference in regret per task ({played.unit})",
+    )
+
+
+def sweep(played: StudyResults, title: str | None = None, *, log: bool = False) -> Panel:
+    """Regret against λ; with `log`, on a logarithmic vertical axis."""
+    return title or f"over λ{played.after}", lambda axes: curves.plot_against_regularization(
+        axes, played.regrets, label=f"regret ({played.unit})", log=log
+    )
+
+
+def sweep_difference(
+    played: StudyResults, _: float | None = None, title: str | None = None
+) -> Panel:
+    """Regret minus the reference's at the same λ, against λ."""
+    reference = str(played.reference)
+    return (
+        title or minus_text(played),
+        lambda axes: curves.plot_difference_against_regularization(
+            axes, played.regrets, reference, label=f"difference in regret ({played.unit})"
+        ),
+    )
+
+
+def at_text(played: StudyResults, value: float | None) -> str:
+    """The λ of a panel; "regret" where the study has one λ, which needs no choice."""
+    if value is not None:
+        return f"λ = {regularization_text(value)}"
+    return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
+
+
+def chosen_text(played: StudyResults, value: float | None) -> str:
+    """How the λ of a figure was chosen, for its caption."""
+    if value is not None:
+        return f"λ = {regularization_text(value)}"
+    return f"each learner at its λ of least regret{played.after}"
+
+
+def minus_text(played: StudyResults) -> str:
+    """The title of a panel of differences."""
+    return f"minus {played.reference}, paired"
+
+
+def bands_text(played: StudyResults) -> str:
+    """What the bands are, and over how many independent replications."""
+    n, total = played.replications, played.study.replications
+    if n == 1:
+        return "One replication, no bands."
+    over = f"{n} replications" if n == total else f"{n} cohorts of {total} replications"
+    return f"Bands are 95 % over {over}."
+
+
+def _one(
+    played: StudyResults, panel: Callable[[StudyResults, float | None], Panel], value: float | None
+) -> list[Panel]:
+    return [] if played.reference is None else [panel(played, value)]

@@ -1,0 +1,132 @@
+"""StudyResults: a study with its results, and what reports take from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+
+import xarray as xr
+
+from headstart import environments
+from headstart.studies.comparisons import at_best, default_reference, playing
+from headstart.studies.results import at_training, totals
+from headstart.studies.study import Study
+
+
+@dataclass(frozen=True)
+class StudyResults:
+    """A study and its results, (learner, regularization, trained, replication, task, round).
+
+    `against` is the learner that differences are taken from: by default the first that starts
+    every task from zero. `trained` is the number N of training tasks: by default the last.
+
+    A learner's best λ is the one of least regret after these N tasks. It stays the same where
+    regret is shown against N: each curve is one learner that could be played.
+    """
+
+    study: Study
+    results: xr.Dataset
+    against: str | None = None
+    trained: int | None = None
+
+    @property
+    def learners(self) -> list[str]:
+        """All but OPT, whose regret is 0; OPT where there is nothing else."""
+        return playing(self.study) or [learner.name for learner in self.study.learners]
+
+    @property
+    def reference(self) -> str | None:
+        """The learner that differences are taken from; None where there are fewer than two."""
+        if len(self.learners) < 2:
+            return None
+        return self.against or default_reference(self.study)
+
+    @property
+    def after(self) -> str:
+        """For titles and captions, such as “, after N = 20 tasks”; empty for a sequence."""
+        if self.study.protocol == "sequence":
+            return ""
+        shown = self.study.training_tasks[-1] if self.trained is None else self.trained
+        return f", after N = {shown} task{'' if shown == 1 else 's'}"
+
+    @cached_property
+    def regrets(self) -> xr.DataArray:
+        """Regret summed over tasks and rounds, of all but OPT: (learner, λ, replication)."""
+        return self._totals.sel(learner=self.learners)
+
+    @property
+    def replications(self) -> int:
+        """The number of independent replications: those of one cohort count as one."""
+        return self.regrets.sizes["replication"]
+
+    def chosen(self, value: float | None, variable: str = "regret") -> xr.DataArray:
+        """A variable at one λ, or at each learner's best (None).
+
+        Over (learner, replication, task, round); OPT is left out of regrets.
+        """
+        values = at_training(self.results, self.trained)[variable]
+        if variable == "regret":
+            values = values.sel(learner=self.learners)
+        return _at(values, self._totals, value)
+
+    def by_training(self, value: float | None) -> xr.DataArray:
+        """Regrets over (learner, trained, replication), at one λ or at each learner's best."""
+        sizes = self.results["trained"].to_numpy().tolist()
+        each = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
+        every = xr.concat(each, "trained", join="exact").assign_coords(trained=sizes)
+        return _at(every, totals(self.results), value)
+
+    def compared(self, value: float | None) -> xr.DataArray:
+        """Regrets at one λ, or at each learner's best (None): (learner, replication)."""
+        if value is None:
+            return at_best(self.regrets)
+        return self.regrets.sel(regularization=value, method="nearest")
+
+    @cached_property
+    def _totals(self) -> xr.DataArray:
+        """Regret summed over tasks and rounds, of all learners: (learner, λ, replication)."""
+        return totals(self.results, trained=self.trained)
+
+    @property
+    def unit(self) -> str:
+        """What reward and regret are counted in."""
+        return unit_of(self.study.environment.plain())
+
+
+def choose_values(study: Study, given: Sequence[float]) -> list[float]:
+    """Values of λ of a study's grid; one that is not in it is an error."""
+    for value in given:
+        if not any(abs(value - known) <= 1e-6 * known for known in study.regularization):
+            grid = ", ".join(f"{known:.3g}" for known in study.regularization)
+            raise ValueError(f"λ must be one of the study's, {grid}, got {value:g}")
+    return [min(study.regularization, key=lambda known: abs(known - value)) for value in given]
+
+
+def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.DataArray:
+    if value is None:
+        best = regrets.mean("replication").argmin("regularization")
+        return values.isel(regularization=best.sel(learner=values["learner"])).drop_vars(
+            "regularization"
+        )
+    return values.sel(regularization=value, method="nearest", drop=True)
+
+
+# What a linear reward counts in the published data sets; a 0/1 reward counts wins everywhere.
+_UNITS = {"LastFM": "plays", "MovieLens": "stars"}
+
+
+def unit_of(environment: Mapping[str, object]) -> str:
+    """The unit of reward in an environment, given as the table of a study."""
+    if _setting(environment, "reward") == "winner":
+        return "wins"
+    unit = _UNITS.get(str(environment["class"]), "units of reward")
+    return f"log(1 + {unit})" if _setting(environment, "transform") == "log" else unit
+
+
+def _setting(environment: Mapping[str, object], name: str) -> object:
+    """A setting of an environment, or its default."""
+    if name in environment:
+        return environment[name]
+    found = getattr(environments, str(environment["class"]).split(".")[0], None)
+    if found is None or not is_dataclass(found):
+        return None
+    return next((field.default for field in fields(found) if field.name == name), None)

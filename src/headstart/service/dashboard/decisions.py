@@ -1,0 +1,125 @@
+"""Decisions: the latest, and why one arm was chosen."""
+
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+
+from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.formats import column_decimals
+from headstart.service.engine.service import Service
+from headstart.service.messages import DecisionRecord, not_found
+from headstart.service.store.queries import decisions as queries
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.tasks import number_of
+
+_SHOWN_FEATURES = 40
+
+
+def decisions(service: Service, request: Request) -> Response:
+    """`GET /decisions`: the latest first, of one task, arm or status if asked for."""
+    given = request.query_params
+    before, arm, task = (given.get(name) or None for name in ("before", "arm", "task"))
+    status = given.get("status")
+    status = status if status in queries.STATUSES else None
+
+    def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
+        shown = {
+            "arm": arm,
+            "task_name": task,
+            "status": status or "",
+            "statuses": queries.STATUSES,
+            "before": before,
+        }
+        if task is not None:
+            number = number_of(connection, bandit.id, task)
+            if number is None:
+                found = queries.DecisionPage(rows=[], names={}, after=None)
+                return shown | {"found": found, "decimals": 0}
+            found = queries.of_task(connection, number, before, arm=arm, status=status)
+        else:
+            found = queries.search(connection, bandit, before=before, arm=arm, status=status)
+        return shown | {"found": found, "decimals": reward_decimals(found)}
+
+    live = 0 if before else page.LIVE_SECONDS
+    return page.bandit_page(service, request, "decisions", "decisions.html", gather, live=live)
+
+
+def decision(service: Service, request: Request) -> Response:
+    """`GET /decision`: why this arm, and what became of it."""
+    given = request.query_params.get("id", "")
+
+    def afterwards(bandit: BanditRow) -> dict[str, Any]:
+        if not given:
+            raise not_found("the address names no decision")
+        record = service.decision(bandit.name, given)
+        return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
+
+    return page.bandit_page(
+        service, request, "decisions", "decision.html", lambda *_: {}, afterwards
+    )
+
+
+def reward_decimals(found: queries.DecisionPage) -> int:
+    """How many decimals the rewards of a list have, and what was expected."""
+    return column_decimals(
+        value for row in found.rows for value in (row.value, row.mean) if value is not None
+    )
+
+
+def _parts(record: DecisionRecord) -> dict[str, Any] | None:
+    """Contributions as bars from zero, those of the prior and of the rewards, the largest first."""
+    if record.observed or not record.contributions:
+        return None
+    prior = np.array([part.from_prior for part in record.contributions])
+    rewards = np.array([part.from_rewards for part in record.contributions])
+    order = np.argsort(-np.abs(prior + rewards), kind="stable")
+    shown, rest = order[:_SHOWN_FEATURES], order[_SHOWN_FEATURES:]
+    ends = np.stack([prior, rewards, prior + rewards])
+    scale = charts.symmetric_scale(ends.min(0), ends.max(0))
+    return {
+        "decimals": column_decimals(ends.ravel()),
+        "zero": scale.at(0.0),
+        "rows": [
+            {
+                "name": record.contributions[i].feature,
+                "value": record.contributions[i].value,
+                "total": prior[i] + rewards[i],
+                "at": scale.at(prior[i] + rewards[i]),
+                "bars": [
+                    _bar("prior", prior[i], scale),
+                    _bar("rewards", rewards[i], scale),
+                ],
+            }
+            for i in shown
+        ],
+        "rest": len(rest),
+        "rest_total": float((prior + rewards)[rest].sum()),
+        "from_prior": float(prior.sum()),
+        "from_rewards": float(rewards.sum()),
+    }
+
+
+def _bar(kind: str, value: float, scale: charts.Scale) -> dict[str, Any]:
+    low, high = min(value, 0.0), max(value, 0.0)
+    return {
+        "kind": kind,
+        "value": value,
+        "x": scale.at(low),
+        "width": max(scale.width(high - low), 0.15) if value else 0.0,
+    }
+
+
+def _estimate(record: DecisionRecord) -> dict[str, Any]:
+    """The mean with its interval, and the reward where there is one, on one scale."""
+    ends = [record.low, record.high, *([] if record.value is None else [record.value])]
+    scale = charts.symmetric_scale(np.array([min(ends)]), np.array([max(ends)]))
+    return {
+        "zero": scale.at(0.0),
+        "at": scale.at(record.mean),
+        "from": scale.at(record.low),
+        "width": scale.width(record.high - record.low),
+        "reward_at": None if record.value is None else scale.at(record.value),
+    }

@@ -1,1 +1,0 @@
-"""Pages: each reads what it shows and hands it to its template."""

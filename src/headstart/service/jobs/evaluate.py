@@ -1,0 +1,90 @@
+"""What an evaluation does: a bandit's mean reward on a log of decisions."""
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from headstart import LoggedDecisions, MetaBandit, evaluate_logged, specs
+from headstart.intervals import Interval, interval
+from headstart.live.stored import Model
+from headstart.logs import DecisionColumns, read_decisions
+from headstart.service.engine.configuration import check, model_of
+from headstart.service.jobs.files import estimated_rows
+from headstart.service.jobs.work import Done, EvaluateWork, Steps
+from headstart.service.messages import (
+    BanditConfiguration,
+    DecisionLogColumns,
+    Estimate,
+    EvaluateReport,
+    EvaluateRequest,
+)
+
+_ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
+
+
+def columns_of(given: DecisionLogColumns) -> DecisionColumns:
+    """The columns of a request."""
+    return DecisionColumns(**msgspec.structs.asdict(given))
+
+
+def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateRequest) -> Model:
+    """The model of the configuration with what the request sets instead."""
+    given: dict[str, Any] = {
+        name: getattr(request, name)
+        for name in ("policy", "prior", "exploration")
+        if getattr(request, name) is not None
+    }
+    wanted = msgspec.structs.replace(configuration, **given)
+    check(wanted)
+    return model_of(wanted, time.time)
+
+
+def evaluate(work: EvaluateWork, steps: Steps) -> Done:
+    """Estimate the mean reward, or say why the log cannot tell."""
+    request = work.request
+    model = model_to_evaluate(work.configuration, request)
+    steps.begin(0.0, "opening the files")
+    total = estimated_rows(Path(work.folder), work.files)
+    found = read_decisions(
+        work.files,
+        columns_of(request.columns),
+        model.dimension,
+        catalogue={name: np.array(x) for name, x in work.catalogue.items()},
+        progress=steps.within(0.0, 0.1, "reading rounds: {done:,}", total),
+    )
+    logged = LoggedDecisions(**vars(found))
+    settings: dict[str, Any] = {**model.settings.plain(), "refresh": "inline"}
+    bandit = MetaBandit(
+        dimension=model.dimension,
+        policy=model.policy,
+        prior=model.prior,
+        seed=request.seed,
+        **settings,
+    )
+    steps.begin(0.1, "playing the rounds")
+    progress = steps.within(0.1, 1.0, "playing the rounds: {done:,} of {total:,}")
+    estimates = evaluate_logged(bandit, logged, seed=request.seed, progress=progress)
+    return Done(
+        report=EvaluateReport(
+            rounds=len(found.rewards),
+            tasks=len(set(found.tasks)),
+            accepted=int(estimates.accepted.sum()),
+            logged=_estimate(interval(found.rewards)),
+            effective_sample_size=estimates.effective_sample_size,
+            overlap=estimates.overlap,
+            policy=specs.describe(model.policy, "policies").plain(),
+            prior=specs.describe(model.prior, "priors").plain(),
+            start="cold",
+            **{name: _estimate(getattr(estimates, name)) for name in _ESTIMATES},
+        )
+    )
+
+
+def _estimate(found: Interval) -> Estimate:
+    ends = (found.mean, found.low, found.high)
+    mean, low, high = (each if math.isfinite(each) else None for each in ends)
+    return Estimate(mean=mean, low=low, high=high)
