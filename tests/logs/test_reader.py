@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from headstart.logs import Columns, n_features, sources
-from headstart.logs.reader import Reader
+from headstart.logs.read import Reader
 
 ROWS = 300_000
 

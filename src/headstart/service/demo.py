@@ -6,21 +6,17 @@ think of a drink with features x is xᵀw plus noise.
 
 import heapq
 import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from headstart.arrays import Floats
+from headstart.service.engine.service import Service
 from headstart.service.messages import (
     BanditConfiguration,
-    BanditView,
     DecisionAnswer,
     DecisionRequest,
     Item,
-    RewardAnswer,
     RewardRequest,
     ServiceError,
 )
@@ -69,32 +65,6 @@ _LATE_SECONDS = 65.0
 _DEADLINE_SECONDS = 60.0
 
 
-class Facade(Protocol):
-    """The part of `Service` that simulated users call."""
-
-    def put_bandit(self, name: str, configuration: BanditConfiguration, /) -> BanditView:
-        """Create a bandit."""
-
-    def put_items(self, bandit: str, items: Sequence[Item]) -> int:
-        """Replace the catalogue."""
-
-    def decide(
-        self, bandit: str, requests: Sequence[DecisionRequest]
-    ) -> "Future[list[DecisionAnswer | ServiceError]]":
-        """Decide."""
-
-    def reward(
-        self, bandit: str, requests: Sequence[RewardRequest]
-    ) -> "Future[list[RewardAnswer | ServiceError]]":
-        """Pay rewards."""
-
-    def refresh(self, bandit: str, /) -> int:
-        """Bring the prior up to date now."""
-
-    def clock(self) -> float:
-        """Seconds since 1970."""
-
-
 @dataclass
 class Customer:
     """A task: its hidden parameter, and the visits that are left."""
@@ -119,9 +89,9 @@ class Shop:
         while len(self.customers) < _CUSTOMERS:
             parameter = _MEAN + _SPREAD * self.rng.standard_normal(len(FEATURES))
             # The first ones have been here before, so that they do not all end together.
-            known = self.rng.integers(_ROUNDS) if self.opened < _CUSTOMERS else 0
+            earlier = self.rng.integers(_ROUNDS) if self.opened < _CUSTOMERS else 0
             name = f"{self.prefix}{self.opened:04d}"
-            self.customers.append(Customer(name, parameter, _ROUNDS - int(known)))
+            self.customers.append(Customer(name, parameter, _ROUNDS - int(earlier)))
             self.opened += 1
         chosen = self.rng.choice(len(self.customers), n, replace=False)
         drinks = list(_DRINKS)
@@ -137,31 +107,31 @@ class Shop:
         self, served: list[tuple[Customer, DecisionAnswer]], now: float
     ) -> list[RewardRequest]:
         """What customers say at once, and the late rewards that are due."""
-        said = []
+        sent = []
         for customer, answer in served:
             customer.visits -= 1
             features = np.array(_DRINKS[answer.arms[0].arm])
             value = float(features @ customer.parameter + _NOISE * self.rng.standard_normal())
-            given = RewardRequest(decision=answer.id, value=round(value, 3))
+            reward = RewardRequest(decision=answer.id, value=round(value, 3))
             fate = self.rng.random()
             if fate < _NEVER:
                 continue
             if fate < _NEVER + _LATE:
                 due = now + _LATE_SECONDS * self.rng.random()
-                heapq.heappush(self.late, (due, len(self.late), given))
+                heapq.heappush(self.late, (due, len(self.late), reward))
                 continue
-            said.append(given)
+            sent.append(reward)
             if fate > 1 - _TWICE:
-                said.append(given)
+                sent.append(reward)
             elif fate > 1 - _TWICE - _OTHER:
-                said.append(RewardRequest(decision=answer.id, value=round(value + 1.0, 3)))
+                sent.append(RewardRequest(decision=answer.id, value=round(value + 1.0, 3)))
         self.customers = [customer for customer in self.customers if customer.visits > 0]
         while self.late and self.late[0][0] <= now:
-            said.append(heapq.heappop(self.late)[2])
-        return said
+            sent.append(heapq.heappop(self.late)[2])
+        return sent
 
 
-def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
+def run_demo(service: Service, stop: threading.Event, seed: int = 0) -> None:
     """Create the bandit "demo" and serve simulated customers, 50 per second, until `stop` is set.
 
     It begins without pauses, so that the gain of the warm start shows within seconds. A run that
@@ -197,7 +167,7 @@ def run_demo(service: Facade, stop: threading.Event, seed: int = 0) -> None:
             stop.wait(_STEP_SECONDS)
 
 
-def _serve(service: Facade, shop: Shop, n: int) -> None:
+def _serve(service: Service, shop: Shop, n: int) -> None:
     """One step: n decisions, and the rewards that are due."""
     visits = shop.visits(n)
     requests = [DecisionRequest(task=who.name, arms=board) for who, board in visits]
@@ -207,6 +177,6 @@ def _serve(service: Facade, shop: Shop, n: int) -> None:
         for (who, _), answer in zip(visits, answers, strict=True)
         if isinstance(answer, DecisionAnswer)
     ]
-    said = shop.rewards(served, service.clock())
-    if said:
-        service.reward(BANDIT, said).result()
+    rewards = shop.rewards(served, service.clock())
+    if rewards:
+        service.reward(BANDIT, rewards).result()

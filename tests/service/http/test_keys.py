@@ -125,7 +125,7 @@ def test_another_site_cannot_change_anything(client: Caller, fake: FakeService) 
 
 
 def test_keys_are_made_while_the_service_has_the_file(fake: FakeService, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="another has it open"):
+    with pytest.raises(ValueError, match=r"fake\.db"):
         Database.open(tmp_path / "fake.db")
     beside = Database.open(tmp_path / "fake.db", alone=False)
     create_key(beside, name="k", role="read", now=1.0)
@@ -136,6 +136,6 @@ def test_keys_are_made_while_the_service_has_the_file(fake: FakeService, tmp_pat
 def test_bad_roles_and_names_are_refused(fake: FakeService) -> None:
     with pytest.raises(ValueError, match="got 'root'"):
         create_key(fake.database, name="k", role=cast(Role, "root"), now=1.0)
-    with pytest.raises(ValueError, match="1 to 200"):
+    with pytest.raises(ValueError, match="200"):
         create_key(fake.database, name="", role="read", now=1.0)
     assert list_keys(fake.database) == []

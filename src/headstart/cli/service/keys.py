@@ -46,15 +46,15 @@ def one_sentence(command: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = str(error)
+        reason = str(error)
     except OSError as error:
-        said = f"{error.filename} cannot be opened: {error.strerror}"
+        reason = f"{error.filename} cannot be opened: {error.strerror}"
     except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", error)).strip() or type(error).__name__
-        said = f"the store does not answer: {reason.splitlines()[0]}"
+        lines = str(getattr(error, "orig", error)).strip().splitlines()
+        reason = f"the store does not answer: {lines[0] if lines else type(error).__name__}"
     else:
         return
-    typer.echo(f"headstart {command}: {said}", err=True)
+    typer.echo(f"headstart {command}: {reason}", err=True)
     raise typer.Exit(2)
 
 
@@ -107,13 +107,14 @@ def revoke(
     with _opened(store) as database:
         from headstart.service.store.keys import revoke_key
 
-        given = identity.split("_")[1] if identity.startswith("hs_") else identity
-        if not revoke_key(database, given, now=time.time()):
+        if identity.startswith("hs_"):
+            identity = identity.split("_")[1]
+        if not revoke_key(database, identity, now=time.time()):
             typer.echo(
-                f"headstart keys: ID must be one of headstart keys list, got {given!r}", err=True
+                f"headstart keys: ID must be one of headstart keys list, got {identity!r}", err=True
             )
             raise typer.Exit(2)
-        typer.echo(f"{given} is revoked.")
+        typer.echo(f"{identity} is revoked.")
 
 
 def _day(when: float) -> str:

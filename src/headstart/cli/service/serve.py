@@ -52,8 +52,8 @@ def serve(
     )
 
     def announce(address: str, needs_key: bool) -> None:
-        shown = store if "://" not in store else f"{store.split('://')[0]}://…"
-        typer.echo(f"Dashboard: {address}/   (store: {shown})")
+        without_password = store if "://" not in store else f"{store.split('://')[0]}://…"
+        typer.echo(f"Dashboard: {address}/   (store: {without_password})")
         typer.echo(f"Interface: {address}/v1/bandits, described at {address}/openapi.json")
         if processes > 1:
             typer.echo(f"{processes} processes answer there.")

@@ -80,14 +80,14 @@ class Metrics:
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
         at = (route, method, status)
-        found = self._children.get(at)
-        if found is None:
-            found = self._children[at] = (
+        children = self._children.get(at)
+        if children is None:
+            children = self._children[at] = (
                 self._requests.labels(route, method, str(status)),
                 self._seconds.labels(route, method),
             )
-        found[0].inc()
-        found[1].observe(seconds)
+        children[0].inc()
+        children[1].observe(seconds)
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
@@ -120,20 +120,20 @@ class Metrics:
         number = self._number()
         return [
             Family(
-                each.name,
-                each.documentation,
-                each.type,
-                [(s.name, {**s.labels, "process": number}, s.value) for s in each.samples],
+                metric.name,
+                metric.documentation,
+                metric.type,
+                [(s.name, {**s.labels, "process": number}, s.value) for s in metric.samples],
             )
-            for each in self._registry.collect()
+            for metric in self._registry.collect()
         ]
 
     def _of_others(self) -> Iterator[list[Family]]:
         """What the processes at the same port wrote within the last seconds."""
-        own = None if self._folder is None else self._path()
+        of_this = None if self._folder is None else self._path()
         for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
             try:
-                if path != own and time.time() - path.stat().st_mtime < _GONE_SECONDS:
+                if path != of_this and time.time() - path.stat().st_mtime < _GONE_SECONDS:
                     yield msgspec.json.decode(path.read_bytes(), type=list[Family])
             except OSError:  # a process that ended just now
                 continue
@@ -144,17 +144,17 @@ class _AllProcesses(CollectorRegistry):
 
     def __init__(self, processes: Iterable[list[Family]]) -> None:
         super().__init__()
-        self._found: dict[str, Metric] = {}
+        self._metrics: dict[str, Metric] = {}
         for families in processes:
-            for each in families:
-                metric = self._found.setdefault(
-                    each.name, Metric(each.name, each.documentation, each.type)
+            for family in families:
+                metric = self._metrics.setdefault(
+                    family.name, Metric(family.name, family.documentation, family.type)
                 )
-                for sample in each.samples:
+                for sample in family.samples:
                     metric.add_sample(*sample)
 
     def collect(self) -> Iterator[Metric]:
-        yield from self._found.values()
+        yield from self._metrics.values()
 
 
 class _StatusCollector(Collector):

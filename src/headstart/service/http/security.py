@@ -56,9 +56,10 @@ class Security:
         host = headers.get(b"host", b"localhost")
         if host not in self._known_hosts:
             if _without_port(host) not in _LOCAL_NAMES:
-                shown = host[:200].decode("latin-1")
                 raise ServiceError(
-                    403, "Forbidden", f"Host must be localhost or 127.0.0.1, got {shown!r}"
+                    403,
+                    "Forbidden",
+                    f"Host must be localhost or 127.0.0.1, got {host[:200].decode('latin-1')!r}",
                 )
             if len(self._known_hosts) < 100:
                 self._known_hosts.add(host)
@@ -71,13 +72,9 @@ def check_origin(headers: Headers, *, needed: bool = False) -> None:
     origin = headers.get(b"origin")
     if origin is None and not needed:
         return
-    origin = origin or b""
     if not origin or origin.partition(b"://")[2] != headers.get(b"host"):
-        raise ServiceError(
-            403,
-            "Forbidden",
-            f"Origin must be that of the service, got {origin[:200].decode('latin-1')!r}",
-        )
+        got = "none" if origin is None else repr(origin[:200].decode("latin-1"))
+        raise ServiceError(403, "Forbidden", f"Origin must be that of the service, got {got}")
 
 
 def _without_port(host: bytes) -> bytes:

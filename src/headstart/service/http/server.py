@@ -46,12 +46,12 @@ def listen(host: str, port: int) -> socket.socket:
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            said = f"port {port} of {host} must be free, and another program uses it"
+            reason = f"port {port} of {host} must be free, and another program uses it"
         elif error.errno == errno.EACCES:
-            said = f"port {port} must be one that this user may use, such as 8000"
+            reason = f"port {port} must be one that this user may use, such as 8000"
         else:
-            said = f"host must be an address of this machine, got {host!r}"
-        raise AddressError(f"{said}: choose one with --host and --port") from None
+            reason = f"host must be an address of this machine, got {host!r}"
+        raise AddressError(f"{reason}: choose one with --host and --port") from None
 
 
 def is_loopback(listener: socket.socket) -> bool:
@@ -62,10 +62,10 @@ def is_loopback(listener: socket.socket) -> bool:
 def address_of(listener: socket.socket) -> str:
     """Where a browser on this machine finds a socket: http://127.0.0.1:8000."""
     host, port = listener.getsockname()[:2]
-    found = ipaddress.ip_address(host)
-    if found.is_unspecified:
-        found = ipaddress.ip_address("127.0.0.1" if found.version == 4 else "::1")
-    return f"http://[{found}]:{port}" if found.version == 6 else f"http://{found}:{port}"
+    address = ipaddress.ip_address(host)
+    if address.is_unspecified:
+        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    return f"http://[{address}]:{port}" if address.version == 6 else f"http://{address}:{port}"
 
 
 def keep_out_of_collection() -> None:
@@ -172,12 +172,12 @@ class Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield  # only the main thread is told of signals
             return
-        before = {each: signal.signal(each, self.handle_exit) for each in _SIGNALS}
+        previous = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
             yield
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in previous.items():
+                signal.signal(number, handler)
 
 
 def server_of(app: Application) -> Server:

@@ -83,8 +83,8 @@ def current(request: HTTPConnection) -> Session | None:
 
 def visit(request: HTTPConnection) -> Visit:
     """What the login page shows."""
-    shown = request.scope.get(_VISIT_IN_SCOPE)
-    return shown if isinstance(shown, Visit) else Visit()
+    login = request.scope.get(_VISIT_IN_SCOPE)
+    return login if isinstance(login, Visit) else Visit()
 
 
 def attach(scope: MutableMapping[str, object], session: Session) -> None:
@@ -260,10 +260,10 @@ class Pages:
             next_path = _local(quote(path) + (f"?{query}" if query else ""))
             await self._show_login(request, send, 401, Visit(next=next_path))
 
-    async def _show_login(self, request: Request, send: Send, status: int, shown: Visit) -> None:
+    async def _show_login(self, request: Request, send: Send, status: int, visit: Visit) -> None:
         """Have the application show its login page, whatever the address."""
         scope = {**request.scope, "path": LOGIN, "raw_path": LOGIN.encode(), "method": "GET"}
-        scope |= {"query_string": b"", _VISIT_IN_SCOPE: shown}
+        scope |= {"query_string": b"", _VISIT_IN_SCOPE: visit}
 
         async def answer(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 200:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO
 
-from headstart.logs.files import find_files, is_text
+from headstart.logs.sources import find_files, is_text
 from headstart.service.messages import ServiceError, invalid, unavailable
 
 # The names under which uploads are kept, by their media type.

@@ -9,13 +9,13 @@ from typing import Protocol, TypedDict
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.service.jobs import fits, table
+from headstart.service.jobs import table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
-from headstart.service.messages import FitReport, FitRequest
+from headstart.service.messages import FitRequest
 from headstart.service.store.database import Database
-from headstart.service.store.queries import bandits, jobs
+from headstart.service.store.queries import bandits, jobs, priors
 from headstart.service.store.queries.jobs import JobRow
 
 _log = logging.getLogger("headstart.service.jobs")
@@ -149,7 +149,7 @@ class Runner:
             return
         if isinstance(answer, Done):
             done = answer
-            self._write(lambda c: self._note(c, job, done))
+            self._write(lambda c: table.finish(c, job, done, self._clock()))
         elif isinstance(answer, Failed):
             error = answer.error
             self._write(lambda c: table.fail(c, job, error, self._clock()))
@@ -178,17 +178,6 @@ class Runner:
                 continue  # the store is away; the work goes on
         return None
 
-    def _note(self, connection: Connection, job: JobRow, done: Done) -> None:
-        """Store what a job found, unless it was cancelled or taken up meanwhile."""
-        report, now = done.report, self._clock()
-        if not table.finish(connection, job, report, now) or done.memory is None:
-            return
-        if not isinstance(report, FitReport):
-            return
-        report.fit = fits.add(connection, job, report, done.memory, now)
-        fits.note_number(connection, report.fit, report)
-        table.note_report(connection, job, report)
-
     def _write(self, what: Callable[[Connection], object]) -> None:
         """Write the end of a job; where the store is away, once it is back."""
         while True:
@@ -203,13 +192,13 @@ class Runner:
     def _work(self, connection: Connection, job: JobRow) -> Work | None:
         bandit = bandits.numbered(connection, job.bandit)
         request = job.request
-        found = self._folders.of_job(request.files, job.upload)
-        if bandit is None or found is None:
+        here = self._folders.of_job(request.files, job.upload)
+        if bandit is None or here is None:
             return None
         configuration = bandit.configuration
-        folder, names = str(found[0]), found[1]
+        folder, names = str(here[0]), here[1]
         if isinstance(request, FitRequest):
-            memory, promoted = fits.memories(connection, job.bandit)
+            memory, promoted = priors.memories(connection, job.bandit)
             return FitWork(
                 folder=folder,
                 files=names,

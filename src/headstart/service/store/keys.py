@@ -54,12 +54,10 @@ def list_keys(database: Database) -> list[Key]:
 
 def revoke_key(database: Database, identity: str, *, now: float) -> bool:
     """Revoke a key; whether there is one with this id."""
-    found = update(keys).where(keys.c.id == identity)
+    is_it = keys.c.id == identity
     with database.writing() as connection:
-        connection.execute(found.where(keys.c.revoked.is_(None)).values(revoked=now))
-        return (
-            connection.execute(select(keys.c.id).where(keys.c.id == identity)).first() is not None
-        )
+        connection.execute(update(keys).where(is_it, keys.c.revoked.is_(None)).values(revoked=now))
+        return connection.execute(select(keys.c.id).where(is_it)).first() is not None
 
 
 class Keys:
@@ -96,13 +94,13 @@ class Keys:
 
 def _rows(database: Database) -> list[tuple[Key, bytes]]:
     with database.reading() as connection:
-        found = connection.execute(select(keys).order_by(keys.c.created, keys.c.id)).all()
+        rows = connection.execute(select(keys).order_by(keys.c.created, keys.c.id)).all()
     return [
         (
             Key(id=r.id, name=r.name, role=r.role, created=r.created, revoked=r.revoked),
             bytes(r.hash),
         )
-        for r in found
+        for r in rows
     ]
 
 
