@@ -157,10 +157,10 @@ def _rounds_chart(warm: list[Sums], control: list[Sums]) -> charts.LineChart | N
 
 
 def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series:
-    found = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
+    intervals = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
 
     def values(of: str) -> Floats:
-        numbers = np.array([np.nan if i is None else getattr(i, of) for i in found])
+        numbers = np.array([np.nan if i is None else getattr(i, of) for i in intervals])
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     return charts.Series(

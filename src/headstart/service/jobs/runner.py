@@ -27,8 +27,8 @@ LOST_SECONDS = 30.0
 _JOIN_SECONDS = 15.0
 
 
-class Doing(Protocol):
-    """A job that is being done; `JobProcess` does it in a process of its own."""
+class Attempt(Protocol):
+    """A job that is under way; `JobProcess` does it in a process of its own."""
 
     def next(self, seconds: float) -> Answer | None:
         """The next answer; None where there is none within so many seconds."""
@@ -43,7 +43,7 @@ class RunnerOptions(TypedDict, total=False):
     """How a runner works, for tests: after how long a job is lost, and what does a job."""
 
     lost_seconds: float
-    begin: Callable[[Work], Doing]
+    begin: Callable[[Work], Attempt]
 
 
 class Runner:
@@ -60,14 +60,14 @@ class Runner:
         *,
         clock: Callable[[], float] = time.time,
         lost_seconds: float = LOST_SECONDS,
-        begin: Callable[[Work], Doing] = JobProcess,
+        begin: Callable[[Work], Attempt] = JobProcess,
     ) -> None:
         self._begin = begin
         self._database, self._folders, self._clock = database, folders, clock
         self._lost_seconds = lost_seconds
         self._stopping, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self.doing: Doing | None = None  # the job that is under way
+        self.attempt: Attempt | None = None  # the job that is under way
 
     def start(self) -> None:
         """Start the thread. Jobs that an earlier owner of an SQLite file left are taken up."""
@@ -137,12 +137,12 @@ class Runner:
             )
             self._folders.delete(job.upload)
             return
-        self.doing = self._begin(work)
+        self.attempt = self._begin(work)
         try:
-            answer = self._answer(job, self.doing)
+            answer = self._answer(job, self.attempt)
         finally:
-            self.doing.end()
-            self.doing = None
+            self.attempt.end()
+            self.attempt = None
         if answer is None and self._stopping.is_set():
             with self._database.writing() as connection:
                 table.put_back(connection, job)
@@ -158,11 +158,11 @@ class Runner:
         _log.info("job %s ends", job.id)
         self._folders.delete(job.upload)
 
-    def _answer(self, job: JobRow, doing: Doing) -> Done | Failed | None:
+    def _answer(self, job: JobRow, attempt: Attempt) -> Done | Failed | None:
         """The last answer; None where the job is no longer this process's, or the service stops."""
         last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
-            answer = doing.next(_BEAT_SECONDS / 5)
+            answer = attempt.next(_BEAT_SECONDS / 5)
             if isinstance(answer, Update):
                 at = answer
             elif answer is not None:
