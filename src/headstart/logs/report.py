@@ -5,10 +5,8 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
-
-# A feature whose size differs from the median by more than this factor is worth a word.
-_FAR = 10.0
 
 # Why a task may be set aside.
 WRONG_UNIT = "their rewards are a thousand times the others'"
@@ -118,14 +116,11 @@ class LogReport:
         return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
 
     def far_apart(self) -> tuple[str, ...]:
-        """The features that are 10 times larger or smaller than the median one, or always 0."""
-        sizes = np.array([each.root_mean_square for each in self.features])
-        positive = sizes[sizes > 0]
-        if not len(positive):
-            return tuple(each.name for each in self.features)
-        ratio = sizes / np.median(positive)
-        odd = (ratio > _FAR) | (ratio < 1 / _FAR)
-        return tuple(each.name for each, far in zip(self.features, odd, strict=True) if far)
+        """The features that are far from the size of the others (`checks.FAR`), or always 0."""
+        sizes = np.array([scale.root_mean_square for scale in self.features])
+        _, far = checks.far_apart(sizes)
+        odd = far | ~(sizes > 0.0)
+        return tuple(self.features[i].name for i in np.flatnonzero(odd))
 
     def summary(self) -> str:
         """What was read and left out, without the scales: some lines."""
