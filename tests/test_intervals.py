@@ -8,6 +8,7 @@ from headstart.intervals import (
     Interval,
     interval,
     interval_around,
+    interval_from,
     quantile,
     share,
     standard_errors,
@@ -30,6 +31,15 @@ def test_one_replication_has_an_unbounded_interval() -> None:
     assert found.with_error(".1f") == "1.2 (1 replication)"
     with pytest.raises(ValueError, match="at least 1 replication, got 0"):
         interval(np.ones(0))
+
+
+def test_an_interval_follows_from_its_standard_error() -> None:
+    values = np.array([1.0, 2.0, 4.0, 9.0])
+    found = interval(values)
+    assert interval_from(found.mean, found.error, 4) == found
+    normal = interval_from(1.0, 0.5, 4, math.inf)
+    assert (normal.low, normal.high) == pytest.approx(stats.norm.interval(0.95, 1.0, 0.5))
+    assert interval_from(1.0, math.inf, 9) == Interval(1.0, math.inf, -math.inf, math.inf, 9)
 
 
 def test_an_interval_prints_itself() -> None:

@@ -7,9 +7,13 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart.arrays import Floats
+from headstart.arrays import Booleans, Floats
 
 T = TypeVar("T")
+
+# A feature is far from the size of the others where its root mean square differs from their usual
+# one by more than this factor. Sizes within it cost next to nothing, and often mean something.
+FAR = 8.0
 
 # Booleans, integers, floats, and Python's numbers.
 _NUMBERS = "biufO"
@@ -160,6 +164,14 @@ def symmetric(name: str, matrices: Floats) -> None:
             f"{name} must be symmetric, got {matrices[where]} at {where} "
             f"and {matrices[mirrored]} across the diagonal"
         )
+
+
+def far_apart(sizes: Floats) -> tuple[Floats, Booleans]:
+    """Sizes of features (d,) by the median of those above 0, and which are far; 0 is not."""
+    seen = sizes > 0.0
+    usual = float(np.median(sizes[seen])) if seen.any() else 1.0
+    ratio = np.where(seen, sizes, usual) / usual
+    return ratio, (ratio > FAR) | (ratio < 1.0 / FAR)
 
 
 def trusted(kind: type[T], **fields: object) -> T:

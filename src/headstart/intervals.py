@@ -54,9 +54,18 @@ def interval_around(estimate: float, influence: Floats) -> Interval:
     n = len(influence)
     if n == 0:
         raise ValueError("an interval needs at least 1 replication, got 0")
-    error = float(standard_errors(influence))
-    half = quantile(n) * error
-    return Interval(estimate, error, estimate - half, estimate + half, n)
+    return interval_from(estimate, float(standard_errors(influence)), n)
+
+
+def interval_from(
+    estimate: float, error: float, replications: int, n: float | None = None
+) -> Interval:
+    """The interval of an estimate with this standard error.
+
+    It is Student's t with n − 1 degrees of freedom, n the replications unless given.
+    """
+    half = math.inf if math.isinf(error) else quantile(replications if n is None else n) * error
+    return Interval(estimate, error, estimate - half, estimate + half, replications)
 
 
 def share(hits: int, trials: int) -> Interval:

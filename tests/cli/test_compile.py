@@ -106,11 +106,11 @@ def test_after_it_simulation_and_decisions_compile_nothing(cache: Path) -> None:
 
 def test_it_compiles_every_function(cache: Path) -> None:
     import headstart.live
-    import headstart.logs.reader
+    import headstart.logs.read
     import headstart.simulation
 
     assert headstart.live
-    assert headstart.logs.reader
+    assert headstart.logs.read
     assert headstart.simulation
     (folder,) = cache.iterdir()
     kept = {path.name.rpartition("-")[0] for path in folder.iterdir()}

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import headstart as hs
 from headstart.cli import app
-from headstart.cli.progress import progress_bar
+from headstart.cli.output import progress_bar
 
 
 @pytest.fixture(name="log")

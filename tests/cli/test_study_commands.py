@@ -18,7 +18,7 @@ from tests.studies.tiny import SEQUENCE, TESTED
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.cli.progress import progress_bar
+from headstart.cli.output import progress_bar
 from headstart.studies import runner
 from headstart.studies.results import totals
 from headstart.studies.study import Study

@@ -31,7 +31,7 @@ def same_seed_same_numbers(agent: AnyAgent, environment: Environment) -> None:
 def chunks_and_threads_change_nothing(agent: AnyAgent, environment: Environment) -> None:
     """Replications one by one, on one thread or three, give what they give together."""
     whole = _simulate([agent], environment)
-    with mock.patch("headstart.simulation._chunks.CHUNK_BYTES", 1):
+    with mock.patch("headstart.simulation.run.CHUNK_BYTES", 1):
         for workers in (1, 3):
             xr.testing.assert_identical(whole, _simulate([agent], environment, workers))
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import headstart as hs
-from headstart.live.off_policy import LoggedDecisions, evaluate_logged
+from headstart.live.off_policy import evaluate_logged
+from headstart.logs import LoggedDecisions
 
 W = np.array([1.0, -0.5, 0.25])
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
 
+from headstart import checks
 from headstart.logs import Columns, LogReading, check_log, sources
 
 
@@ -261,6 +262,9 @@ def test_features_far_apart_are_named() -> None:
     frame = small_log().assign(a=1.0, b=1e9, c=0.0)
     report = check_log(frame, Columns(task="user", features=[*NAMES, "a", "b", "c"]))
     assert report.far_apart() == ("b", "c")
+    near, far = (checks.far_apart(np.array([1.0, 1.0, 1.0, size]))[1] for size in (7.9, 8.1))
+    assert not near.any()
+    assert far.tolist() == [False, False, False, True]
     assert check_log(small_log(), COLUMNS).far_apart() == ()
 
 

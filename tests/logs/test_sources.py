@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.logs.small import COLUMNS, NAMES, assert_sums, read, small_log
 
-from headstart.logs import Columns, LogReading, check_log, files, n_features, sources
+from headstart.logs import Columns, LogReading, check_log, n_features, sources
 
 
 def _csv(frame: pd.DataFrame, path: Path) -> Path:
@@ -189,7 +189,7 @@ def test_a_row_with_too_few_or_too_many_columns_is_a_bad_row(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the file is parsed in blocks, of which each begins after some bad rows."""
-    monkeypatch.setattr(files, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(sources, "_BLOCK", 1 << 12)
     frame, path = small_log(rows=600), tmp_path / name
     frame.loc[400, "reward"] = np.nan
     separator = "\t" if name == "log.tsv" else ","

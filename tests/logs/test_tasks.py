@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.logs.small import NAMES, assert_sums, read, small_log
 
-from headstart.logs import Columns, LogReading, reading, sources
+from headstart.logs import Columns, LogReading, sources
 
 
 def _numbered() -> pd.DataFrame:
@@ -196,7 +196,7 @@ def test_a_log_grouped_by_task_gives_the_same(monkeypatch: pytest.MonkeyPatch) -
     frame = small_log(rows=300, users=60).sort_values("user", kind="stable")
     for batch_rows, tasks_at_once in ((1000, 1024), (7, 1024), (1000, 3), (7, 1)):
         monkeypatch.setattr(sources, "BATCH_ROWS", batch_rows)
-        monkeypatch.setattr(reading, "_TASKS", tasks_at_once)
+        monkeypatch.setattr("headstart.logs.read._TASKS", tasks_at_once)
         assert_sums(read(frame, grouped_by_task=True), frame)
 
 

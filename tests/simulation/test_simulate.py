@@ -70,14 +70,14 @@ def test_the_same_seed_gives_the_same_bits() -> None:
 
 def test_workers_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     # Chunks of one replication, so that several threads have work.
-    monkeypatch.setattr("headstart.simulation._chunks.CHUNK_BYTES", 1)
+    monkeypatch.setattr("headstart.simulation.run.CHUNK_BYTES", 1)
     xr.testing.assert_identical(_simulate(workers=1), _simulate(workers=2))
 
 
 def test_the_size_of_chunks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _simulate(n_tasks=4)
     for size in (1, 900, 2_000):
-        monkeypatch.setattr("headstart.simulation._chunks.CHUNK_BYTES", size)
+        monkeypatch.setattr("headstart.simulation.run.CHUNK_BYTES", size)
         xr.testing.assert_identical(whole, _simulate(n_tasks=4))
 
 

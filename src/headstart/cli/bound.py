@@ -7,8 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import check_figure, print_json
-from headstart.cli.run import AsJson, Quiet
+from headstart.cli.output import AsJson, Quiet, check_figure, print_json
 
 if TYPE_CHECKING:
     from headstart.plotting.bounds import BoundStudy, BoundTable

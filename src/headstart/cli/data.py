@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headstart.cli.output import print_json
-from headstart.cli.run import AsJson
+from headstart.cli.output import AsJson, print_json
 
 app = typer.Typer(no_args_is_help=True, help="The published data that the paper's studies use.")
 

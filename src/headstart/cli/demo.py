@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from headstart.cli.output import check_figure, print_json
-from headstart.cli.run import AsJson, Quiet
+from headstart.cli.output import AsJson, Quiet, check_figure, print_json
 
 if TYPE_CHECKING:
     from headstart.paper.demo import LearnerTotals

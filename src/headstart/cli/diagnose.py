@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from headstart.cli.run import AsJson, Quiet
+from headstart.cli.output import AsJson, Quiet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,7 +48,7 @@ def diagnose(
     quiet: Quiet = False,
 ) -> None:
     """Write a page: whether a warm start reduces regret, which estimator is best, and why."""
-    from headstart.cli.progress import progress_bar
+    from headstart.cli.output import progress_bar
     from headstart.diagnosis import Diagnosis, answers, page
     from headstart.diagnosis.recorder import record_synthetic
     from headstart.studies.folder import check_folder, write_dataset

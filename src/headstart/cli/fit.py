@@ -137,7 +137,7 @@ def _refusal(report: "LogReport", on_bad: str) -> list[str]:
 def _check(
     logs: list[str], columns: dict[str, Any], given: Any, grouped: bool, quiet: bool
 ) -> "LogReport":
-    from headstart.cli.progress import progress_bar
+    from headstart.cli.output import progress_bar
     from headstart.cli.settings import bandit_settings
     from headstart.live.settings import Settings
     from headstart.logs import Columns, check_log
@@ -154,8 +154,7 @@ def _learn(
     logs: list[str], arguments: dict[str, Any], given: Any, out: Path, quiet: bool
 ) -> "tuple[MetaBandit, LogReport]":
     from headstart import MetaBandit
-    from headstart.cli.output import check_parents
-    from headstart.cli.progress import progress_bar
+    from headstart.cli.output import check_parents, progress_bar
     from headstart.cli.settings import bandit_settings
     from headstart.logs import n_features
 

@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headstart.cli.output import check_parents, print_json
-from headstart.cli.run import AsJson, Quiet
+from headstart.cli.output import AsJson, Quiet, check_parents, print_json
 
 
 def report(

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import check_parents, print_json
-from headstart.cli.run import AsJson, Quiet, Scheduler, Workers
+from headstart.cli.output import AsJson, Quiet, check_parents, print_json
+from headstart.cli.run import Scheduler, Workers
 
 if TYPE_CHECKING:
     from headstart.paper.report import Verdicts
@@ -49,7 +49,7 @@ def reproduce(
     `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
     rewards, and shows how regret grows there.
     """
-    from headstart.cli.progress import progress_bar
+    from headstart.cli.output import progress_bar
     from headstart.paper.non_stochastic import reproduce as run_non_stochastic
     from headstart.paper.report import reproduce as run_and_report
     from headstart.paper.sections import SECTIONS

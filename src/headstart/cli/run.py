@@ -9,6 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from headstart.cli.output import AsJson, Quiet, progress_bar
+
 if TYPE_CHECKING:
     from headstart.studies.study import Study
     from headstart.studies.summary import Summary
@@ -19,8 +21,6 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler to use instead of processes.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 def run(
@@ -45,7 +45,6 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Run a study, resume it, or play what it has gained: labelled arrays, a table and a figure."""
-    from headstart.cli.progress import progress_bar
     from headstart.plotting.study_figures import plot_overview
     from headstart.studies import runner
     from headstart.studies.summary import plain, summarise

@@ -36,9 +36,6 @@ _OUTLYING = 1e3
 _TASKS_TO_COMPARE = 5
 # What is left of a sum from which tasks were taken is 0 below this share of it.
 _ROUNDING = 1e-12
-# A feature is brought to the size of the others where its root mean square differs from their usual
-# one by more than this factor. Sizes within it cost next to nothing, and often mean something.
-_FAR = 8.0
 # How many rewards it takes to know the sizes.
 _ROUNDS_TO_LEARN = 32
 
@@ -320,13 +317,7 @@ def warn_set_aside(name: Name) -> None:
 
 def _far_apart(mean_squares: Floats) -> Floats | None:
     """Scales (d,) for features of these mean squares (d,); None where all are of similar size."""
-    sizes = np.sqrt(mean_squares)
-    seen = sizes > 0.0
-    if not seen.any():
-        return None
-    usual = float(np.median(sizes[seen]))
-    ratio = np.where(seen, sizes, usual) / usual
-    far = (ratio > _FAR) | (ratio < 1.0 / _FAR)
+    ratio, far = checks.far_apart(np.sqrt(mean_squares))
     if not far.any():
         return None
     # Powers of two, so that scaling costs no digits.

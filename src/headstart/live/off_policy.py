@@ -3,24 +3,20 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from headstart import checks
-from headstart.arrays import Booleans, Floats, Integers
+from headstart.arrays import Booleans, Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.intervals import Interval, interval, interval_around
 from headstart.live.bandit import MetaBandit
 from headstart.live.inputs import Name
+from headstart.logs import LoggedDecisions
 from headstart.progress import Progress
 
 # Of no rounds at all.
 _UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
-# Propensities are often stored with fewer digits.
-_ROUNDING = 1e-4
 # With less, an estimate would be made of a handful of rounds.
 _LEAST_SAMPLE_SIZE = 10.0
 # How much of a policy's probability may be on arms that the log never chooses: that part of its
@@ -31,81 +27,6 @@ _ROUNDS_PER_REPORT = 100
 # Standard errors by which the mean weight must miss the overlap, so that one sound log in a
 # thousand is refused by chance.
 _STANDARD_ERRORS = 3.3
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LoggedDecisions:
-    """Decisions in the order in which they were made: n rounds.
-
-    Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
-    arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
-    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
-
-    >>> rng = np.random.default_rng(0)
-    >>> log = hs.LoggedDecisions(
-    ...     tasks=["ann"] * 4,
-    ...     arms=rng.normal(size=(4, 3, 2)),
-    ...     choices=[0, 2, 1, 0],
-    ...     rewards=[1.0, 0.0, 0.0, 1.0],
-    ...     propensities=np.full(4, 1 / 3),
-    ... )
-    >>> log.arms.shape
-    (4, 3, 2)
-    """
-
-    tasks: Sequence[Name]
-    arms: ArrayLike
-    choices: ArrayLike
-    rewards: ArrayLike
-    propensities: ArrayLike
-    propensities_of_all: ArrayLike | None = None
-
-    def __post_init__(self) -> None:
-        _check_numbers_of_arms(self.arms)
-        arms = checks.floats("arms", self.arms)
-        if arms.ndim != 3 or 0 in arms.shape:
-            raise ValueError(f"arms must have shape (n, K, d), got {arms.shape}")
-        n, n_arms, _ = arms.shape
-        choices = np.asarray(self.choices)
-        if choices.shape != (n,) or not np.issubdtype(choices.dtype, np.integer):
-            raise ValueError(f"choices must be integers of shape (n,) = ({n},)")
-        if choices.min() < 0 or choices.max() >= n_arms:
-            raise ValueError(f"choices must be indices of the {n_arms} arms, got {choices.max()}")
-        rewards = checks.floats("rewards", self.rewards)
-        propensities = checks.floats("propensities", self.propensities)
-        checks.shape("rewards", rewards, (n,), "(n,)")
-        checks.shape("propensities", propensities, (n,), "(n,)")
-        if not ((propensities > 0) & (propensities <= 1)).all():
-            raise ValueError("propensities must be above 0 and at most 1")
-        if len(self.tasks) != n:
-            raise ValueError(f"tasks must be {n} names, got {len(self.tasks)}")
-        if self.propensities_of_all is not None:
-            everything = _checked_propensities(
-                self.propensities_of_all, propensities, choices, n_arms
-            )
-            object.__setattr__(self, "propensities_of_all", everything)
-        for name, value in (
-            ("tasks", list(self.tasks)),
-            ("arms", arms),
-            ("choices", choices.astype(np.int64)),
-            ("rewards", rewards),
-            ("propensities", propensities),
-        ):
-            object.__setattr__(self, name, value)
-
-
-def _check_numbers_of_arms(arms: ArrayLike) -> None:
-    """Raise where rounds have different numbers of arms, which are no array."""
-    if isinstance(arms, np.ndarray) and arms.dtype != object:
-        return
-    rounds: Any = arms
-    counts = [len(each) for each in rounds if hasattr(each, "__len__")]
-    for i, count in enumerate(counts):
-        if count != counts[0]:
-            raise ValueError(
-                "arms must have the same number of arms in every round, got "
-                f"{counts[0]} and {count} in rounds 0 and {i}"
-            )
 
 
 @dataclass(frozen=True)
@@ -172,7 +93,7 @@ def evaluate_logged(
 
     An example is at `OffPolicy`.
     """
-    rewards = np.asarray(log.rewards)
+    rewards = log.rewards
     weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
     overlap = None if overlaps is None else float(overlaps.mean())
     mean_weight, size = _mean(weights), _effective_sample_size(weights)
@@ -194,9 +115,8 @@ def _played(
     bandit: MetaBandit, log: LoggedDecisions, seed: int, progress: Progress | None
 ) -> tuple[Floats, Floats, Floats | None, Booleans]:
     """Weights, doubly robust rewards, overlaps if they are known, and what was accepted, (n,)."""
-    arms, choices = np.asarray(log.arms), np.asarray(log.choices)
-    rewards, propensities = np.asarray(log.rewards), np.asarray(log.propensities)
-    everything = None if log.propensities_of_all is None else np.asarray(log.propensities_of_all)
+    arms, choices, everything = log.arms, log.choices, log.propensities_of_all
+    rewards, propensities = log.rewards, log.propensities
     n = len(rewards)
     last = {task: i for i, task in enumerate(log.tasks)}
     uniforms = np.random.default_rng(seed).random(n)
@@ -265,24 +185,6 @@ def _effective_sample_size(weights: Floats) -> float:
     """(Σw)²/Σw²: as many rounds of equal weight tell as much."""
     squares = float(weights @ weights)
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
-
-
-def _checked_propensities(
-    given: ArrayLike, chosen: Floats, choices: Integers, n_arms: int
-) -> Floats:
-    """Probabilities (n, K) that sum to 1, among them those of the choices."""
-    found = checks.floats("propensities_of_all", given)
-    checks.shape("propensities_of_all", found, (len(chosen), n_arms), "(n, K)")
-    if (found < 0).any() or (np.abs(found.sum(1) - 1) > _ROUNDING).any():
-        raise ValueError("propensities_of_all must be at least 0 and sum to 1 in every round")
-    differs = np.abs(found[np.arange(len(choices)), choices] - chosen) > _ROUNDING
-    if differs.any():
-        i = int(np.flatnonzero(differs)[0])
-        raise ValueError(
-            f"propensities_of_all must agree with propensities, got {found[i, choices[i]]} and "
-            f"{chosen[i]} for the choice of round {i}"
-        )
-    return found
 
 
 def _mean(values: Floats) -> Interval:

@@ -1,5 +1,6 @@
 """Settings: how a bandit ends, expires, forgets, explores and refreshes."""
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -160,6 +161,7 @@ class Settings:
         return deadline is not None and made <= now - deadline
 
 
+@functools.cache
 def names(least: Change = Change.NEVER, *, stored: bool = False) -> tuple[str, ...]:
     """The settings that may change at least so easily; with `stored`, those that a store has too.
 

@@ -1,20 +1,19 @@
 """Logs of past decisions, read in one pass into statistics per task."""
 
-from headstart.logs.accumulate import LoggedTask, LogStatistics
-from headstart.logs.columns import ColumnNames, Columns
-from headstart.logs.decisions import DecisionColumns, DecisionRows, read_decisions
-from headstart.logs.reader import n_features
-from headstart.logs.reading import LogReading, check_log
+from headstart.logs.columns import ColumnNames, Columns, DecisionColumns
+from headstart.logs.decisions import LoggedDecisions, read_decisions
+from headstart.logs.read import LogReading, check_log, n_features
 from headstart.logs.report import LogReport, Scale
+from headstart.logs.statistics import LoggedTask, LogStatistics
 
 __all__ = [
     "ColumnNames",
     "Columns",
     "DecisionColumns",
-    "DecisionRows",
     "LogReading",
     "LogReport",
     "LogStatistics",
+    "LoggedDecisions",
     "LoggedTask",
     "Scale",
     "check_log",

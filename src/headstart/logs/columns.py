@@ -90,3 +90,34 @@ class Columns:
         """All columns, each once."""
         more = [name for name in (self.id, self.time) if name is not None]
         return list(dict.fromkeys([self.task, *self.feature_columns(), *self.numeric(), *more]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionColumns:
+    """The names of the columns of a log of decisions, one row per round.
+
+    Either `arm` names the chosen arm, one of a catalogue that holds all arms of every round; or
+    `arms` has the features of the round's arms, a list of K lists of d numbers (JSON in a text
+    file), and `choice` the index of the chosen one. `propensity` is the probability with which it
+    was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
+    the order of `time`, if there is such a column, else in that of the log.
+
+    >>> from headstart.logs import DecisionColumns
+    >>> DecisionColumns(arm="item", time="at").names()
+    ['task', 'reward', 'propensity', 'item', 'at']
+    """
+
+    task: str = "task"
+    reward: str = "reward"
+    propensity: str = "propensity"
+    arm: str | None = None
+    arms: str = "arms"
+    choice: str = "choice"
+    propensities: str | None = None
+    time: str | None = None
+
+    def names(self) -> list[str]:
+        """All columns that are read, each once."""
+        chosen = [self.arms, self.choice] if self.arm is None else [self.arm]
+        more = [name for name in (self.propensities, self.time) if name is not None]
+        return list(dict.fromkeys([self.task, self.reward, self.propensity, *chosen, *more]))

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.logs import convert, sources
-from headstart.logs.names import KeyColumn
+from headstart.logs import sources, values
+from headstart.logs.columns import DecisionColumns
 from headstart.logs.sources import Piece
+from headstart.logs.values import KeyColumn
 from headstart.progress import Progress
 
 if TYPE_CHECKING:
@@ -18,62 +21,77 @@ if TYPE_CHECKING:
 
 # Features of all arms of all rounds that are held at once: 2 GiB.
 MOST_NUMBERS = 1 << 28
+# Propensities are often stored with fewer digits.
+_ROUNDING = 1e-4
 
 
-@dataclass(frozen=True, kw_only=True)
-class DecisionColumns:
-    """The names of the columns of a log of decisions, one row per round.
+@dataclass(frozen=True, eq=False, init=False)
+class LoggedDecisions:
+    """Decisions in the order in which they were made: n rounds.
 
-    Either `arm` names the chosen arm, one of a catalogue that holds all arms of every round; or
-    `arms` has the features of the round's arms, a list of K lists of d numbers (JSON in a text
-    file), and `choice` the index of the chosen one. `propensity` is the probability with which it
-    was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
-    the order of `time`, if there is such a column, else in that of the log.
+    Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
+    arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
+    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
 
-    >>> from headstart.logs import DecisionColumns
-    >>> DecisionColumns(arm="item", time="at").names()
-    ['task', 'reward', 'propensity', 'item', 'at']
-    """
-
-    task: str = "task"
-    reward: str = "reward"
-    propensity: str = "propensity"
-    arm: str | None = None
-    arms: str = "arms"
-    choice: str = "choice"
-    propensities: str | None = None
-    time: str | None = None
-
-    def names(self) -> list[str]:
-        """All columns that are read, each once."""
-        chosen = [self.arms, self.choice] if self.arm is None else [self.arm]
-        more = [name for name in (self.propensities, self.time) if name is not None]
-        return list(dict.fromkeys([self.task, self.reward, self.propensity, *chosen, *more]))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DecisionRows:
-    """The rounds of a log; the fields are those of `headstart.LoggedDecisions`.
-
-    >>> import pandas as pd
-    >>> from headstart.logs import DecisionColumns, read_decisions
-    >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
-    >>> rows = read_decisions(
-    ...     log.assign(propensity=0.5),
-    ...     DecisionColumns(arm="arm"),
-    ...     dimension=2,
-    ...     catalogue={"tea": np.array([1.0, 0.0]), "rum": np.array([0.0, 1.0])},
+    >>> rng = np.random.default_rng(0)
+    >>> log = hs.LoggedDecisions(
+    ...     tasks=["ann"] * 4,
+    ...     arms=rng.normal(size=(4, 3, 2)),
+    ...     choices=[0, 2, 1, 0],
+    ...     rewards=[1.0, 0.0, 0.0, 1.0],
+    ...     propensities=np.full(4, 1 / 3),
     ... )
-    >>> rows.tasks, rows.propensities
-    (['ann', 'bob'], array([0.5, 0.5]))
+    >>> log.arms.shape
+    (4, 3, 2)
     """
 
     tasks: Sequence[str | int]
-    arms: Floats  # (n, K, d)
-    choices: Integers  # (n,)
-    rewards: Floats  # (n,)
-    propensities: Floats  # (n,)
-    propensities_of_all: Floats | None  # (n, K)
+    arms: Floats
+    choices: Integers
+    rewards: Floats
+    propensities: Floats
+    propensities_of_all: Floats | None
+
+    def __init__(
+        self,
+        *,
+        tasks: Sequence[str | int],
+        arms: ArrayLike,
+        choices: ArrayLike,
+        rewards: ArrayLike,
+        propensities: ArrayLike,
+        propensities_of_all: ArrayLike | None = None,
+    ) -> None:
+        _check_numbers_of_arms(arms)
+        features = checks.floats("arms", arms)
+        if features.ndim != 3 or 0 in features.shape:
+            raise ValueError(f"arms must have shape (n, K, d), got {features.shape}")
+        n, n_arms, _ = features.shape
+        indices = np.asarray(choices)
+        if indices.shape != (n,) or not np.issubdtype(indices.dtype, np.integer):
+            raise ValueError(f"choices must be integers of shape (n,) = ({n},)")
+        if indices.min() < 0 or indices.max() >= n_arms:
+            raise ValueError(f"choices must be indices of the {n_arms} arms, got {indices.max()}")
+        paid = checks.floats("rewards", rewards)
+        chosen = checks.floats("propensities", propensities)
+        checks.shape("rewards", paid, (n,), "(n,)")
+        checks.shape("propensities", chosen, (n,), "(n,)")
+        if not ((chosen > 0) & (chosen <= 1)).all():
+            raise ValueError("propensities must be above 0 and at most 1")
+        if len(tasks) != n:
+            raise ValueError(f"tasks must be {n} names, got {len(tasks)}")
+        of_all = propensities_of_all
+        if of_all is not None:
+            of_all = _checked_propensities(of_all, chosen, indices, n_arms)
+        for name, value in (
+            ("tasks", list(tasks)),
+            ("arms", features),
+            ("choices", indices.astype(np.int64)),
+            ("rewards", paid),
+            ("propensities", chosen),
+            ("propensities_of_all", of_all),
+        ):
+            object.__setattr__(self, name, value)
 
 
 def read_decisions(
@@ -83,7 +101,7 @@ def read_decisions(
     *,
     catalogue: Mapping[str, Floats] | None = None,
     progress: Progress | None = None,
-) -> DecisionRows:
+) -> LoggedDecisions:
     """Read a log of decisions; the first bad row is an error that names it.
 
     catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm.
@@ -164,11 +182,11 @@ class _Reader:
             at.refuse(np.isnan(found.sum(1)), columns.propensities, "must have a value")
             self._note("everything", found)
         if columns.time is not None:
-            self._note("times", at.numbers(columns.time, convert.seconds))
+            self._note("times", at.numbers(columns.time, values.seconds))
         self.n_rows += batch.num_rows
         self._check_size()
 
-    def rows(self) -> DecisionRows:
+    def rows(self) -> LoggedDecisions:
         """All rows, in the order of their times."""
         n = self.n_rows
         if n == 0:
@@ -182,7 +200,7 @@ class _Reader:
         else:
             arms = np.broadcast_to(self._features, (n, *self._features.shape))
         everything = all_of.get("everything")
-        return DecisionRows(
+        return LoggedDecisions(
             tasks=[self._tasks[i] for i in order.tolist()],
             arms=arms,
             choices=all_of["choices"][order],
@@ -191,14 +209,14 @@ class _Reader:
             propensities_of_all=None if everything is None else everything[order],
         )
 
-    def _note(self, name: str, values: Any) -> None:
-        self._parts.setdefault(name, []).append(values)
+    def _note(self, name: str, column: Any) -> None:
+        self._parts.setdefault(name, []).append(column)
 
     def _arms(self, at: "_Place") -> Floats:
         """The features (n, K, d) of a column of lists of lists."""
         name = self.columns.arms
         array = at.nested(name)
-        counts = convert.lengths(array, name, at.piece.place())
+        counts = values.lengths(array, name, at.piece.place())
         self._n_arms = self._n_arms or int(counts[0])
         at.refuse(
             counts != self._n_arms,
@@ -208,7 +226,7 @@ class _Reader:
         if self._n_arms == 0:
             raise ValueError(f"column {name!r} must hold at least one arm in every row")
         inner = array.flatten()
-        found, wrong = convert.vectors(inner, name, self.dimension, at.piece.place())
+        found, wrong = values.vectors(inner, name, self.dimension, at.piece.place())
         if wrong is not None:
             per_row = wrong.reshape(-1, self._n_arms).sum(1)
             at.refuse(per_row > 0, name, f"must hold {self.dimension} numbers per arm")
@@ -239,11 +257,11 @@ class _Place:
     piece: Piece
     first: int
 
-    def numbers(self, name: str, read: Any = convert.numbers) -> Floats:
+    def numbers(self, name: str, read: Any = values.numbers) -> Floats:
         """A column of finite numbers."""
         found, wrong = read(self.batch.column(name), name, self.piece.place())
         if wrong is not None:
-            what = "a number" if read is convert.numbers else "seconds or a time in ISO 8601"
+            what = "a number" if read is values.numbers else "seconds or a time in ISO 8601"
             self.refuse(wrong, name, f"must be {what}")
         found = np.asarray(found, dtype=np.float64)
         self.refuse(~np.isfinite(found), name, "must be finite")
@@ -251,7 +269,7 @@ class _Place:
 
     def lists(self, name: str, length: int) -> tuple[Floats, Booleans | None]:
         """A column of lists of numbers."""
-        return convert.vectors(self.nested(name), name, length, self.piece.place())
+        return values.vectors(self.nested(name), name, length, self.piece.place())
 
     def nested(self, name: str) -> "pa.Array":
         """A column of lists; those of a text file are JSON."""
@@ -280,3 +298,35 @@ class _Place:
         text = text if len(text) <= 80 else text[:80] + "…"
         place = self.piece.place(self.first + i)
         raise ValueError(f"column {name!r} {must}, got {text}{place} (rows count from 0)")
+
+
+def _check_numbers_of_arms(arms: ArrayLike) -> None:
+    """Raise where rounds have different numbers of arms, which are no array."""
+    if isinstance(arms, np.ndarray) and arms.dtype != object:
+        return
+    rounds: Any = arms
+    counts = [len(each) for each in rounds if hasattr(each, "__len__")]
+    for i, count in enumerate(counts):
+        if count != counts[0]:
+            raise ValueError(
+                "arms must have the same number of arms in every round, got "
+                f"{counts[0]} and {count} in rounds 0 and {i}"
+            )
+
+
+def _checked_propensities(
+    given: ArrayLike, chosen: Floats, choices: Integers, n_arms: int
+) -> Floats:
+    """Probabilities (n, K) that sum to 1, among them those of the choices."""
+    found = checks.floats("propensities_of_all", given)
+    checks.shape("propensities_of_all", found, (len(chosen), n_arms), "(n, K)")
+    if (found < 0).any() or (np.abs(found.sum(1) - 1) > _ROUNDING).any():
+        raise ValueError("propensities_of_all must be at least 0 and sum to 1 in every round")
+    differs = np.abs(found[np.arange(len(choices)), choices] - chosen) > _ROUNDING
+    if differs.any():
+        i = int(np.flatnonzero(differs)[0])
+        raise ValueError(
+            f"propensities_of_all must agree with propensities, got {found[i, choices[i]]} and "
+            f"{chosen[i]} for the choice of round {i}"
+        )
+    return found

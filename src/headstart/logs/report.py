@@ -1,16 +1,16 @@
-"""LogReport: what a log holds, and what is wrong with it."""
+"""LogReport: what a log holds and what is wrong with it, counted batch by batch."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-# A feature whose size differs from the median by more than this factor is worth a word.
-_FAR = 10.0
+from headstart import checks
+from headstart.arrays import Booleans, Floats, Integers
 
 # Why a task may be set aside.
 WRONG_UNIT = "their rewards are a thousand times the others'"
-# How many tasks are named.
+# How many tasks and rows are named.
 _NAMED = 3
 
 
@@ -116,14 +116,11 @@ class LogReport:
         return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
 
     def far_apart(self) -> tuple[str, ...]:
-        """The features that are 10 times larger or smaller than the median one, or always 0."""
-        sizes = np.array([each.root_mean_square for each in self.features])
-        positive = sizes[sizes > 0]
-        if not len(positive):
-            return tuple(each.name for each in self.features)
-        ratio = sizes / np.median(positive)
-        odd = (ratio > _FAR) | (ratio < 1 / _FAR)
-        return tuple(each.name for each, far in zip(self.features, odd, strict=True) if far)
+        """The features that are far from the size of the others (`checks.FAR`), or always 0."""
+        sizes = np.array([scale.root_mean_square for scale in self.features])
+        _, far = checks.far_apart(sizes)
+        odd = far | ~(sizes > 0.0)
+        return tuple(self.features[i].name for i in np.flatnonzero(odd))
 
     def summary(self) -> str:
         """What was read and left out, without the scales: some lines."""
@@ -173,3 +170,103 @@ def _aside(found: TaskCount, tasks: int) -> str:
 
 def _first(found: RowCount) -> str:
     return f" ({'; '.join(map(str, found.examples))})" if found.examples else ""
+
+
+@dataclass
+class _Counted:
+    count: int = 0
+    examples: list[Example] = field(default_factory=list)
+
+    def add(self, count: int, examples: list[Example]) -> None:
+        self.count += count
+        self.examples = (self.examples + examples)[:_NAMED]
+
+    def report(self, what: str) -> RowCount:
+        return RowCount(what=what, count=self.count, examples=tuple(self.examples))
+
+
+class Tally:
+    """Counts of rows, and the smallest, the largest and the missing numbers of columns (d + 1,).
+
+    The last of the columns is the reward.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.rows = 0
+        self.pieces = 0
+        self.bad: dict[str, _Counted] = {}
+        self.duplicates = _Counted()
+        self.identical = _Counted()
+        self.least = np.full(dimension + 1, np.inf)
+        self.largest = np.full(dimension + 1, -np.inf)
+        self.missing = np.zeros(dimension + 1, dtype=np.int64)
+
+    def note_bad(self, what: str, count: int, examples: list[Example]) -> None:
+        """Note rows that are left out for one reason."""
+        self.bad.setdefault(what, _Counted()).add(count, examples)
+
+    def note_range(self, least: Floats, largest: Floats) -> None:
+        """Note the smallest and the largest numbers (d + 1,) of rows that count."""
+        np.minimum(self.least, least, out=self.least)
+        np.maximum(self.largest, largest, out=self.largest)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        joined = Tally(len(self.least) - 1)
+        for part in (self, other):
+            joined.rows += part.rows
+            joined.pieces += part.pieces
+            for what, rows in part.bad.items():
+                joined.note_bad(what, rows.count, rows.examples)
+            joined.duplicates.add(part.duplicates.count, part.duplicates.examples)
+            joined.identical.add(part.identical.count, part.identical.examples)
+            joined.note_range(part.least, part.largest)
+            joined.missing += part.missing
+        return joined
+
+    def report(
+        self, names: list[str], total: Floats, tasks: int, id_column: str | None, identical: bool
+    ) -> LogReport:
+        """The report, with the sum over all tasks of zzᵀ, z = √w·(x, y, 1)."""
+        count = total[-1, -1]
+        means = total[-1, :-1] / count if count else np.full(len(self.least), np.nan)
+        squares = np.diag(total)[:-1] / count if count else np.full(len(self.least), np.nan)
+        scales = [
+            Scale(
+                name=name,
+                least=float(self.least[a]),
+                largest=float(self.largest[a]),
+                mean=float(means[a]),
+                root_mean_square=float(np.sqrt(squares[a])),
+                missing=int(self.missing[a]),
+            )
+            for a, name in enumerate(names)
+        ]
+        return LogReport(
+            rows=self.rows,
+            tasks=tasks,
+            pieces=self.pieces,
+            bad=tuple(found.report(what) for what, found in self.bad.items()),
+            duplicates=None
+            if id_column is None
+            else self.duplicates.report(f"{id_column!r} seen before"),
+            identical=self.identical.report("equal to an earlier row") if identical else None,
+            features=tuple(scales[:-1]),
+            reward=scales[-1],
+        )
+
+
+def examples_of(
+    mask: Booleans, numbers: Integers, label: str | None, values: object = None
+) -> list[Example]:
+    """The first few rows of a mask, with their numbers and values."""
+    return [
+        Example(label, int(numbers[i]), _plain(values, int(i)))
+        for i in np.flatnonzero(mask)[:_NAMED]
+    ]
+
+
+def _plain(values: object, i: int) -> object:
+    if values is None:
+        return None
+    value = values[i]  # type: ignore[index]
+    return value.as_py() if hasattr(value, "as_py") else value.tolist()

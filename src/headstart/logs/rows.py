@@ -1,17 +1,226 @@
-"""Rows and their sums: z = √w·(x, y, 1) per row, and Σzzᵀ per task, which holds V, b, T and q."""
+"""The rows of one batch: checked, without those that came before, and as the rows that are summed.
 
-from collections.abc import Sequence
+A row is z = √w·(x, y, 1): Σzzᵀ over the rows of a task holds its V, b, T and q.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from headstart.arrays import Floats, Integers
+from headstart.arrays import Booleans, Floats, Integers
 from headstart.kernels.compilation import compiled
-from headstart.logs.fields import Fields, plain
+from headstart.logs import values
+from headstart.logs.columns import Columns
+from headstart.logs.sources import Piece
+from headstart.logs.values import KeyColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Beyond this, squares and products run out of range.
+LARGEST = 1e50
+
+# The least and the largest reward that counts.
+Range = tuple[float, float]
 
 # Rows that are turned from columns into rows at once: they stay in cache.
 _BLOCK = 4096
 # Columns whose distance is a power of two would share the same few places of the cache.
 _APART = 8
+
+_EMPTY = 0  # the mark of a free place; a hash of 0 is moved to 1
+_PRIME = 0x100000001B3
+
+
+@compiled
+def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
+    """The smallest and the largest of every feature; False where one is NaN or out of range."""
+    for a in range(features.shape[1]):
+        least[a] = features[0, a]
+        largest[a] = features[0, a]
+    fine = True
+    for i in range(features.shape[0]):
+        for a in range(features.shape[1]):
+            value = features[i, a]
+            fine &= (value >= -LARGEST) & (value <= LARGEST)
+            least[a] = value if value < least[a] else least[a]
+            largest[a] = value if value > largest[a] else largest[a]
+    return fine
+
+
+def plain(array: Floats) -> Floats:
+    """An array that a compiled function takes: one type for all, whatever Arrow's flags are."""
+    return np.require(array, requirements=["C", "W"])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fields:
+    """The columns of n rows: features (n, d) or d arrays (n,), rewards, weights, times (n,).
+
+    Missing numbers are NaN. `refused` has the columns with values that are not what they must be,
+    where any are: a reason, a mask (n,), and the column as it was read.
+    """
+
+    task: "pa.Array"
+    features: Floats | Sequence[Floats]
+    reward: Floats
+    rows: Integers  # their numbers in the piece
+    weight: Floats | None = None
+    side: Sequence[Floats] = ()
+    time: Floats | None = None
+    id: "pa.Array | None" = None
+    refused: Sequence[tuple[str, str, Booleans, "pa.Array"]] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def keep(self, mask: Booleans) -> "Fields":
+        """The rows of a mask (n,)."""
+        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+
+        chosen = pa.array(mask)
+        features = self.features
+        return replace(
+            self,
+            task=self.task.filter(chosen),
+            features=features[mask]
+            if isinstance(features, np.ndarray)
+            else [column[mask] for column in features],
+            reward=self.reward[mask],
+            rows=self.rows[mask],
+            weight=None if self.weight is None else self.weight[mask],
+            side=[column[mask] for column in self.side],
+            time=None if self.time is None else self.time[mask],
+            id=None if self.id is None else self.id.filter(chosen),
+            refused=(),
+        )
+
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest of every feature and of the rewards, (d + 1,) each.
+
+        NaN where a number is missing.
+        """
+        with np.errstate(invalid="ignore"):
+            if isinstance(self.features, np.ndarray):
+                ends = np.empty((2, self.features.shape[1] + 1))
+                ends[:, -1] = self.reward.min(), self.reward.max()
+                if not _ranges(plain(self.features), ends[0], ends[1]):
+                    ends[:] = np.nan
+                return ends[0], ends[1]
+            numbers = [*self.features, self.reward]
+            return np.array([v.min() for v in numbers]), np.array([v.max() for v in numbers])
+
+    def seems_right(self, least: Floats, largest: Floats, rewards: Range | None) -> bool:
+        """Whether no row can be bad: a quick look at the ranges, which NaN does not pass."""
+        low, high = rewards or (-LARGEST, LARGEST)
+        others = [*self.side, *(() if self.time is None else (self.time,))]
+        return bool(
+            not self.refused
+            and not self.task.null_count
+            and (self.id is None or not self.id.null_count)
+            and (least >= -LARGEST).all()
+            and (largest <= LARGEST).all()
+            and low <= least[-1] <= largest[-1] <= high
+            and all((np.abs(column) <= LARGEST).all() for column in others)
+            and (self.weight is None or ((self.weight > 0).all() and self.weight.max() <= LARGEST))
+        )
+
+    def faults(
+        self, columns: Columns, rewards: Range | None = None
+    ) -> Iterator[tuple[str, str, Booleans, Any]]:
+        """What is wrong: column, reason, mask (n,) and the values, in the order of the columns."""
+        keys = [(columns.task, self.task)]
+        if columns.id is not None and self.id is not None:
+            keys.append((columns.id, self.id))
+        for name, key in keys:
+            yield name, "is missing", key.is_null().to_numpy(zero_copy_only=False), key
+        refused = {name: rest for name, *rest in self.refused}
+        for name, column in self._numbers(columns):
+            flat = column if column.ndim == 1 else np.abs(column).max(1)
+            none: Any = ("", np.zeros(len(self), dtype=bool), column)
+            what, other, as_read = refused.get(name, none)
+            yield name, what, other, as_read
+            yield name, "is missing", np.isnan(flat) & ~other, column
+            yield name, "is not finite", np.isinf(flat), column
+            yield name, f"is beyond {LARGEST:.0e}", np.abs(flat) > LARGEST, column
+        if self.weight is not None:
+            yield columns.weight or "", "is not above 0", self.weight <= 0, self.weight
+        if rewards is not None:
+            outside = (self.reward < rewards[0]) | (self.reward > rewards[1])
+            what = f"is outside of reward_range ({rewards[0]:g}, {rewards[1]:g})"
+            yield columns.reward, what, outside, self.reward
+
+    def missing(self) -> Integers:
+        """How many numbers of every feature and of the rewards are missing, (d + 1,)."""
+        if isinstance(self.features, np.ndarray):
+            features = list(np.isnan(self.features).sum(0))
+        else:
+            features = [np.isnan(column).sum() for column in self.features]
+        return np.array([*features, np.isnan(self.reward).sum()], dtype=np.int64)
+
+    def _numbers(self, columns: Columns) -> Iterator[tuple[str, Floats]]:
+        names = columns.feature_columns()
+        if isinstance(self.features, np.ndarray):
+            yield names[0], self.features
+        else:
+            yield from zip(names, self.features, strict=True)
+        yield columns.reward, self.reward
+        if columns.weight is not None and self.weight is not None:
+            yield columns.weight, self.weight
+        yield from zip(columns.side, self.side, strict=True)
+        if columns.time is not None and self.time is not None:
+            yield columns.time, self.time
+
+
+def read_fields(
+    batch: "pa.RecordBatch",
+    columns: Columns,
+    dimension: int,
+    piece: Piece,
+    first: int,
+    keys: tuple[KeyColumn, KeyColumn],
+) -> Fields:
+    """The columns of a batch whose first row has this number in its piece."""
+    import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+
+    refused: list[tuple[str, str, Booleans, pa.Array]] = []
+    place = piece.place()
+
+    def numbers(name: str, read: Any = values.numbers) -> Floats:
+        found, wrong = read(batch.column(name), name, place)
+        if wrong is not None:
+            what = "is not a number" if read is values.numbers else "is not a time"
+            refused.append((name, what, wrong, batch.column(name)))
+        return np.asarray(found, dtype=np.float64)
+
+    names = columns.feature_columns()
+    lists = isinstance(columns.features, str) and pa.types.is_nested(batch.column(names[0]).type)
+    features: Floats | Sequence[Floats]
+    if lists:
+        features, wrong = values.vectors(batch.column(names[0]), names[0], dimension, place)
+        if wrong is not None:
+            refused.append(
+                (names[0], f"has not {dimension} features", wrong, batch.column(names[0]))
+            )
+    elif len(names) != dimension:
+        raise ValueError(f"features must be {dimension} columns, got {len(names)}: {list(names)}")
+    else:
+        features = [numbers(name) for name in names]
+    task, row_id = keys
+    return Fields(
+        task=task.read(batch.column(columns.task), piece),
+        features=features,
+        reward=numbers(columns.reward),
+        rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
+        weight=None if columns.weight is None else numbers(columns.weight),
+        side=[numbers(name) for name in columns.side],
+        time=None if columns.time is None else numbers(columns.time, values.seconds),
+        id=None if columns.id is None else row_id.read(batch.column(columns.id), piece),
+        refused=refused,
+    )
 
 
 @compiled
@@ -68,6 +277,29 @@ def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> Non
                 sums[tasks[c], a, b] += product[a, b]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batch:
+    """Rows of tasks: row i is of task names[codes[i]], all of which have rows.
+
+    `rows` has z = √w·(x, y, 1), (n, d + 2), in the order of the codes: ends[c] to ends[c + 1] are
+    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch
+    after the next.
+    """
+
+    names: Sequence[object]
+    codes: Integers  # (n,)
+    rows: Floats
+    ends: Integers
+    places: Integers  # (n,)
+    side: Floats  # (n, p)
+    times: Floats | None  # (n,)
+    numbers: Integers  # (n,), of the rows in their piece
+    piece: Piece
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
 class RowBuffer:
     """Memory for the rows of one batch after another: fresh memory would cost as much as filling.
 
@@ -100,7 +332,7 @@ class RowBuffer:
             first += len(fields)
         if parts[0].weight is not None:
             roots = np.empty(n)
-            roots[places] = np.sqrt(np.concatenate([each.weight for each in parts]))
+            roots[places] = np.sqrt(np.concatenate([fields.weight for fields in parts]))
             rows *= roots[:, None]
         return rows, ends, places
 
@@ -114,3 +346,89 @@ class RowBuffer:
             for a, column in enumerate(columns):
                 self._block[a, : end - start] = column[start:end]
             _scatter_columns(self._block, places[start:end], rows)
+
+
+@compiled(inline="always")
+def _mixed(value: np.int64) -> np.int64:
+    """A permutation of 64-bit numbers in which every bit moves (the finaliser of SplitMix64)."""
+    z = np.uint64(value)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64(z ^ (z >> np.uint64(31)))
+
+
+@compiled
+def _hash_numbers(values: Integers, hashes: Integers) -> None:
+    """Hashes of rows (n, k) of 64-bit numbers; with k = 1, different ones for different rows."""
+    for i in range(values.shape[0]):
+        found = np.int64(0)
+        for a in range(values.shape[1]):
+            found = _mixed(found * np.int64(_PRIME) + values[i, a])
+        hashes[i] = found
+
+
+@compiled
+def _hash_texts(offsets: Integers, data: NDArray[np.uint8], hashes: Integers) -> None:
+    """Hashes of texts: text i is the bytes of data from offsets[i] to offsets[i + 1]."""
+    for i in range(hashes.shape[0]):
+        found = np.int64(offsets[i + 1] - offsets[i])
+        for at in range(offsets[i], offsets[i + 1]):
+            found = (found ^ np.int64(data[at])) * np.int64(_PRIME)
+        hashes[i] = _mixed(found)
+
+
+@compiled
+def _insert(places: Integers, hashes: Integers, repeated: Booleans) -> int:
+    """Put hashes into a table of open addresses; mark those that were there. Returns how many."""
+    mask = places.shape[0] - 1
+    n = 0
+    for i in range(hashes.shape[0]):
+        value = hashes[i]
+        if value == _EMPTY:
+            value = np.int64(1)
+        at = value & mask
+        while places[at] != _EMPTY and places[at] != value:
+            at = (at + 1) & mask
+        repeated[i] = places[at] == value
+        if not repeated[i]:
+            places[at] = value
+            n += 1
+    return n
+
+
+class SeenRows:
+    """The rows so far, by hash: of 10⁸ rows, two are taken for one with probability 3·10⁻⁴."""
+
+    def __init__(self) -> None:
+        self._places = np.zeros(1 << 10, dtype=np.int64)
+        self._n = 0
+
+    def repeated_ids(self, ids: "pa.Array") -> Booleans:
+        """Which ids (n,), strings or integers, came before; all are noted."""
+        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+
+        hashes = np.empty(len(ids), dtype=np.int64)
+        if pa.types.is_integer(ids.type):
+            _hash_numbers(np.asarray(ids, dtype=np.int64)[:, None], hashes)
+        else:
+            _, offsets, data = ids.buffers()
+            at = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
+            held = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+            _hash_texts(at, held, hashes)
+        return self._note(hashes)
+
+    def repeated_rows(self, values: Integers) -> Booleans:
+        """Which rows (n, k) of 64-bit numbers came before; all are noted."""
+        hashes = np.empty(len(values), dtype=np.int64)
+        _hash_numbers(values, hashes)
+        return self._note(hashes)
+
+    def _note(self, hashes: Integers) -> Booleans:
+        repeated = np.zeros(len(hashes), dtype=bool)
+        needed = 2 * (self._n + len(hashes))
+        if needed > len(self._places):
+            old = self._places[self._places != _EMPTY]
+            self._places = np.zeros(1 << int(needed).bit_length(), dtype=np.int64)
+            _insert(self._places, old, np.zeros(len(old), dtype=bool))
+        self._n += int(_insert(self._places, hashes, repeated))
+        return repeated

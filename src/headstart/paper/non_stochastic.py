@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from headstart import learners
-from headstart.intervals import Interval, interval, quantile
+from headstart.intervals import Interval, interval, interval_from
 from headstart.paper.claims import Claim
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.report import Verdicts, count_text, run_named
@@ -223,13 +223,10 @@ def _growth_of(name: str, regrets: Mapping[int, np.ndarray]) -> Growth:
     span = math.log(last / first)
     if min(one.mean, two.mean) <= 0.0:
         # No regret is no growth.
-        exponent = Interval(0.0, math.inf, -math.inf, math.inf, one.replications)
-        return Growth(name, tuple(means.values()), exponent)
+        return Growth(name, tuple(means.values()), interval_from(0.0, math.inf, one.replications))
     mean = math.log(two.mean / one.mean) / span
     error = math.hypot(one.error / one.mean, two.error / two.mean) / span
-    half = quantile(one.replications) * error
-    exponent = Interval(mean, error, mean - half, mean + half, one.replications)
-    return Growth(name, tuple(means.values()), exponent)
+    return Growth(name, tuple(means.values()), interval_from(mean, error, one.replications))
 
 
 # Regret grows linearly where the interval of its exponent is above this, and less where below.

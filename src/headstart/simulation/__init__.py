@@ -10,11 +10,11 @@ carries from task to task is a `State`, named arrays with the replications on th
 {'gram': (2, 3, 3), 'moment': (2, 3), 'count': (2,), 'sum_of_squares': (2,)}
 """
 
-from headstart.simulation._chunks import cores
 from headstart.simulation.agent import Agent, Agents, InformedAgent, State
 from headstart.simulation.comparison import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
 from headstart.simulation.rounds import Rounds
+from headstart.simulation.run import cores
 
 __all__ = [
     "Agent",

@@ -7,8 +7,8 @@ import xarray as xr
 from headstart import checks
 from headstart.interfaces import Environment
 from headstart.progress import Progress
-from headstart.simulation._run import Run
 from headstart.simulation.agent import Agents
+from headstart.simulation.run import Run
 
 
 def simulate(

@@ -209,8 +209,8 @@ def test_a_process_of_its_own(jobs_of: Any, service: Service) -> None:
 def test_a_process_that_is_killed_fails_its_job(jobs_of: Any) -> None:
     jobs = jobs_of(JobProcess)
     job = jobs.start_fit("shop", REQUEST)
-    until(lambda: jobs.runner.doing is not None)
-    os.kill(jobs.runner.doing.pid, signal.SIGKILL)
+    until(lambda: jobs.runner.attempt is not None)
+    os.kill(jobs.runner.attempt.pid, signal.SIGKILL)
     found = ended(jobs, job)
     assert found.status == "failed"
     assert found.error is not None

@@ -156,11 +156,11 @@ def line_chart(
         )
         for i in range(n)
     ]
-    shown = list(tick_names) if tick_names is not None else [names[i] for i in ticks]
+    labels = list(tick_names) if tick_names is not None else [names[i] for i in ticks]
     return LineChart(
         label=label,
         lines=[_line(s, across, scale) for s in series],
-        x_ticks=[Tick(at=at[i], label=text) for i, text in zip(ticks, shown, strict=True)],
+        x_ticks=[Tick(at=at[i], label=text) for i, text in zip(ticks, labels, strict=True)],
         y_ticks=[
             Tick(at=100.0 - scale.at(y), label=text)
             for y, text in zip(ys, tick_labels(ys), strict=True)
@@ -253,11 +253,11 @@ def _point(across: Scale, scale: Scale, i: int, y: float) -> str:
     return f"{_BOX * across.at(i) / 100:.1f},{_BOX * (1 - scale.at(float(y)) / 100):.1f}"
 
 
-def _pieces(known: Booleans) -> list[list[int]]:
-    found: list[list[int]] = []
-    for i in np.flatnonzero(known).tolist():
-        if found and found[-1][-1] == i - 1:
-            found[-1].append(i)
+def _pieces(finite: Booleans) -> list[list[int]]:
+    pieces: list[list[int]] = []
+    for i in np.flatnonzero(finite).tolist():
+        if pieces and pieces[-1][-1] == i - 1:
+            pieces[-1].append(i)
         else:
-            found.append([i])
-    return found
+            pieces.append([i])
+    return pieces

@@ -20,13 +20,13 @@ _SHOWN_FEATURES = 40
 
 def decisions(service: Service, request: Request) -> Response:
     """`GET /decisions`: the latest first, of one task, arm or status if asked for."""
-    given = request.query_params
-    before, arm, task = (given.get(name) or None for name in ("before", "arm", "task"))
-    status = given.get("status")
+    query = request.query_params
+    before, arm, task = (query.get(name) or None for name in ("before", "arm", "task"))
+    status = query.get("status")
     status = status if status in queries.STATUSES else None
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-        shown = {
+        context = {
             "arm": arm,
             "task_name": task,
             "status": status or "",
@@ -36,12 +36,12 @@ def decisions(service: Service, request: Request) -> Response:
         if task is not None:
             number = number_of(connection, bandit.id, task)
             if number is None:
-                found = queries.DecisionPage(rows=[], names={}, after=None)
-                return shown | {"found": found, "decimals": 0}
-            found = queries.of_task(connection, number, before, arm=arm, status=status)
+                listed = queries.DecisionPage(rows=[], names={}, after=None)
+                return context | {"listed": listed, "decimals": 0}
+            listed = queries.of_task(connection, number, before, arm=arm, status=status)
         else:
-            found = queries.search(connection, bandit, before=before, arm=arm, status=status)
-        return shown | {"found": found, "decimals": reward_decimals(found)}
+            listed = queries.search(connection, bandit, before=before, arm=arm, status=status)
+        return context | {"listed": listed, "decimals": reward_decimals(listed)}
 
     live = 0 if before else page.LIVE_SECONDS
     return page.bandit_page(service, request, "decisions", "decisions.html", gather, live=live)
@@ -49,12 +49,12 @@ def decisions(service: Service, request: Request) -> Response:
 
 def decision(service: Service, request: Request) -> Response:
     """`GET /decision`: why this arm, and what became of it."""
-    given = request.query_params.get("id", "")
+    decision_id = request.query_params.get("id", "")
 
     def afterwards(bandit: BanditRow) -> dict[str, Any]:
-        if not given:
+        if not decision_id:
             raise not_found("the address names no decision")
-        record = service.decision(bandit.name, given)
+        record = service.decision(bandit.name, decision_id)
         return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
 
     return page.bandit_page(
@@ -62,10 +62,10 @@ def decision(service: Service, request: Request) -> Response:
     )
 
 
-def reward_decimals(found: queries.DecisionPage) -> int:
+def reward_decimals(listed: queries.DecisionPage) -> int:
     """How many decimals the rewards of a list have, and what was expected."""
     return column_decimals(
-        value for row in found.rows for value in (row.value, row.mean) if value is not None
+        value for row in listed.rows for value in (row.value, row.mean) if value is not None
     )
 
 
@@ -76,7 +76,7 @@ def _parts(record: DecisionRecord) -> dict[str, Any] | None:
     prior = np.array([part.from_prior for part in record.contributions])
     rewards = np.array([part.from_rewards for part in record.contributions])
     order = np.argsort(-np.abs(prior + rewards), kind="stable")
-    shown, rest = order[:_SHOWN_FEATURES], order[_SHOWN_FEATURES:]
+    first, rest = order[:_SHOWN_FEATURES], order[_SHOWN_FEATURES:]
     ends = np.stack([prior, rewards, prior + rewards])
     scale = charts.symmetric_scale(ends.min(0), ends.max(0))
     return {
@@ -93,7 +93,7 @@ def _parts(record: DecisionRecord) -> dict[str, Any] | None:
                     _bar("rewards", rewards[i], scale),
                 ],
             }
-            for i in shown
+            for i in first
         ],
         "rest": len(rest),
         "rest_total": float((prior + rewards)[rest].sum()),

@@ -79,10 +79,10 @@ def decimals_of(half: float) -> int:
     return min(max(-math.floor(math.log10(half / 2)), 0), 6)
 
 
-def interval_words(found: Interval) -> tuple[str, str, str]:
+def interval_words(interval: Interval) -> tuple[str, str, str]:
     """The mean and the ends with as many decimals as the interval's width asks for."""
-    n = decimals_of((found.high - found.low) / 2)
-    return fixed(found.mean, n), fixed(found.low, n), fixed(found.high, n)
+    n = decimals_of((interval.high - interval.low) / 2)
+    return fixed(interval.mean, n), fixed(interval.low, n), fixed(interval.high, n)
 
 
 def percent(share: float | None) -> str:

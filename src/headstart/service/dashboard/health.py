@@ -65,7 +65,7 @@ def facts(
     status: Mapping[str, float | int | bool | None], now: float
 ) -> list[tuple[str, str, str]]:
     """Label, value and note of each number of a status; a time as how long ago it was."""
-    found = []
+    rows = []
     for key, value in status.items():
         words = key.replace("_", " ").capitalize()
         label, spell, note = _FACTS.get(key, (words, formats.number, ""))
@@ -77,8 +77,8 @@ def facts(
             text = formats.ago(now - value) if value else formats.MISSING
         else:
             text = spell(value)
-        found.append((label, text, note))
-    return found
+        rows.append((label, text, note))
+    return rows
 
 
 def mean_commit(status: Mapping[str, float | int | bool | None]) -> str:

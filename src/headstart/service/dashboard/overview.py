@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.arrays import Floats
-from headstart.intervals import Interval, quantile
+from headstart.intervals import Interval, interval_from
 from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.formats import count, fixed, interval_words
 from headstart.service.engine.service import Service
@@ -93,7 +93,7 @@ def gain_sentence(gain: Interval | None, warm: Sums, control: Sums, share: float
 def mean_interval(sums: Sums) -> Interval:
     """Student's t interval of a mean."""
     error = math.sqrt(sums.squared_error)
-    return _interval(sums.mean, error, sums.n, sums.n)
+    return interval_from(sums.mean, error, sums.n)
 
 
 def difference(first: Sums, second: Sums) -> Interval:
@@ -103,12 +103,7 @@ def difference(first: Sums, second: Sums) -> Interval:
     degrees = math.inf
     if 0.0 < error < math.inf:
         degrees = (a + b) ** 2 / (a * a / (first.n - 1) + b * b / (second.n - 1))
-    return _interval(first.mean - second.mean, error, degrees + 1.0, first.n + second.n)
-
-
-def _interval(mean: float, error: float, n: float, count: int) -> Interval:
-    half = math.inf if math.isinf(error) else quantile(n) * error
-    return Interval(mean, error, mean - half, mean + half, count)
+    return interval_from(first.mean - second.mean, error, first.n + second.n, degrees + 1.0)
 
 
 def _whisker(gain: Interval) -> dict[str, float]:
@@ -157,10 +152,10 @@ def _rounds_chart(warm: list[Sums], control: list[Sums]) -> charts.LineChart | N
 
 
 def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series:
-    found = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
+    intervals = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
 
     def values(of: str) -> Floats:
-        numbers = np.array([np.nan if i is None else getattr(i, of) for i in found])
+        numbers = np.array([np.nan if i is None else getattr(i, of) for i in intervals])
         return np.where(np.isfinite(numbers), numbers, np.nan)
 
     return charts.Series(

@@ -34,7 +34,7 @@ def prior(service: Service, request: Request) -> Response:
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         history = priors.history(connection, bandit.id)
         fits = priors.fits_of(connection, bandit.id, _FITS)
-        shown = {
+        context = {
             "sort": sort,
             "fits": [
                 {
@@ -48,8 +48,8 @@ def prior(service: Service, request: Request) -> Response:
             "current": history[-1] if history else None,
         }
         if not history:
-            return shown | {"rows": [], "dimension": bandit.dimension}
-        return shown | coefficients(bandit.feature_names, history, sort, first) | _drift(history)
+            return context | {"rows": [], "dimension": bandit.dimension}
+        return context | coefficients(bandit.feature_names, history, sort, first) | _drift(history)
 
     return page.bandit_page(service, request, "prior", "prior.html", gather)
 
@@ -129,8 +129,8 @@ def coefficients(
 
 def _units(spread: Floats) -> tuple[Floats, bool]:
     """What coefficients are compared in, (d,): their spread where features differ much in size."""
-    known = spread[spread > 0]
-    uneven = len(known) == len(spread) and bool(known.max() > _UNEVEN * known.min())
+    positive = spread[spread > 0]
+    uneven = len(positive) == len(spread) and bool(positive.max() > _UNEVEN * positive.min())
     return (spread if uneven else np.ones(len(spread))), uneven
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.formats import count
@@ -28,8 +29,6 @@ MEANINGS = (
     ),
 )
 _SHOWN_FEATURES = 50
-# A feature this many times larger or smaller than the middle one deserves a look.
-_UNUSUAL = 100.0
 
 
 def quality(service: Service, request: Request) -> Response:
@@ -127,6 +126,6 @@ def _note(size: float, values: Floats, middle: float) -> str:
         return "always zero"
     if len(values) > 1 and float(np.ptp(values)) == 0.0:
         return "constant"
-    if size > _UNUSUAL * middle:
+    if size > checks.FAR * middle:
         return "much larger than most"
-    return "much smaller than most" if size * _UNUSUAL < middle else ""
+    return "much smaller than most" if size * checks.FAR < middle else ""

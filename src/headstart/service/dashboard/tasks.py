@@ -24,22 +24,22 @@ _SHOWN_ROUNDS = 200
 
 def tasks(service: Service, request: Request) -> Response:
     """`GET /tasks`: by name with a search, else the last used first."""
-    given = request.query_params
-    prefix, after = given.get("prefix", ""), given.get("after") or None
-    by_name = bool(prefix) or given.get("sort") == "name"
+    query = request.query_params
+    prefix, after = query.get("prefix", ""), query.get("after") or None
+    by_name = bool(prefix) or query.get("sort") == "name"
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-        found = (
+        listed = (
             queries.by_prefix(connection, bandit.id, prefix, after)
             if by_name
             else queries.by_use(connection, bandit.id, _place(after))
         )
-        last = found.rows[-1] if found.rows and found.more else None
+        last = listed.rows[-1] if listed.rows and listed.more else None
         return {
-            "rows": found.rows,
+            "rows": listed.rows,
             "prefix": prefix,
             "by_name": by_name,
-            "decimals": column_decimals(row.mean_reward or 0.0 for row in found.rows),
+            "decimals": column_decimals(row.mean_reward or 0.0 for row in listed.rows),
             "after": after,
             "next": last and (last.name if by_name else f"{last.last_used!r}:{last.id}"),
         }

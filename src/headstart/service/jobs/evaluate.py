@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from headstart import LoggedDecisions, MetaBandit, evaluate_logged, specs
+from headstart import MetaBandit, evaluate_logged, specs
 from headstart.intervals import Interval, interval
 from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
-from headstart.service.engine.configuration import model_of
+from headstart.service.engine.configuration import check, model_of
 from headstart.service.jobs.files import estimated_rows
 from headstart.service.jobs.work import Done, EvaluateWork, Steps
 from headstart.service.messages import (
@@ -26,19 +26,21 @@ from headstart.service.messages import (
 _ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
 
 
-def columns_of(given: DecisionLogColumns) -> DecisionColumns:
+def columns_of(named: DecisionLogColumns) -> DecisionColumns:
     """The columns of a request."""
-    return DecisionColumns(**msgspec.structs.asdict(given))
+    return DecisionColumns(**msgspec.structs.asdict(named))
 
 
 def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateRequest) -> Model:
     """The model of the configuration with what the request sets instead."""
-    given: dict[str, Any] = {
+    settings: dict[str, Any] = {
         name: getattr(request, name)
         for name in ("policy", "prior", "exploration")
         if getattr(request, name) is not None
     }
-    return model_of(msgspec.structs.replace(configuration, **given), time.time)
+    wanted = msgspec.structs.replace(configuration, **settings)
+    check(wanted)
+    return model_of(wanted, time.time)
 
 
 def evaluate(work: EvaluateWork, steps: Steps) -> Done:
@@ -47,14 +49,13 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     model = model_to_evaluate(work.configuration, request)
     steps.begin(0.0, "opening the files")
     total = estimated_rows(Path(work.folder), work.files)
-    found = read_decisions(
+    logged = read_decisions(
         work.files,
         columns_of(request.columns),
         model.dimension,
         catalogue={name: np.array(x) for name, x in work.catalogue.items()},
         progress=steps.within(0.0, 0.1, "reading rounds: {done:,}", total),
     )
-    logged = LoggedDecisions(**vars(found))
     settings: dict[str, Any] = {**model.settings.plain(), "refresh": "inline"}
     bandit = MetaBandit(
         dimension=model.dimension,
@@ -68,10 +69,10 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     estimates = evaluate_logged(bandit, logged, seed=request.seed, progress=progress)
     return Done(
         report=EvaluateReport(
-            rounds=len(found.rewards),
-            tasks=len(set(found.tasks)),
+            rounds=len(logged.rewards),
+            tasks=len(set(logged.tasks)),
             accepted=int(estimates.accepted.sum()),
-            logged=_estimate(interval(found.rewards)),
+            logged=_estimate(interval(logged.rewards)),
             effective_sample_size=estimates.effective_sample_size,
             overlap=estimates.overlap,
             policy=specs.describe(model.policy, "policies").plain(),
@@ -82,7 +83,8 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     )
 
 
-def _estimate(found: Interval) -> Estimate:
-    ends = (found.mean, found.low, found.high)
-    mean, low, high = (each if math.isfinite(each) else None for each in ends)
+def _estimate(of: Interval) -> Estimate:
+    mean, low, high = (
+        value if math.isfinite(value) else None for value in (of.mean, of.low, of.high)
+    )
     return Estimate(mean=mean, low=low, high=high)

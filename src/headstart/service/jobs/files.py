@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO
 
-from headstart.logs.files import find_files, is_text
+from headstart.logs.sources import find_files, is_text
 from headstart.service.messages import ServiceError, invalid, unavailable
 
 # The names under which uploads are kept, by their media type.
@@ -49,18 +49,18 @@ class Folders:
                 "--data, or upload the log"
             )
         root = self.data.resolve()
-        found: list[str] = []
+        paths: list[str] = []
         for name in names:
             for path in _expanded(root, _checked(name)):
                 if not path.resolve().is_relative_to(root):
                     raise invalid(f"files must be in the data folder, got {name!r}, which is not")
-                found.append(str(path.relative_to(root)))
+                paths.append(str(path.relative_to(root)))
         seen: set[str] = set()
-        for name in found:
+        for name in paths:
             if name in seen:
                 raise invalid(f"files must be named once, got {name!r} twice")
             seen.add(name)
-        return found
+        return paths
 
     def of_job(self, files: Sequence[str], upload: str | None) -> tuple[Path, list[str]] | None:
         """The folder of a job's files and their names in it; None where they are not here."""
@@ -193,13 +193,13 @@ def _expanded(root: Path, name: str) -> list[Path]:
         if path.is_dir():
             return _of_folder(root, path)
         if any(mark in name for mark in _PATTERN_MARKS):
-            found = sorted(root.glob(name))
+            matches = sorted(root.glob(name))
             # Neither pipes nor devices, which might never end.
-            matching = [each for each in found if each.is_file() or each.is_dir()]
+            readable = [match for match in matches if match.is_file() or match.is_dir()]
             files = [
-                each
-                for match in matching
-                for each in (_of_folder(root, match) if match.is_dir() else [match])
+                path
+                for match in readable
+                for path in (_of_folder(root, match) if match.is_dir() else [match])
             ]
             if files:
                 return files
@@ -215,4 +215,4 @@ def _expanded(root: Path, name: str) -> list[Path]:
 def _of_folder(root: Path, folder: Path) -> list[Path]:
     if not folder.resolve().is_relative_to(root):
         raise invalid("files must be in the data folder, got a link that leads out of it")
-    return [Path(each) for each in find_files([folder])]
+    return [Path(name) for name in find_files([folder])]

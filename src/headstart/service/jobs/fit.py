@@ -24,9 +24,9 @@ _BLOCK = 1 << 22
 _READ, _COUNTED = 0.2, 0.95
 
 
-def columns_of(given: LogColumns) -> Columns:
+def columns_of(named: LogColumns) -> Columns:
     """The columns of a request, checked."""
-    return Columns(**msgspec.structs.asdict(given))
+    return Columns(**msgspec.structs.asdict(named))
 
 
 def fit(work: FitWork, steps: Steps) -> Done:
@@ -102,14 +102,14 @@ def summary(report: LogReport) -> LogSummary:
 
 def _digest(folder: Path, files: list[str]) -> str:
     """A digest of the content of files, whatever their names and order."""
-    found = []
+    digests = []
     for name in files:
         digest = hashlib.sha256()
         with (folder / name).open("rb") as file:
             while block := file.read(_BLOCK):
                 digest.update(block)
-        found.append(digest.digest())
-    return hashlib.sha256(b"".join(sorted(found))).hexdigest()
+        digests.append(digest.digest())
+    return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
 
 
 def _all_parquet(files: list[str]) -> bool:

@@ -2,14 +2,17 @@
 
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol, Unpack
+from typing import Unpack
+
+from sqlalchemy import ColumnElement, Connection, delete, update
 
 from headstart.interfaces import n_side
 from headstart.live.stored import Model
 from headstart.service.engine.configuration import model_of
-from headstart.service.jobs import fits, table
+from headstart.service.engine.priors import memory_that_counts
+from headstart.service.engine.service import Service
+from headstart.service.jobs import table
 from headstart.service.jobs.evaluate import model_to_evaluate
 from headstart.service.jobs.files import LARGEST_UPLOAD, Folders, Upload
 from headstart.service.jobs.fit import columns_of
@@ -21,28 +24,21 @@ from headstart.service.messages import (
     FitView,
     JobView,
     LogColumns,
+    ServiceError,
     conflict,
     invalid,
     not_found,
 )
-from headstart.service.store.database import Database, is_sqlite, parsed
+from headstart.service.store import schema
+from headstart.service.store.database import is_sqlite, parsed
 from headstart.service.store.queries import bandits, priors
 from headstart.service.store.queries import jobs as queries
 
-
-class PriorOwner(Protocol):
-    """What jobs need of the service."""
-
-    database: Database
-    clock: Callable[[], float]
-
-    def refresh(self, bandit: str, *, source: str) -> int:
-        """A new version of the prior from what counts now; its number."""
-        ...
+_FITS = schema.fits
 
 
 class Jobs:
-    """The jobs of a service.
+    """The jobs and fits of a service.
 
     data: the folder whose files requests may name, or None. uploads: where uploaded logs are kept
     until their job has ended.
@@ -50,7 +46,7 @@ class Jobs:
 
     def __init__(
         self,
-        service: PriorOwner,
+        service: Service,
         *,
         uploads: Path,
         data: Path | None = None,
@@ -88,11 +84,10 @@ class Jobs:
     def job(self, bandit: str, job: str) -> JobView:
         """One job of a bandit."""
         with self._database.reading() as connection:
-            number = bandits.named(connection, bandit).id
-            found = queries.one(connection, number, job)
-        if found is None:
+            row = queries.one(connection, bandits.named(connection, bandit).id, job)
+        if row is None:
             raise not_found(f"there is no job {job[:64]!r} of this bandit")
-        return found.view(bandit)
+        return row.view(bandit)
 
     def jobs(self, bandit: str, *, limit: int = 100) -> list[JobView]:
         """The jobs of a bandit, the latest first."""
@@ -106,13 +101,13 @@ class Jobs:
         with self._database.writing() as connection:
             number = bandits.named(connection, bandit).id
             cancelled = table.cancel(connection, number, job, self._service.clock())
-        found = self.job(bandit, job)
+        view = self.job(bandit, job)
         if not cancelled:
             raise conflict(
-                f"a job that has ended cannot be cancelled, and this one is {found.status}"
+                f"a job that has ended cannot be cancelled, and this one is {view.status}"
             )
         self.runner.wake()
-        return found
+        return view
 
     def fits(self, bandit: str) -> list[FitView]:
         """The logs that were learned, the latest first."""
@@ -131,25 +126,27 @@ class Jobs:
         with self._database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self._service.clock)
-            before = fits.check_promotable(connection, row.id, fit, model)
+            before = _check_promotable(connection, row.id, fit, model)
         with self._database.writing() as connection:
-            fits.change_status(connection, row.id, fit, before, "promoted")
-        return self._rebuilt(bandit, fit, before, source="fit")
+            _change_status(connection, row.id, fit, before, "promoted")
+        return self._refresh(bandit, fit, before, source="fit")
 
     def withdraw(self, bandit: str, fit: int) -> FitChange:
         """Have a fit count no longer; the prior gets a new version, without it."""
         with self._database.writing() as connection:
             number = bandits.named(connection, bandit).id
-            fits.change_status(connection, number, fit, "promoted", "withdrawn")
-        return self._rebuilt(bandit, fit, "promoted", source="withdrawal")
+            _change_status(connection, number, fit, "promoted", "withdrawn")
+        return self._refresh(bandit, fit, "promoted", source="withdrawal")
 
     def delete_fit(self, bandit: str, fit: int) -> None:
         """Delete a fit that is not promoted, with what was learned from its log."""
         with self._database.writing() as connection:
             number = bandits.named(connection, bandit).id
-            fits.remove(connection, number, fit)
+            query = delete(_FITS).where(_which(number, fit), _FITS.c.status != "promoted")
+            if not connection.execute(query).rowcount:
+                raise _wrong_status(connection, number, fit, "withdrawn")
 
-    def _rebuilt(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
+    def _refresh(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
         """Compute the prior with the fits as they are now; where that fails, as they were."""
         try:
             version = self._service.refresh(bandit, source=source)
@@ -157,7 +154,7 @@ class Jobs:
             now = self.fit(bandit, fit).status
             with self._database.writing() as connection:
                 number = bandits.named(connection, bandit).id
-                fits.change_status(connection, number, fit, now, before)
+                _change_status(connection, number, fit, now, before)
             raise
         return FitChange(fit=self.fit(bandit, fit), prior_version=version)
 
@@ -196,10 +193,46 @@ def uploads_folder(store: str | Path) -> Path:
     return Path(tempfile.gettempdir()) / f"headstart-uploads-{os.geteuid()}"
 
 
-def _check_columns(model: Model, given: LogColumns) -> None:
+def _check_promotable(connection: Connection, bandit: int, fit: int, model: Model) -> str:
+    """Raise unless a fit can be promoted: it must not count yet, and fit what does; its status."""
+    chosen = priors.fit(connection, bandit, fit)
+    if chosen.status == "promoted":
+        raise conflict(f"fit {fit} is promoted already")
+    digest = chosen.report.digest
+    for other in priors.fits_of(connection, bandit):
+        if other.status == "promoted" and digest is not None and other.report.digest == digest:
+            raise conflict(
+                f"fit {other.id} is promoted and of the same files as fit {fit}, so that their "
+                "tasks would count twice: withdraw it first"
+            )
+    memory, promoted = priors.memories(connection, bandit)
+    try:
+        memory_that_counts(model, memory, [*promoted, *priors.fit_memories(connection, [fit])])
+    except ValueError as error:
+        raise conflict(f"fit {fit} cannot be promoted: {error}; fit the log again") from None
+    return chosen.status
+
+
+def _change_status(connection: Connection, bandit: int, fit: int, before: str, after: str) -> None:
+    """Have a fit count, or no longer."""
+    change = update(_FITS).where(_which(bandit, fit), _FITS.c.status == before)
+    if not connection.execute(change.values(status=after)).rowcount:
+        raise _wrong_status(connection, bandit, fit, before)
+
+
+def _wrong_status(connection: Connection, bandit: int, fit: int, wanted: str) -> ServiceError:
+    status = priors.fit(connection, bandit, fit).status
+    return conflict(f"fit {fit} must be {wanted}, and it is {status}")
+
+
+def _which(bandit: int, fit: int) -> ColumnElement[bool]:
+    return (_FITS.c.bandit == bandit) & (_FITS.c.id == fit)
+
+
+def _check_columns(model: Model, named: LogColumns) -> None:
     """Raise where the columns cannot be those of the bandit's features."""
     try:
-        columns = columns_of(given)
+        columns = columns_of(named)
     except ValueError as error:
         raise invalid(str(error)) from None
     names = columns.feature_names()
@@ -208,10 +241,10 @@ def _check_columns(model: Model, given: LogColumns) -> None:
             f"features must be the {model.dimension} columns of the bandit's features, or one of "
             f"lists, got {len(names)}"
         )
-    known = model.feature_names.known
-    if names is not None and known is not None and names != known and set(names) == set(known):
+    order = model.feature_names.known
+    if names is not None and order is not None and names != order and set(names) == set(order):
         raise invalid(
-            f"features must be in the order of the bandit's, {list(known)}, got {list(names)}"
+            f"features must be in the order of the bandit's, {list(order)}, got {list(names)}"
         )
     if len(columns.side) not in (0, n_side(model.prior)):
         raise invalid(

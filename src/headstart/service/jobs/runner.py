@@ -9,13 +9,13 @@ from typing import Protocol, TypedDict
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from headstart.service.jobs import fits, table
+from headstart.service.jobs import table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
-from headstart.service.messages import FitReport, FitRequest
+from headstart.service.messages import FitRequest
 from headstart.service.store.database import Database
-from headstart.service.store.queries import bandits, jobs
+from headstart.service.store.queries import bandits, jobs, priors
 from headstart.service.store.queries.jobs import JobRow
 
 _log = logging.getLogger("headstart.service.jobs")
@@ -27,8 +27,8 @@ LOST_SECONDS = 30.0
 _JOIN_SECONDS = 15.0
 
 
-class Doing(Protocol):
-    """A job that is being done; `JobProcess` does it in a process of its own."""
+class Attempt(Protocol):
+    """A job that is under way; `JobProcess` does it in a process of its own."""
 
     def next(self, seconds: float) -> Answer | None:
         """The next answer; None where there is none within so many seconds."""
@@ -43,7 +43,7 @@ class RunnerOptions(TypedDict, total=False):
     """How a runner works, for tests: after how long a job is lost, and what does a job."""
 
     lost_seconds: float
-    begin: Callable[[Work], Doing]
+    begin: Callable[[Work], Attempt]
 
 
 class Runner:
@@ -60,14 +60,14 @@ class Runner:
         *,
         clock: Callable[[], float] = time.time,
         lost_seconds: float = LOST_SECONDS,
-        begin: Callable[[Work], Doing] = JobProcess,
+        begin: Callable[[Work], Attempt] = JobProcess,
     ) -> None:
         self._begin = begin
         self._database, self._folders, self._clock = database, folders, clock
         self._lost_seconds = lost_seconds
         self._stopping, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
-        self.doing: Doing | None = None  # the job that is under way
+        self.attempt: Attempt | None = None  # the job that is under way
 
     def start(self) -> None:
         """Start the thread. Jobs that an earlier owner of an SQLite file left are taken up."""
@@ -137,19 +137,19 @@ class Runner:
             )
             self._folders.delete(job.upload)
             return
-        self.doing = self._begin(work)
+        self.attempt = self._begin(work)
         try:
-            answer = self._answer(job, self.doing)
+            answer = self._answer(job, self.attempt)
         finally:
-            self.doing.end()
-            self.doing = None
+            self.attempt.end()
+            self.attempt = None
         if answer is None and self._stopping.is_set():
             with self._database.writing() as connection:
                 table.put_back(connection, job)
             return
         if isinstance(answer, Done):
             done = answer
-            self._write(lambda c: self._note(c, job, done))
+            self._write(lambda c: table.finish(c, job, done, self._clock()))
         elif isinstance(answer, Failed):
             error = answer.error
             self._write(lambda c: table.fail(c, job, error, self._clock()))
@@ -158,11 +158,11 @@ class Runner:
         _log.info("job %s ends", job.id)
         self._folders.delete(job.upload)
 
-    def _answer(self, job: JobRow, doing: Doing) -> Done | Failed | None:
+    def _answer(self, job: JobRow, attempt: Attempt) -> Done | Failed | None:
         """The last answer; None where the job is no longer this process's, or the service stops."""
         last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
-            answer = doing.next(_BEAT_SECONDS / 5)
+            answer = attempt.next(_BEAT_SECONDS / 5)
             if isinstance(answer, Update):
                 at = answer
             elif answer is not None:
@@ -178,17 +178,6 @@ class Runner:
                 continue  # the store is away; the work goes on
         return None
 
-    def _note(self, connection: Connection, job: JobRow, done: Done) -> None:
-        """Store what a job found, unless it was cancelled or taken up meanwhile."""
-        report, now = done.report, self._clock()
-        if not table.finish(connection, job, report, now) or done.memory is None:
-            return
-        if not isinstance(report, FitReport):
-            return
-        report.fit = fits.add(connection, job, report, done.memory, now)
-        fits.note_number(connection, report.fit, report)
-        table.note_report(connection, job, report)
-
     def _write(self, what: Callable[[Connection], object]) -> None:
         """Write the end of a job; where the store is away, once it is back."""
         while True:
@@ -203,13 +192,13 @@ class Runner:
     def _work(self, connection: Connection, job: JobRow) -> Work | None:
         bandit = bandits.numbered(connection, job.bandit)
         request = job.request
-        found = self._folders.of_job(request.files, job.upload)
-        if bandit is None or found is None:
+        here = self._folders.of_job(request.files, job.upload)
+        if bandit is None or here is None:
             return None
         configuration = bandit.configuration
-        folder, names = str(found[0]), found[1]
+        folder, names = str(here[0]), here[1]
         if isinstance(request, FitRequest):
-            memory, promoted = fits.memories(connection, job.bandit)
+            memory, promoted = priors.memories(connection, job.bandit)
             return FitWork(
                 folder=folder,
                 files=names,

@@ -1,4 +1,4 @@
-"""The table of jobs: how one is noted, taken by a process, kept alive and ended.
+"""The tables of jobs and fits: how a job is noted, taken by a process, kept alive and ended.
 
 A job belongs to the process that took it, which is known by the moment `started`. Every write of
 that process names it: a job that was cancelled, or that another process took up, is left alone.
@@ -9,13 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import numpy as np
 from sqlalchemy import Connection, insert, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from headstart.service.messages import EvaluateRequest, FitRequest, Report, ServiceError
+from headstart.arrays import packed
+from headstart.service.jobs.work import Done
+from headstart.service.messages import EvaluateRequest, FitReport, FitRequest, ServiceError
 from headstart.service.store.queries import jobs as queries
 from headstart.service.store.queries.jobs import JobRow, StoredRequest
-from headstart.service.store.schema import jobs
+from headstart.service.store.schema import fits, jobs
 
 # How many times a job is begun whose process ends each time.
 MOST_ATTEMPTS = 3
@@ -88,16 +91,42 @@ def beat(connection: Connection, job: JobRow, progress: float, step: str, now: f
     return bool(connection.execute(update(jobs).where(_mine(job)).values(values)).rowcount)
 
 
-def finish(connection: Connection, job: JobRow, report: Report, now: float) -> bool:
-    """A job is done; whether it was still this process's."""
-    content = msgspec.json.encode(report).decode()
-    return _end(connection, _mine(job), "done", now, report=content, progress=1.0)
+def finish(connection: Connection, job: JobRow, done: Done, now: float) -> None:
+    """Store what a job found, unless it was cancelled or another process took it up.
+
+    What a fit learned becomes a shadow fit, whose number the report has.
+    """
+    if not _end(connection, _mine(job), "done", now, progress=1.0):
+        return
+    report = done.report
+    if isinstance(report, FitReport) and done.memory is not None:
+        report.fit = _add_shadow(connection, job, report, done.memory, now)
+        of_fit = update(fits).where(fits.c.id == report.fit)
+        connection.execute(of_fit.values(report=msgspec.json.encode(report).decode()))
+    of_job = update(jobs).where(jobs.c.id == job.id)
+    connection.execute(of_job.values(report=msgspec.json.encode(report).decode()))
 
 
-def note_report(connection: Connection, job: JobRow, report: Report) -> None:
-    """Store a report again, with what has become known since."""
-    content = msgspec.json.encode(report).decode()
-    connection.execute(update(jobs).where(jobs.c.id == job.id).values(report=content))
+def _add_shadow(
+    connection: Connection, job: JobRow, report: FitReport, memory: bytes, now: float
+) -> int:
+    """Note a fit that does not count; its number."""
+    if report.after is None:
+        raise ValueError("a fit must have the prior that it gives, got none")
+    aside = report.log.set_aside
+    values = {
+        "bandit": job.bandit,
+        "job": job.id,
+        "time": now,
+        "status": "shadow",
+        "memory": memory,
+        "n_tasks": report.log.tasks - (0 if aside is None else aside.count),
+        "noise_scale": report.after.noise_scale,
+        "mean": packed(np.array(report.after.mean)),
+        "spread": packed(np.array(report.after.spread)),
+        "report": "",  # which follows, with the number
+    }
+    return int(connection.execute(insert(fits).values(values).returning(fits.c.id)).scalar_one())
 
 
 def fail(connection: Connection, job: JobRow, error: str, now: float) -> bool:

@@ -73,6 +73,13 @@ def fit_memories(connection: Connection, numbers: Sequence[int]) -> list[bytes]:
     return list(connection.execute(query).scalars())
 
 
+def memories(connection: Connection, bandit: int) -> tuple[bytes | None, list[bytes]]:
+    """The memory of the store's tasks, None before any, and those of the fits that count now."""
+    latest = latest_memory(connection, bandit)
+    of_fits = fit_memories(connection, promoted(connection, bandit))
+    return None if latest is None else latest.memory, of_fits
+
+
 def fits_of(connection: Connection, bandit: int, limit: int | None = None) -> list[FitView]:
     """The fits of a bandit, the latest first."""
     query = _FIT.where(fits.c.bandit == bandit).order_by(fits.c.id.desc()).limit(limit)

@@ -1,26 +1,65 @@
-"""How a simulation is run: random streams, training and test tasks, the arrays of results."""
+"""How a simulation is run: random streams, tasks in chunks on threads, the arrays of results."""
 
+import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from headstart import checks
-from headstart.core.task import Task
+from headstart.arrays import Floats
+from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
-from headstart.simulation import _chunks
-from headstart.simulation._chunks import Drawn, TaskRecord
-from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State
-from headstart.simulation.rounds import draw_uniforms
+from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State, join, take
+from headstart.simulation.rounds import Rounds, draw_uniforms
 
 # Random streams: the first number of a spawn key is what draws from it, and for a task the second
 # is whether it trains or tests, so that tests are the same at any number of training tasks.
 _ENVIRONMENT, _TASK, _AGENT = 0, 1, 2
 _TRAINING, _TEST = 0, 1
+
+# The bytes of inverses, arms and projections per chunk of replications, which is played through
+# all rounds of a task. Measured: cache misses and calls from Python together cost least here.
+CHUNK_BYTES = 3_000_000
+
+# Calls a function with each chunk, on one thread or several; results in order.
+MapChunks = Callable[[Callable[[slice], State], Iterable[slice]], Iterable[State]]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Drawn:
+    """What is drawn for an agent: a task in every replication, and its random numbers."""
+
+    task: Task
+    uniforms: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TaskRecord:
+    """Choices, rewards, regrets and propensities (R, T) of one agent in one task, as views."""
+
+    choice: NDArray[np.int32]
+    reward: Floats
+    regret: Floats
+    propensity: Floats
+
+    def write(self, part: slice, task: Task, rounds: Rounds) -> None:
+        """Record some replications."""
+        choices = rounds.choices
+        self.choice[part] = choices
+        self.reward[part] = rounds.rewards
+        self.regret[part] = realised(task, choices).regrets(choices)
+        if rounds.propensities is not None:
+            self.propensity[part] = rounds.propensities
 
 
 class Record:
@@ -64,7 +103,7 @@ class Run:
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
-        self._workers = _chunks.cores() if workers is None else checks.count("workers", workers)
+        self._workers = cores() if workers is None else checks.count("workers", workers)
         self._dimension = checks.count("the environment's dimension", environment.dimension)
         self._progress = progress
         if isinstance(environment, PreparableEnvironment):
@@ -77,11 +116,11 @@ class Run:
         record = self._record(1, n_tasks)
         report = self._reporter(n_tasks)
         states = self._begin()
-        with _chunks.threads(self._workers) as map_chunks:
+        with _threads(self._workers) as map_chunks:
             for j in range(n_tasks):
                 for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
                     at = record.at(i, 0, j)
-                    states[i] = _chunks.train(agent, states[i], drawn, map_chunks, at)
+                    states[i] = _train(agent, states[i], drawn, map_chunks, at)
                     report()
         return self._dataset(record)
 
@@ -91,19 +130,19 @@ class Run:
         record = self._record(len(sizes), n_test)
         report = self._reporter(n_training + n_test * len(sizes))
         states, states_after = self._begin(), {}
-        with _chunks.threads(self._workers) as map_chunks:
+        with _threads(self._workers) as map_chunks:
             for j in range(n_training):
                 if j in sizes:
                     states_after[j] = list(states)
                 for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
-                    states[i] = _chunks.train(agent, states[i], drawn, map_chunks, None)
+                    states[i] = _train(agent, states[i], drawn, map_chunks, None)
                     report()
             states_after[n_training] = states
             for m in range(n_test):
                 for i, (agent, drawn) in enumerate(self._draw(_TEST, m)):
                     for k, size in enumerate(sizes):
                         state, at = states_after[size][i], record.at(i, k, m)
-                        _chunks.test(agent, state, drawn, map_chunks, at)
+                        _test(agent, state, drawn, map_chunks, at)
                         report()
         return self._dataset(record)
 
@@ -160,6 +199,89 @@ class Run:
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
+
+
+def cores() -> int:
+    """How many cores this process may use.
+
+    >>> from headstart.simulation import cores
+    >>> cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _train(
+    agent: AnyAgent, state: State, drawn: Drawn, map_chunks: MapChunks, record: TaskRecord | None
+) -> State:
+    """Play a task, record it where `record` is given, and return the state after it."""
+
+    def play_chunk(part: slice) -> State:
+        before = take(state, part)
+        return agent.learn(before, _play(agent, before, drawn, part, record))
+
+    return join(list(map_chunks(play_chunk, _chunks(drawn.task))))
+
+
+def _test(
+    agent: AnyAgent, state: State, drawn: Drawn, map_chunks: MapChunks, record: TaskRecord
+) -> None:
+    """Play a task and record it, without learning from it."""
+
+    def play_chunk(part: slice) -> State:
+        before = take(state, part)
+        _play(agent, before, drawn, part, record)
+        return before
+
+    list(map_chunks(play_chunk, _chunks(drawn.task)))
+
+
+def _play(
+    agent: AnyAgent, state: State, drawn: Drawn, part: slice, record: TaskRecord | None
+) -> Any:
+    """Play a chunk; returns what the agent learns from. Only an informed agent gets the means."""
+    task = drawn.task[part]
+    rounds = Rounds(task, drawn.uniforms[part])
+    if isinstance(agent, InformedAgent):
+        if task.adversary is not None:
+            raise ValueError(
+                f"{agent.name} needs the means of all rounds before the first, which an adversary "
+                "that reacts has not chosen by then"
+            )
+        played = agent.play_informed(state, rounds, task.means)
+    else:
+        played = agent.play(state, rounds)
+    if not rounds.over:
+        n = rounds.choices.shape[-1]
+        raise ValueError(f"{agent.name} must play all {rounds.horizon} rounds of a task, got {n}")
+    if record is not None:
+        record.write(part, task, rounds)
+    return played
+
+
+def _chunks(task: Task) -> list[slice]:
+    """Slices of the replications, each small enough to stay in cache for a task."""
+    (replications,) = task.lead
+    size = 8 * task.dimension * (task.dimension + 2 * task.n_arms)
+    length = -(-replications // -(-replications // max(1, CHUNK_BYTES // size)))
+    return [slice(start, start + length) for start in range(0, replications, length)]
+
+
+@contextmanager
+def _threads(n: int) -> Iterator[MapChunks]:
+    """A `map` over chunks with n threads; with one, the plain one, which never releases the GIL."""
+    # Products of our sizes are too small for BLAS to share between threads.
+    with threadpool_limits(1, "blas"):
+        if n == 1:
+            yield map
+            return
+        pool = ThreadPoolExecutor(n)
+        try:
+            yield pool.map
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:

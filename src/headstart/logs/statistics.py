@@ -10,9 +10,8 @@ from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.logs.columns import Columns
-from headstart.logs.reader import Batch
-from headstart.logs.rows import add_rows
-from headstart.logs.tally import Tally
+from headstart.logs.report import Tally
+from headstart.logs.rows import Batch, add_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,22 +110,22 @@ class LogStatistics:
     def __add__(self, other: "LogStatistics") -> "LogStatistics":
         joined = LogStatistics(self.columns, self.dimension)
         joined.tally = self.tally + other.tally
-        kinds = {type(name) for each in (self, other) for name in each.codes}
+        kinds = {type(name) for part in (self, other) for name in part.codes}
         if len(kinds) > 1:
             raise ValueError(
                 f"column {self.columns.task!r} must be of one type, got strings and integers; "
                 'task_type="str" or "int" makes them alike'
             )
-        for each in (self, other):
-            before, n = len(joined.codes), len(each.codes)
-            tasks = joined._codes_of(each.codes)
-            joined._sums[tasks] += each._sums[:n]
-            joined._last_times[tasks] = np.maximum(joined._last_times[tasks], each._last_times[:n])
+        for part in (self, other):
+            before, n = len(joined.codes), len(part.codes)
+            tasks = joined._codes_of(part.codes)
+            joined._sums[tasks] += part._sums[:n]
+            joined._last_times[tasks] = np.maximum(joined._last_times[tasks], part._last_times[:n])
             new = tasks >= before
-            joined._side[tasks[new]] = each._side[:n][new]
-            differs = (joined._side[tasks] != each._side[:n]).any(1)
+            joined._side[tasks[new]] = part._side[:n][new]
+            differs = (joined._side[tasks] != part._side[:n]).any(1)
             if differs.any():
-                name = list(each.codes)[int(np.flatnonzero(differs)[0])]
+                name = list(part.codes)[int(np.flatnonzero(differs)[0])]
                 raise ValueError(f"side columns must be constant within a task, not for {name!r}")
         return joined
 

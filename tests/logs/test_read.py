@@ -1,5 +1,6 @@
 """Logs are read in batches, with the columns and rows that are asked for."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -8,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from headstart.logs import Columns, n_features, sources
-from headstart.logs.reader import Reader
+from headstart.logs import ColumnNames, Columns, n_features, sources
+from headstart.logs.read import Reader
 
 ROWS = 300_000
 
@@ -56,3 +57,7 @@ def test_the_number_of_features_is_that_of_the_columns_or_lists(tmp_path: Path) 
     assert n_features(path, "y") == 1
     with pytest.raises(ValueError, match="logs must have a column 'z'"):
         n_features(path, "z")
+
+
+def test_columns_are_named_by_the_same_words_everywhere() -> None:
+    assert list(ColumnNames.__annotations__) == [field.name for field in fields(Columns)]

@@ -1,0 +1,447 @@
+"""Reading a log in one pass: its rows in checked batches, its tasks, and the report."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Booleans
+from headstart.logs import sources, values
+from headstart.logs.columns import Columns
+from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
+from headstart.logs.rows import Batch, Fields, Range, RowBuffer, SeenRows, read_fields
+from headstart.logs.sources import Piece
+from headstart.logs.statistics import LoggedTask, LogStatistics
+from headstart.progress import Progress
+
+OnBad = Literal["raise", "drop"]
+
+# Tasks of a log grouped by task that are summed at once.
+_TASKS = 1024
+
+
+class Reader:
+    """One pass over a log.
+
+    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A row
+    whose reward is outside of `reward_range` is bad.
+    """
+
+    def __init__(
+        self,
+        logs: Any,
+        columns: Columns,
+        dimension: int,
+        *,
+        on_bad: OnBad = "raise",
+        reward_range: Range | None = None,
+        find_identical: bool = False,
+        label: str | None = None,
+    ) -> None:
+        self.columns = columns
+        self.dimension = checks.count("dimension", dimension)
+        self.on_bad = checks.one_of("on_bad", on_bad, ("raise", "drop"))
+        self.reward_range = reward_range
+        self.tally = Tally(dimension)
+        self.pieces = sources.pieces(
+            logs, columns.names(), label, numeric=columns.read_as_numbers()
+        )
+        counts = [piece.n_rows for piece in self.pieces]
+        self.total = sum(counts) if all(counts) else 0
+        self._seen_ids = SeenRows()
+        self._seen_rows = SeenRows() if find_identical else None
+        # Two, so that one batch can be made while the one before is summed.
+        self._buffers = itertools.cycle([RowBuffer(dimension), RowBuffer(dimension)])
+        self._keys = (
+            values.KeyColumn(columns.task, columns.task_type),
+            values.KeyColumn(columns.id or ""),
+        )
+
+    def batches(self) -> Iterator[Batch]:
+        """The rows that count."""
+        for piece in self.pieces:
+            self.tally.pieces += 1
+            waiting: list[Fields] = []
+            for fields in self._fields(piece):
+                if sum(map(len, waiting)) + len(fields) > sources.BATCH_ROWS:
+                    yield self._batch(waiting, piece)
+                    waiting = []
+                waiting.append(fields)
+            if waiting:
+                yield self._batch(waiting, piece)
+
+    def _fields(self, piece: Piece) -> Iterator[Fields]:
+        """The rows of a piece that count, as they come; at most as many at once as in a batch."""
+        first = 0
+        for whole in piece.batches():
+            self._check_uneven(piece)
+            for start in range(0, whole.num_rows, sources.BATCH_ROWS):
+                batch = whole.slice(start, sources.BATCH_ROWS)
+                fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
+                first += len(fields)
+                self.tally.rows += len(fields)
+                fields = self._without_repeated(self._without_bad(fields, piece), piece)
+                if len(fields):
+                    yield fields
+        self._check_uneven(piece)
+        self._note_uneven(piece)
+
+    def _check_uneven(self, piece: Piece) -> None:
+        if piece.uneven.found and self.on_bad == "raise":
+            error = piece.uneven.error(str(piece.label))
+            raise ValueError(f'{error}; on_bad="drop" leaves such rows out')
+
+    def _note_uneven(self, piece: Piece) -> None:
+        found = sorted(piece.uneven.found.items())
+        if found:
+            self.tally.rows += len(found)
+            what = f"has not {piece.uneven.expected} columns, as the first line has"
+            examples = [Example(piece.label, row, n) for row, n in found]
+            self.tally.note_bad(what, len(found), examples)
+
+    def _without_bad(self, fields: Fields, piece: Piece) -> Fields:
+        least, largest = fields.ranges()
+        if fields.seems_right(least, largest, self.reward_range):
+            if self.columns.id is None:
+                self.tally.note_range(least, largest)
+            return fields
+        bad = np.zeros(len(fields), dtype=bool)
+        found: list[tuple[int, str]] = []
+        for name, what, mask, column in fields.faults(self.columns, self.reward_range):
+            new = mask & ~bad
+            if not new.any():
+                continue
+            bad |= new
+            examples = examples_of(new, fields.rows, piece.label, column)
+            found.append((examples[0].row, _error(name, what, examples[0].value)))
+            self.tally.note_bad(f"column {name!r} {what}", int(new.sum()), examples)
+        if found and self.on_bad == "raise":
+            row, error = min(found)
+            raise ValueError(
+                f'{error}{piece.place(row)} (rows count from 0); on_bad="drop" leaves such rows out'
+            )
+        self.tally.missing += fields.missing()
+        fields = fields.keep(~bad)
+        if self.columns.id is None and len(fields):
+            self.tally.note_range(*fields.ranges())
+        return fields
+
+    def _without_repeated(self, fields: Fields, piece: Piece) -> Fields:
+        if fields.id is None or not len(fields):
+            return fields
+        repeated = self._seen_ids.repeated_ids(fields.id)
+        if repeated.any():
+            examples = examples_of(repeated, fields.rows, piece.label, fields.id)
+            self.tally.duplicates.add(int(repeated.sum()), examples)
+            fields = fields.keep(~repeated)
+        if len(fields):
+            self.tally.note_range(*fields.ranges())
+        return fields
+
+    def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
+        """Rows that came in several parts, together."""
+        task_names, codes = values.encode([fields.task for fields in parts])
+        rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
+        side = [np.stack(fields.side, axis=1) for fields in parts if fields.side]
+        times = [fields.time for fields in parts if fields.time is not None]
+        batch = Batch(
+            names=task_names,
+            codes=codes,
+            rows=rows,
+            ends=ends,
+            places=places,
+            side=np.concatenate(side) if side else np.zeros((len(codes), 0)),
+            times=np.concatenate(times) if times else None,
+            numbers=np.concatenate([fields.rows for fields in parts]),
+            piece=piece,
+        )
+        if self._seen_rows is not None:
+            identical = self._identical(batch)
+            examples = examples_of(identical, batch.numbers, piece.label)
+            self.tally.identical.add(int(identical.sum()), examples)
+        return batch
+
+    def _identical(self, batch: Batch) -> Booleans:
+        """Which rows equal an earlier one in every column."""
+        tasks = np.array([hash(name) for name in batch.names], dtype=np.int64)[batch.codes]
+        times = np.zeros((len(batch), 0)) if batch.times is None else batch.times[:, None]
+        # Adding 0 makes −0 and 0 alike.
+        numbers = np.column_stack([batch.rows[batch.places], batch.side, times]) + 0.0
+        assert self._seen_rows is not None
+        return self._seen_rows.repeated_rows(np.column_stack([tasks, numbers.view(np.int64)]))
+
+
+class LogReading:
+    """One pass over a log: iterate over its tasks; then the report is complete.
+
+    Tasks come in the order in which they first appear. With `grouped_by_task` each comes as soon as
+    its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
+    whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
+    each, and tasks come at the end. Rows whose reward is outside of `reward_range` are bad.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, LogReading
+    >>> log = pd.DataFrame({"task": ["ann", "bob", "ann"], "x": [1.0, 2.0, 3.0], "reward": 1.0})
+    >>> reading = LogReading(log, Columns(features=["x"]), dimension=1)
+    >>> {task.name: float(task.statistics.count) for task in reading}
+    {'ann': 2.0, 'bob': 1.0}
+    >>> reading.report.rows
+    3
+    """
+
+    def __init__(
+        self,
+        logs: Any,
+        columns: Columns,
+        dimension: int,
+        *,
+        on_bad: OnBad = "raise",
+        reward_range: Range | None = None,
+        grouped_by_task: bool = False,
+        find_identical: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.columns, self.dimension = columns, dimension
+        self._logs, self._on_bad, self._progress = logs, on_bad, progress
+        self._identical, self._reward_range = find_identical, reward_range
+        self._set_aside: Sequence[str | int] | None = None
+        in_partitions = hasattr(logs, "to_delayed") and columns.id is None
+        self._in_partitions = in_partitions and not grouped_by_task and not find_identical
+        self.grouped_by_task = grouped_by_task
+        self._reader = None if self._in_partitions else self._new_reader()
+        self._tally: Tally = Tally(dimension) if self._reader is None else self._reader.tally
+        self._total = np.zeros((dimension + 2, dimension + 2))
+        self._n_tasks = 0
+
+    def _new_reader(self) -> Reader:
+        return Reader(
+            self._logs,
+            self.columns,
+            self.dimension,
+            on_bad=self._on_bad,
+            reward_range=self._reward_range,
+            find_identical=self._identical,
+        )
+
+    def __iter__(self) -> Iterator[LoggedTask]:
+        if not self.grouped_by_task:
+            yield from self.statistics()
+            return
+        for task in self._one_by_one():
+            self._n_tasks += 1
+            yield task
+        self._check_rows()
+
+    def statistics(self) -> LogStatistics:
+        """The statistics of all tasks at once."""
+        if self._reader is None:
+            rules = {"on_bad": self._on_bad, "reward_range": self._reward_range}
+            found = _by_partition(self._logs, self.columns, self.dimension, rules)
+            self._tally = found.tally
+        else:
+            found = LogStatistics(self.columns, self.dimension)
+            for batch in self._batches(self._reader):
+                found.add(batch)
+            found.tally = self._tally
+        self._total, self._n_tasks = found.total(), len(found)
+        self._check_rows()
+        return found
+
+    @property
+    def report(self) -> LogReport:
+        """What was read so far."""
+        columns = self.columns
+        names = list(columns.feature_columns())
+        if len(names) != self.dimension:
+            names = [f"{names[0]}[{a}]" for a in range(self.dimension)]
+        found = self._tally.report(
+            [*names, columns.reward], self._total, self._n_tasks, columns.id, self._identical
+        )
+        if self._set_aside is None:
+            return found
+        return replace(found, set_aside=TaskCount.of(WRONG_UNIT, self._set_aside))
+
+    def note_set_aside(self, names: Sequence[str | int]) -> None:
+        """Note for the report the tasks that do not count: their rewards are far too large."""
+        self._set_aside = names
+
+    def _batches(self, reader: Reader) -> Iterator[Batch]:
+        for batch in _one_ahead(reader.batches()):
+            yield batch
+            if self._progress is not None:
+                self._progress(self._tally.rows, reader.total)
+
+    def _one_by_one(self) -> Iterator[LoggedTask]:
+        assert self._reader is not None
+        seen = _Names()
+        current = LogStatistics(self.columns, self.dimension)
+        for batch in self._batches(self._reader):
+            self._total += batch.rows.T @ batch.rows
+            _check_runs(batch, seen, next(iter(current.codes), None))
+            for first in range(0, len(batch.names), _TASKS):
+                current.add(_part(batch, first, min(first + _TASKS, len(batch.names))))
+                for name in list(current.codes)[:-1]:
+                    yield current[name]
+                current = current.last()
+        yield from current
+
+    def _check_rows(self) -> None:
+        tally = self._tally
+        used = tally.rows - tally.duplicates.count - sum(rows.count for rows in tally.bad.values())
+        if used == 0:
+            reasons = "; ".join(f"{rows.count} rows: {what}" for what, rows in tally.bad.items())
+            raise ValueError(
+                f"logs must have at least one row that counts, got {tally.rows} rows"
+                + (f" ({reasons})" if reasons else "")
+            )
+
+
+def check_log(
+    logs: Any,
+    columns: Columns,
+    dimension: int | None = None,
+    *,
+    reward_range: Range | None = None,
+    grouped_by_task: bool = False,
+    progress: Progress | None = None,
+) -> LogReport:
+    """Read a log and learn nothing: the report, also of rows that are equal.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import Columns, check_log
+    >>> log = pd.DataFrame({"task": ["ann", "ann"], "x": [1.0, 1.0], "reward": [1.0, 1.0]})
+    >>> check_log(log, Columns(features=["x"])).identical.count
+    1
+    """
+    if dimension is None:
+        dimension = n_features(logs, columns.features)
+    reading = LogReading(
+        logs,
+        columns,
+        dimension,
+        on_bad="drop",
+        reward_range=reward_range,
+        grouped_by_task=grouped_by_task,
+        find_identical=True,
+        progress=progress,
+    )
+    for _ in reading:
+        pass
+    return reading.report
+
+
+def n_features(logs: Any, features: str | Sequence[str]) -> int:
+    """The number of features in the rows of a log: of the columns, or of the first list.
+
+    >>> import pandas as pd
+    >>> from headstart.logs import n_features
+    >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")
+    3
+    """
+    if not isinstance(features, str):
+        return len(features)
+    for piece in sources.pieces(logs, [features]):
+        for batch in piece.batches():
+            if piece.is_text:
+                return 1
+            found = values.list_length(batch.column(features), features, piece.place())
+            if found:
+                return found
+    raise ValueError(f"column {features!r} must hold a list of numbers in some row, got none")
+
+
+def _error(name: str, what: str, value: object) -> str:
+    must = {
+        "is missing": "must have a value in every row",
+        "is not a number": "must be a number in every row",
+        "is not a time": "must be seconds or a time in ISO 8601 in every row",
+        "is not finite": "must be finite in every row",
+        "is not above 0": "must be above 0",
+    }.get(what, what.replace("is outside of", "must be within"))
+    return f"column {name!r} {must}, got {value!r}"
+
+
+def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, each made by a thread while the one before is summed."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
+
+
+class _Names:
+    """The tasks so far, by hash: an integer stands for itself."""
+
+    def __init__(self) -> None:
+        self._hashes: set[int] = set()
+
+    def is_new(self, name: object) -> bool:
+        """Note a task; whether it was not there."""
+        before = len(self._hashes)
+        self._hashes.add(name if isinstance(name, int) else hash(name))
+        return len(self._hashes) > before
+
+
+def _check_runs(batch: Batch, seen: _Names, open_name: object) -> None:
+    """Refuse a task whose rows are not consecutive, within the batch or across batches."""
+    starts = np.flatnonzero(np.diff(batch.codes, prepend=-1))
+    for i, start in enumerate(starts):
+        name = batch.names[int(batch.codes[start])]
+        if not seen.is_new(name) and (i > 0 or name != open_name):
+            raise ValueError(
+                f"logs must be grouped by task, got rows of task {name!r} that are not "
+                f"consecutive{batch.piece.place(int(batch.numbers[start]))}; sort the log by task, "
+                "or read it without grouped_by_task"
+            )
+
+
+def _part(batch: Batch, first: int, last: int) -> Batch:
+    """The rows of some tasks of a batch in which the rows of each are consecutive."""
+    start, end = int(batch.ends[first]), int(batch.ends[last])
+    return replace(
+        batch,
+        names=batch.names[first:last],
+        codes=batch.codes[start:end] - first,
+        rows=batch.rows[start:end],
+        ends=batch.ends[first : last + 1] - start,
+        places=batch.places[start:end] - start,
+        side=batch.side[start:end],
+        times=None if batch.times is None else batch.times[start:end],
+        numbers=batch.numbers[start:end],
+    )
+
+
+def _partition(
+    table: Any, columns: Columns, dimension: int, rules: dict[str, Any], label: str
+) -> LogStatistics:
+    found = LogStatistics(columns, dimension)
+    reader = Reader(table, columns, dimension, label=label, **rules)
+    for batch in reader.batches():
+        found.add(batch)
+    found.tally = reader.tally
+    return found
+
+
+def _by_partition(
+    logs: Any, columns: Columns, dimension: int, rules: dict[str, Any]
+) -> LogStatistics:
+    """A Dask frame is read by partitions, on the workers that hold them, and the sums are added."""
+    import dask  # noqa: PLC0415 (an optional extra)
+
+    partition = dask.delayed(_partition)
+    partial = [
+        partition(part, columns, dimension, rules, f"partition {i}")
+        for i, part in enumerate(logs.to_delayed())
+    ]
+    join = dask.delayed(LogStatistics.__add__)
+    while len(partial) > 1:  # a tree, so that no single worker holds everything early
+        pairs = [partial[i : i + 2] for i in range(0, len(partial), 2)]
+        partial = [join(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    (found,) = dask.compute(*partial)
+    assert isinstance(found, LogStatistics)
+    return found
