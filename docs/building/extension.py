@@ -7,7 +7,6 @@ from typing import Any
 from docs.building import docstrings, mathematics
 from docs.building.api_pages import write_api_pages
 from docs.building.command_line import command_line_page
-from docs.building.fields import as_list, field_comments
 from docs.building.files import write_changed
 from docs.building.notebooks import with_notebook_link, write_notebooks
 from docs.building.openapi import openapi_page, service_document
@@ -63,7 +62,7 @@ def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
 def _docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     lines[:] = docstrings.as_markup(lines)
     if what == "class":
-        comments = as_list(field_comments(thing))
+        comments = docstrings.fields_as_list(docstrings.field_comments(thing))
         lines += [docstrings.escaped(line) for line in comments]
 
 

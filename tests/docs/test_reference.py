@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.building import docstrings, fields, public
+from docs.building import docstrings, public
 from tests.needs import missing
 
 import headstart
@@ -85,10 +85,10 @@ class Example:
 
 
 def test_comments_on_fields_are_shown() -> None:
-    comments = fields.field_comments(Example)
+    comments = docstrings.field_comments(Example)
     assert comments == {"one": "beside it", "two": "Above it, on two lines."}
-    assert "    Beside it." in fields.as_list(comments)
-    assert fields.as_list({}) == []
+    assert "    Beside it." in docstrings.fields_as_list(comments)
+    assert docstrings.fields_as_list({}) == []
 
 
 def test_signatures_have_no_module_names() -> None:

@@ -115,8 +115,8 @@ class Learners:
     @property
     def learned(self) -> list[str]:
         """The learners that estimate their bias."""
-        given = {*self.from_zero, *self.oracles}
-        return [name for name in self._playing if name not in given]
+        fixed = {*self.from_zero, *self.oracles}
+        return [name for name in self._playing if name not in fixed]
 
     def baseline(self, name: str) -> str | None:
         """What a learner is compared with: one that starts from zero and plays the same policy.
@@ -335,8 +335,8 @@ class Diagnosis:
     ...     noise_scale=1.0,
     ...     replications=5,
     ... )
-    >>> found = diagnosis.Diagnosis(recording)
-    >>> found.tasks.ratio.mean < 0.9
+    >>> measured = diagnosis.Diagnosis(recording)
+    >>> measured.tasks.ratio.mean < 0.9
     True
     """
 

@@ -35,8 +35,8 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     horizon, regret = diagnosis.recording.horizon, diagnosis.regret
     rounds = np.arange(1, horizon + 1)
     for name in diagnosis.learners.names:
-        shown = np.maximum(regret.cumulative(name), 1e-3)
-        axes.plot(rounds, shown, label=name, **_style(diagnosis, name))
+        total = np.maximum(regret.cumulative(name), 1e-3)
+        axes.plot(rounds, total, label=name, **_style(diagnosis, name))
     every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
     totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
     if totals:
@@ -66,9 +66,9 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     completed = np.arange(n_tasks)
     # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
     # of the panel of regrets.
-    shown = {*learners.from_zero, *learners.learned}
+    with_error = {*learners.from_zero, *learners.learned}
     for name in learners.names:
-        error = diagnosis.bias.of(name).mean(0) if name in shown else np.full(n_tasks, np.nan)
+        error = diagnosis.bias.of(name).mean(0) if name in with_error else np.full(n_tasks, np.nan)
         axes.plot(completed, error, label=name, **_style(diagnosis, name))
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:

@@ -178,10 +178,10 @@ def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -
     another.
     """
     mean = parameter.mean(1)
-    known = getattr(environment, "mean_parameter", None)
-    if known is None or not linear:
+    stated = getattr(environment, "mean_parameter", None)
+    if stated is None or not linear:
         return np.asarray(mean)
-    return np.array(np.broadcast_to(np.asarray(known, dtype=np.float64), mean.shape))
+    return np.array(np.broadcast_to(np.asarray(stated, dtype=np.float64), mean.shape))
 
 
 def _description(environment: Environment) -> str:
@@ -198,8 +198,8 @@ def _oracle_policy(learners: Sequence[Learner]) -> Policy:
     """
 
     def rank(learner: Learner) -> tuple[bool, bool, str]:
-        given = isinstance(learner.prior, Fixed) and bool(np.any(learner.prior.bias))
-        return isinstance(learner.policy, Uniform), not given, learner.name
+        has_bias = isinstance(learner.prior, Fixed) and bool(np.any(learner.prior.bias))
+        return isinstance(learner.policy, Uniform), not has_bias, learner.name
 
     return min(learners, key=rank).policy
 
@@ -210,7 +210,7 @@ def _oracles(
     """The Oracle at every λ."""
     return {
         value: Learner(f"{value:g}", policy, Fixed(bias=mean_parameter, regularization=value))
-        for value in (checks.positive("regularizations", each) for each in regularizations)
+        for value in (checks.positive("regularizations", number) for number in regularizations)
     }
 
 

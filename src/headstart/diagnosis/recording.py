@@ -113,8 +113,8 @@ class Recording:
     @property
     def study_learners(self) -> list[str]:
         """All learners of the study that was recorded, also those that are not in the recording."""
-        given = self.dataset.attrs.get("learners")
-        return self.names if given is None else [str(name) for name in json.loads(str(given))]
+        names = self.dataset.attrs.get("learners")
+        return self.names if names is None else [str(name) for name in json.loads(str(names))]
 
     def has_bound(self, learner: str) -> bool:
         """Whether Lemma 2 bounds the learner's regret."""

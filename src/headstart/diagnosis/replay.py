@@ -122,11 +122,11 @@ def _replay_shard(
     )
 
 
-def _chosen(study: Study, results: xr.Dataset, given: float | None) -> dict[str, float]:
+def _chosen(study: Study, results: xr.Dataset, regularization: float | None) -> dict[str, float]:
     """The λ of every learner, by name: that of its least regret unless given."""
     best = at_best(totals(results))["regularization"].fillna(study.regularization[0])
     return {
-        str(name): float(best.sel(learner=name)) if given is None else given
+        str(name): float(best.sel(learner=name)) if regularization is None else regularization
         for name in best["learner"].to_numpy()
     }
 
@@ -134,9 +134,9 @@ def _chosen(study: Study, results: xr.Dataset, given: float | None) -> dict[str,
 def _noise_scale(study: Study, environment: Environment) -> float:
     """R as the study's policies have it, the largest of several; else the environment's."""
     policies = [learner.policy for learner in study.learners if learner.policy is not None]
-    given = [policy.settings.get("noise_scale") for policy in policies]
-    known = [float(scale) for scale in given if isinstance(scale, int | float)]
-    return max(known) if known else float(getattr(environment, "noise_scale", 1.0))
+    settings = [policy.settings.get("noise_scale") for policy in policies]
+    scales = [float(scale) for scale in settings if isinstance(scale, int | float)]
+    return max(scales) if scales else float(getattr(environment, "noise_scale", 1.0))
 
 
 def _check_sources(study: Study, results: xr.Dataset) -> None:

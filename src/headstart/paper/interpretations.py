@@ -93,7 +93,7 @@ class ReportSection:
             rule = claims.at_best(claim.rule) if one.best else claim.rule
             if rule is not None:
                 of = regrets[one.study.name]
-                found = rule.judge(of)
+                outcome = rule.judge(of)
                 if self.compared and all_equal(of, self.compared(rule), rule.sides):
-                    found = replace(found, kind="uninformative")
-                yield one.key, found
+                    outcome = replace(outcome, kind="uninformative")
+                yield one.key, outcome

@@ -21,7 +21,7 @@ from headstart.paper.rules import MARGIN, Lower, Outcome, Side, about_zero
 from headstart.paper.tables import outcome_table, summary_table
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
-from headstart.plotting.numbers import measured_text
+from headstart.plotting.numbers import measured_text, true_minus
 from headstart.plotting.style import figure, style
 from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.progress import Progress
@@ -86,10 +86,11 @@ def published_section(cosine: float) -> ReportSection:
         for name, value in row.items()
     ]
     better = Lower(Side(PCRW, 1.0), Side(LIN_EXP3, 1.0))
+    cosine_text = true_minus(f"{cosine:g}")
     text = "Meta-LinEXP3 with PCRW is better than LinEXP3"
     return ReportSection(
-        name=f"cosine {_number(cosine)}",
-        title=f"Pairwise cosine of at least {_number(cosine)}",
+        name=f"cosine {cosine_text}",
+        title=f"Pairwise cosine of at least {cosine_text}",
         choices=_CHOICES,
         interpretations=[
             Interpretation("known", "L is a bound of ‖b‖ that is known", _study(cosine, "known")),
@@ -98,10 +99,6 @@ def published_section(cosine: float) -> ReportSection:
         ],
         claims=[*numbers, Claim(text, "PCRW < LinEXP3", better, implied=_SOURCE)],
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:g}".replace("-", "−")
 
 
 def _published_numbers(of: ReportSection) -> dict[str, float]:
@@ -220,16 +217,16 @@ def growths(results: Mapping[int, xr.Dataset]) -> list[Growth]:
 
 def _growth_of(name: str, regrets: Mapping[int, np.ndarray]) -> Growth:
     """The exponent between the first and the last horizon, its error by the delta method."""
-    found = {horizon: interval(values) for horizon, values in regrets.items()}
-    first, last = min(found), max(found)
-    one, two = found[first], found[last]
+    means = {horizon: interval(values) for horizon, values in regrets.items()}
+    first, last = min(means), max(means)
+    one, two = means[first], means[last]
     span = math.log(last / first)
     if min(one.mean, two.mean) <= 0.0:
         # No regret is no growth.
-        return Growth(name, tuple(found.values()), interval_from(0.0, math.inf, one.replications))
+        return Growth(name, tuple(means.values()), interval_from(0.0, math.inf, one.replications))
     mean = math.log(two.mean / one.mean) / span
     error = math.hypot(one.error / one.mean, two.error / two.mean) / span
-    return Growth(name, tuple(found.values()), interval_from(mean, error, one.replications))
+    return Growth(name, tuple(means.values()), interval_from(mean, error, one.replications))
 
 
 # Regret grows linearly where the interval of its exponent is above this, and less where below.
@@ -318,8 +315,8 @@ def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
     rows = []
     for learner in sections[0].main.study.learners:
         row = [learner.name]
-        for found, table in zip(regrets, values, strict=True):
-            mean = interval(found.sel(learner=learner.name).isel(regularization=0).to_numpy())
+        for regret, table in zip(regrets, values, strict=True):
+            mean = interval(regret.sel(learner=learner.name).isel(regularization=0).to_numpy())
             theirs = f" ({table[learner.name]:g})" if learner.name in table else ""
             row.append(measured_text(mean) + theirs)
         rows.append(row)
@@ -353,15 +350,15 @@ def _growth_blocks(
         [figures / f"non-stochastic-growth.{kind}" for kind in ("png", "svg")],
     )
     yield picture
-    for adversary, found in by_adversary.items():
+    for adversary, of_learners in by_adversary.items():
         yield Heading(f"{adversary.capitalize()} adversary", 3)
-        yield growth_table(found, horizons)
+        yield growth_table(of_learners, horizons)
 
 
-def growth_table(found: Sequence[Growth], horizons: Sequence[int]) -> Table:
+def growth_table(of_learners: Sequence[Growth], horizons: Sequence[int]) -> Table:
     """Regrets by horizon, the exponent, and what it says."""
     rows: list[list[str | Cell]] = []
-    for one in found:
+    for one in of_learners:
         cell = Cell("undecided")
         if one.exponent.high < LINEAR:
             cell = Cell("below linear", "positive")
@@ -378,11 +375,11 @@ def _plot(
 ) -> None:
     robust = [learner.name for learner in ROBUST]
     with figure(*paths, columns=len(by_adversary), share=True) as panels:
-        for axes, (adversary, found) in zip(panels, by_adversary.items(), strict=True):
+        for axes, (adversary, of_learners) in zip(panels, by_adversary.items(), strict=True):
             axes.set_xscale("log")
             axes.set_yscale("log")
             label: str | None = "stochastic learners"
-            for one in found:
+            for one in of_learners:
                 mean = [regret.mean for regret in one.regrets]
                 if one.learner in robust:
                     own = dict(style(one.learner, robust))

@@ -79,13 +79,13 @@ def run_named(
         name: out / "results" / f"{name}-{study.digest}-{code_digest()[:8]}"
         for name, study in studies.items()
     }
-    found = run_all(
+    results = run_all(
         {folders[name]: study for name, study in studies.items()},
         workers=workers,
         scheduler=scheduler,
         progress=progress,
     )
-    return {name: found[folders[name]] for name in studies}
+    return {name: results[folders[name]] for name in studies}
 
 
 def write_report(sections: Sequence[ReportSection], results: Results, out: Path) -> Verdicts:
@@ -138,8 +138,8 @@ def _section(
     yield Paragraph(f"The main interpretation: {section.choices}")
     yield from plot_section(section, results, figures)
     yield Heading("Totals", 3)
-    shown = [value for value in FIGURES if value in main.regularization]
-    yield totals_table(played, shown, f"{section.name}-totals")
+    values = [value for value in FIGURES if value in main.regularization]
+    yield totals_table(played, values, f"{section.name}-totals")
     yield Heading("Claims", 3)
     yield verdict_table(section, verdicts)
     yield Heading("Differences from ITL at λ = 1", 3)

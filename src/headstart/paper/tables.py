@@ -79,9 +79,9 @@ def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
     letters = section.letters()
     rows: list[list[str | Cell]] = []
     for one in section.interpretations:
-        found = [verdict.outcomes.get(one.key) for verdict in verdicts]
-        cells = [_OUTCOMES[outcome.kind] if outcome else Cell("–") for outcome in found]
-        judged = [outcome.kind for outcome in found if outcome]
+        outcomes = [verdict.outcomes.get(one.key) for verdict in verdicts]
+        cells = [_OUTCOMES[outcome.kind] if outcome else Cell("–") for outcome in outcomes]
+        judged = [outcome.kind for outcome in outcomes if outcome]
         rows.append(
             [f"{letters[one.key]}: {one.label}", *cells, f"{judged.count('holds')}/{len(judged)}"]
         )

@@ -92,7 +92,7 @@ def by_sentence(
     sentences: Sequence[Sentence], verdicts: Mapping[str, Sequence[Verdict]]
 ) -> list[SentenceVerdict]:
     """The verdicts on sentences, from those of claims by section; without claims, none."""
-    found = []
+    judged = []
     for sentence in sentences:
         about = {
             name: [verdict for verdict in some if verdict.claim.sentence == sentence]
@@ -100,5 +100,5 @@ def by_sentence(
         }
         if any(about.values()):
             kept = {name: some for name, some in about.items() if some}
-            found.append(SentenceVerdict(sentence, kept))
-    return found
+            judged.append(SentenceVerdict(sentence, kept))
+    return judged

@@ -5,20 +5,22 @@ import numpy as np
 from headstart.intervals import Interval
 
 
-def measured_text(found: Interval) -> str:
+def measured_text(measured: Interval) -> str:
     """A mean and its standard error, to two digits of the error: "5.63 ± 0.05"."""
-    if found.replications < 2:
-        return f"{found.mean:.4g} (1 replication)"
-    digits = places(found.error)
-    return f"{number_text(found.mean, digits)} ± {number_text(found.error, digits)}"
+    if measured.replications < 2:
+        return f"{measured.mean:.4g} (1 replication)"
+    digits = places(measured.error)
+    return f"{number_text(measured.mean, digits)} ± {number_text(measured.error, digits)}"
 
 
-def interval_text(found: Interval) -> str:
+def interval_text(measured: Interval) -> str:
     """A mean and its 95 % interval, to two digits of the interval's half width."""
-    if found.replications < 2:
-        return f"{found.mean:.4g} (1 replication)"
-    digits = places((found.high - found.low) / 2)
-    mean, low, high = (number_text(value, digits) for value in (found.mean, found.low, found.high))
+    if measured.replications < 2:
+        return f"{measured.mean:.4g} (1 replication)"
+    digits = places((measured.high - measured.low) / 2)
+    mean, low, high = (
+        number_text(value, digits) for value in (measured.mean, measured.low, measured.high)
+    )
     return f"{mean} [{low}, {high}]"
 
 
@@ -43,4 +45,9 @@ def places(error: float) -> int:
 
 def number_text(value: float, digits: int) -> str:
     """A number with this many decimals, and a true minus sign."""
-    return f"{value:,.{digits}f}".replace("-", "−")
+    return true_minus(f"{value:,.{digits}f}")
+
+
+def true_minus(number: str) -> str:
+    """A number as text, with a true minus sign."""
+    return number.replace("-", "−")

@@ -43,12 +43,12 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
     """
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
     played = StudyResults(study, results, trained=trained)
-    shown = [cumulative(played, None)]
+    panels = [cumulative(played, None)]
     if len(study.regularization) > 1:
-        shown.append(sweep(played))
+        panels.append(sweep(played))
     if results.sizes["trained"] > 1:
-        shown.append(over_training(played, None))
-    write_panels([path], shown)
+        panels.append(over_training(played, None))
+    write_panels([path], panels)
 
 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
@@ -118,10 +118,10 @@ def difference(
     `without` are learners to leave out, such as one that would take most of the height.
     """
     reference = str(played.reference)
-    shown = [name for name in played.learners if name not in without]
+    names = [name for name in played.learners if name not in without]
     return title or minus_text(played), lambda axes: curves.plot_cumulative_difference(
         axes,
-        played.chosen(value).sel(learner=shown),
+        played.chosen(value).sel(learner=names),
         reference,
         label=f"difference in cumulative regret ({played.unit})",
     )

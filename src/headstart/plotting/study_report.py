@@ -84,9 +84,9 @@ def write_study_report(
     played = StudyResults(study, results, against)
     if against is not None:
         checks.one_of("against", against, played.learners)
-    shown = choose_values(played.study, values)
+    regularizations = choose_values(played.study, values)
     manifest = json.loads(place.manifest.read_text(encoding="utf-8"))
-    blocks = list(study_blocks(played, shown, out / "figures"))
+    blocks = list(study_blocks(played, regularizations, out / "figures"))
     blocks += _manifest(manifest)
     documents = [out / f"report{suffix}" for suffix in (".md", ".html", ".pdf")]
     write_document(blocks, *documents, figures="figures")
@@ -142,13 +142,13 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
         for value in values:
             for variable, of in (("reward", reward), ("regret", regret)):
                 there = of.sel(learner=learner).sel(regularization=value, method="nearest")
-                found = interval(there.to_numpy())
-                row.append(measured_text(found))
-                records.append(_record(str(learner), value, variable, found))
-        found = interval(best.sel(learner=learner).to_numpy())
+                mean = interval(there.to_numpy())
+                row.append(measured_text(mean))
+                records.append(_record(str(learner), value, variable, mean))
+        mean = interval(best.sel(learner=learner).to_numpy())
         at_value = float(best["regularization"].sel(learner=learner))
-        row += [regularization_text(at_value), measured_text(found)]
-        records.append(_record(str(learner), at_value, "regret", found) | {"best": True})
+        row += [regularization_text(at_value), measured_text(mean)]
+        records.append(_record(str(learner), at_value, "regret", mean) | {"best": True})
         rows.append(row)
     return Table(header, rows, name=name, records=records)
 
@@ -157,7 +157,7 @@ def paired_table(played: StudyResults, value: float | None, name: str) -> Table 
     """Every learner minus the reference, at one λ or each at its best; None without a reference."""
     if played.reference is None:
         return None
-    found = compare(played.compared(value), played.reference)
+    comparisons = compare(played.compared(value), played.reference)
     rows: list[list[str | Cell]] = [
         [
             f"{one.learner} − {one.reference}",
@@ -167,13 +167,15 @@ def paired_table(played: StudyResults, value: float | None, name: str) -> Table 
             _conclusion(one),
             str(one.difference.replications),
         ]
-        for one in found
+        for one in comparisons
     ]
     header = ["difference of regrets", "mean, 95 % interval", "p", "p, corrected", "so", "n"]
-    return Table(header, rows, frozenset({0, 4}), name=name, records=comparison_records(found))
+    return Table(
+        header, rows, frozenset({0, 4}), name=name, records=comparison_records(comparisons)
+    )
 
 
-def comparison_records(found: Sequence[Comparison]) -> list[Mapping[str, object]]:
+def comparison_records(comparisons: Sequence[Comparison]) -> list[Mapping[str, object]]:
     """Comparisons unrounded, for CSV and JSON."""
     return [
         {
@@ -183,7 +185,7 @@ def comparison_records(found: Sequence[Comparison]) -> list[Mapping[str, object]
             "p": one.p_value,
             "p_corrected": one.corrected,
         }
-        for one in found
+        for one in comparisons
     ]
 
 
@@ -195,25 +197,25 @@ def _conclusion(one: Comparison) -> Cell:
     return Cell(f"{one.learner} has more regret", "negative")
 
 
-def _record(learner: str, value: float, variable: str, found: Interval) -> dict[str, object]:
-    shown = None if np.isnan(value) else value
+def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[str, object]:
+    regularization = None if np.isnan(value) else value
     return {
         "learner": learner,
-        "regularization": shown,
+        "regularization": regularization,
         "variable": variable,
-        **_ends(found),
+        **_ends(mean),
         "best": False,
     }
 
 
-def _ends(found: Interval) -> dict[str, object]:
-    alone = found.replications < 2
+def _ends(mean: Interval) -> dict[str, object]:
+    alone = mean.replications < 2
     return {
-        "mean": found.mean,
-        "standard_error": None if alone else found.error,
-        "low": None if alone else found.low,
-        "high": None if alone else found.high,
-        "n": found.replications,
+        "mean": mean.mean,
+        "standard_error": None if alone else mean.error,
+        "low": None if alone else mean.low,
+        "high": None if alone else mean.high,
+        "n": mean.replications,
     }
 
 
@@ -254,5 +256,5 @@ def _manifest(manifest: Mapping[str, object]) -> Iterator[Block]:
 
 def _plain(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
     return "none" if value in (None, "") else str(value)

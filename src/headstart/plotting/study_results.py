@@ -45,8 +45,8 @@ class StudyResults:
         """For titles and captions, such as “, after N = 20 tasks”; empty for a sequence."""
         if self.study.protocol == "sequence":
             return ""
-        shown = self.study.training_tasks[-1] if self.trained is None else self.trained
-        return f", after N = {shown} task{'' if shown == 1 else 's'}"
+        n = self.study.training_tasks[-1] if self.trained is None else self.trained
+        return f", after N = {n} task{'' if n == 1 else 's'}"
 
     @cached_property
     def regrets(self) -> xr.DataArray:
@@ -71,8 +71,8 @@ class StudyResults:
     def by_training(self, value: float | None) -> xr.DataArray:
         """Regrets over (learner, trained, replication), at one λ or at each learner's best."""
         sizes = self.results["trained"].to_numpy().tolist()
-        each = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
-        every = xr.concat(each, "trained", join="exact").assign_coords(trained=sizes)
+        by_size = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
+        every = xr.concat(by_size, "trained", join="exact").assign_coords(trained=sizes)
         return _at(every, totals(self.results), value)
 
     def compared(self, value: float | None) -> xr.DataArray:

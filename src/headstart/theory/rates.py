@@ -95,9 +95,9 @@ def average_error_bound(
     1.56
     """
     n = tasks.count.shape[-1]
-    each = replace(setting, failure_probability=setting.delta / n)
+    per_task = replace(setting, failure_probability=setting.delta / n)
     smallest = setting.ridge + smallest_eigenvalues(tasks.gram)
-    worst = (trace_radius(each, tasks.count) / np.sqrt(smallest)).max(-1)
+    worst = (trace_radius(per_task, tasks.count) / np.sqrt(smallest)).max(-1)
     sampling = np.asarray(sampling_error, dtype=np.float64) + np.zeros_like(worst)
     return ErrorBound(sampling, worst, np.zeros_like(worst), np.zeros_like(worst))
 

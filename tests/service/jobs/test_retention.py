@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import insert, select
 
 from headstart.live.stored import packed
-from headstart.service.engine.requests.expiry import JOB_SECONDS, ROWS
+from headstart.service.engine.retention import JOB_SECONDS, ROWS
 from headstart.service.engine.service import Service
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store import schema

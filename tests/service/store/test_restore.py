@@ -11,8 +11,7 @@ from tests.service.store.filled import content, fill
 
 from headstart.service.store import schema
 from headstart.service.store.backup import backup, restore
-from headstart.service.store.database import Database
-from headstart.service.store.processes import ProcessNumber
+from headstart.service.store.database import Database, ProcessNumber
 
 _BANDIT = {"name": "new", "configuration": "{}", "created": 0, "changed": 0}
 _FIT = {"bandit": 1, "job": "", "time": 0, "status": "shadow", "memory": b"", "n_tasks": 0}

@@ -3,38 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.queries.tasks import KEPT
-
-
-@dataclass(slots=True, kw_only=True)
-class TaskEntry:
-    """A task beside its row: what its columns in the store hold."""
-
-    id: int
-    name: str
-    control: bool
-    status: int
-    version: int
-    n_rewards: int
-    reward_sum: float
-    early_rewards: int
-    early_sum: float
-    side: bytes | None
-    is_new: bool = False  # whether it was opened by the transaction under way
-
-    @classmethod
-    def of(cls, row: Any) -> "TaskEntry":
-        """The entry of a row that begins with the columns of KEPT."""
-        entry = cls(**dict(zip(KEPT, row, strict=False)))
-        entry.control = bool(entry.control)  # SQLite has a number for it
-        return entry
+from headstart.service.store.queries.tasks import TaskEntry
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
-from headstart.live.settings import Settings
+from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
@@ -17,32 +17,23 @@ REWARD_RANGE = (-1e9, 1e9)
 
 _LEAST_SCALE = 1e-9
 
+_SETTINGS = names(stored=True)
 # What says how the tasks that are stored are to be read: it stays as it is.
-_FIXED = ("prior", "side_names", "scales", "discount", "half_life_tasks", "half_life_seconds")
-
-_SETTINGS = (
-    "scales",
-    "reward_range",
-    "deadline_seconds",
-    "default_reward",
-    "exploration",
-    "propensity_draws",
-    "half_life_tasks",
-    "half_life_seconds",
-    "discount",
-)
+_FIXED = ("prior", "side_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, stored=True)}))
 
 
 def dimension_of(configuration: BanditConfiguration) -> int:
     """The number of features."""
-    given, names = configuration.dimension, configuration.feature_names
-    if given is None and names is None:
-        raise invalid("dimension or feature_names must be given, got neither")
-    if names is not None and not names:
+    dimension, features = configuration.dimension, configuration.feature_names
+    if features is None:
+        if dimension is None:
+            raise invalid("dimension or feature_names must be given, got neither")
+        return dimension
+    if not features:
         raise invalid("feature_names must be at least one name, got none")
-    if given is not None and names is not None and len(names) != given:
-        raise invalid(f"feature_names must be dimension = {given} names, got {len(names)}")
-    return given if given is not None else len(cast("list[str]", names))
+    if dimension not in (None, len(features)):
+        raise invalid(f"feature_names must be dimension = {dimension} names, got {len(features)}")
+    return len(features)
 
 
 def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> Model:
@@ -74,21 +65,24 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     if configuration.retention_seconds is not None:
         checks.positive("retention_seconds", configuration.retention_seconds)
     settings = Settings.from_options(dimension, clock, refresh="background", **options)
-    model = Model(
+    return Model(
         dimension=dimension,
         policy=cast("Policy", policy),
         prior=cast("PriorEstimator", prior),
         settings=settings,
         feature_names=FeatureNames(dimension, configuration.feature_names),
     )
-    model.check_storable()
-    return model
 
 
-def check_scales(configuration: BanditConfiguration) -> None:
-    """Raise where scales are so far from 1 that the prior could not be computed."""
-    given = configuration.scales
-    for value in given if isinstance(given, list) else ():
+def check(configuration: BanditConfiguration) -> None:
+    """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    model = model_of(configuration, lambda: 0.0)
+    try:
+        model.check_storable()
+    except ValueError as error:
+        raise invalid(str(error)) from error
+    scales = configuration.scales
+    for value in scales if isinstance(scales, list) else ():
         if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
             raise invalid(
                 f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"

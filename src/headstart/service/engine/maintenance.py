@@ -12,17 +12,16 @@ from typing import Any
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart.live.stored import Pace
-from headstart.service.engine import configuration, priors
+from headstart.service.engine import configuration, priors, retention
 from headstart.service.engine.bandits import Bandit, PriorInUse
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.priors import NewPrior
 from headstart.service.engine.registry import Registry, delete_rows, left_behind
-from headstart.service.engine.requests import expiry
+from headstart.service.engine.requests.rewards import expire
 from headstart.service.engine.sums import compact
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError
-from headstart.service.store.database import Database
-from headstart.service.store.processes import refresh_lock
+from headstart.service.store.database import Database, refresh_lock
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import any_to_count
@@ -111,16 +110,16 @@ class Maintenance:
             if self._stopping.is_set():
                 return
             if row.configuration.deadline_seconds is not None:
-                self._repeat(self._with_bandit(row.name, expiry.expire))
+                self._repeat(self._with_bandit(row.name, partial(expire, limit=retention.ROWS)))
             if sweep and row.configuration.retention_seconds is not None:
-                self._repeat(self._with_bandit(row.name, expiry.delete_old))
+                self._repeat(self._with_bandit(row.name, retention.delete_old))
             self._install(row)
         if sweep:
             if self._last_sweep == -math.inf:
                 self._delete_left_behind()
-            self._repeat(expiry.delete_keys)
-            self._repeat(expiry.delete_jobs)
-            self._repeat(lambda t: compact(t.connection, t.now, expiry.ROWS))
+            self._repeat(retention.delete_keys)
+            self._repeat(retention.delete_jobs)
+            self._repeat(lambda t: compact(t.connection, t.now, retention.ROWS))
             self._last_sweep = time.monotonic()
 
     def _delete_left_behind(self) -> None:
@@ -137,7 +136,7 @@ class Maintenance:
 
     def _repeat(self, call: Callable[[Transaction], int]) -> None:
         """Do something in small transactions until nothing is left."""
-        while not self._stopping.is_set() and self._submit(call).result() >= expiry.ROWS:
+        while not self._stopping.is_set() and self._submit(call).result() >= retention.ROWS:
             pass
 
     def _install(self, row: BanditRow) -> None:

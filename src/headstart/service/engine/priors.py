@@ -86,18 +86,20 @@ def memory_that_counts(model: Model, own: bytes | None, fits: Sequence[bytes]) -
     Tasks that do not know the scales of their features yet are few, and are left out: once a fit is
     promoted, they are counted again in its scales.
     """
-    memory = StoredMemory.empty(model)
-    if own is not None:
-        stored = StoredMemory.from_bytes(own, model)
-        memory = stored if stored.scales_known or not fits else memory
+    memory = None if own is None else StoredMemory.from_bytes(own, model)
+    if memory is None or (fits and not memory.scales_known):
+        memory = StoredMemory.empty(model)
+    if not fits:
+        return memory
     return memory.merged([StoredMemory.from_bytes(fit, model) for fit in fits], model)
 
 
 def read_snapshot(connection: Connection, bandit: int, model: Model) -> Snapshot:
     """Read what changed since the last version."""
     latest = queries.latest_memory(connection, bandit)
-    version, memory = 0, StoredMemory.empty(model)
-    if latest is not None:
+    if latest is None:
+        version, memory = 0, StoredMemory.empty(model)
+    else:
         version, memory = latest.version, StoredMemory.from_bytes(latest.memory, model)
     most = max(16, min(_TASKS_PER_REFRESH, _BYTES_PER_REFRESH // (4 * model.dimension**2)))
     rows = task_queries.changed(connection, bandit, most + 1)
@@ -143,7 +145,9 @@ def compute(snapshot: Snapshot, model: Model, source: str) -> NewPrior:
         others=snapshot.others,
         most_moves=_MOVES_PER_REFRESH,
     )
-    merged = counted.memory.merged(snapshot.others, model)
+    merged = counted.memory
+    if snapshot.others:
+        merged = merged.merged(snapshot.others, model)
     start = merged.start(model)
     state = merged.state
     return NewPrior(

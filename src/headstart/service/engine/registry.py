@@ -72,8 +72,7 @@ class Registry:
         self, transaction: Transaction, name: str, wanted: BanditConfiguration
     ) -> BanditView:
         """Create a bandit, or change it."""
-        configuration.model_of(wanted, lambda: transaction.now)
-        configuration.check_scales(wanted)
+        configuration.check(wanted)
         connection = transaction.connection
         content = msgspec.json.encode(wanted).decode()
         row = bandits.find(connection, name)

@@ -37,8 +37,7 @@ from headstart.service.messages import (
     TaskRecord,
     unavailable,
 )
-from headstart.service.store.database import Database
-from headstart.service.store.processes import ProcessNumber
+from headstart.service.store.database import Database, ProcessNumber
 from headstart.service.store.queries import bandits, decisions
 from headstart.service.store.queries.bandits import BanditRow
 

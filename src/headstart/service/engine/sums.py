@@ -7,9 +7,9 @@ from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from headstart.live.outcomes import Outcome
-from headstart.service.engine.bandits import TaskEntry
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
+from headstart.service.store.queries.tasks import TaskEntry
 
 _KEYS = {
     table: [column.name for column in table.primary_key]

@@ -12,7 +12,7 @@ from headstart import MetaBandit, evaluate_logged, specs
 from headstart.intervals import Interval, interval
 from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
-from headstart.service.engine.configuration import model_of
+from headstart.service.engine.configuration import check, model_of
 from headstart.service.jobs.files import estimated_rows
 from headstart.service.jobs.work import Done, EvaluateWork, Steps
 from headstart.service.messages import (
@@ -38,7 +38,9 @@ def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateReque
         for name in ("policy", "prior", "exploration")
         if getattr(request, name) is not None
     }
-    return model_of(msgspec.structs.replace(configuration, **settings), time.time)
+    wanted = msgspec.structs.replace(configuration, **settings)
+    check(wanted)
+    return model_of(wanted, time.time)
 
 
 def evaluate(work: EvaluateWork, steps: Steps) -> Done:

@@ -28,9 +28,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from headstart.atomic import atomic_write
 from headstart.service.store import schema
-from headstart.service.store.database import Database, is_sqlite, parsed, snapshot
+from headstart.service.store.database import Database, is_sqlite, n_running, parsed, snapshot
 from headstart.service.store.migrations import version_of
-from headstart.service.store.processes import n_running
 
 # A number in the head of the file, by which a backup is known.
 _BACKUP = 0x48534255

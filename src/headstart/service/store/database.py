@@ -1,6 +1,7 @@
-"""Database: where the tables are, an SQLite file or a PostgreSQL server."""
+"""Database: where the tables are, an SQLite file or a PostgreSQL server; and its locks."""
 
 import fcntl
+import logging
 import os
 import sqlite3
 import threading
@@ -14,8 +15,9 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.checkpoints import Checkpoints
 from headstart.service.store.migrations import STEPS, migrate, version_of
+
+_log = logging.getLogger("headstart.service")
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
@@ -23,8 +25,19 @@ _CONNECT_SECONDS = 3
 # SQLite: after how many pages of its log a commit itself copies them into the file, where
 # `Checkpoints` is late or not there; and what a connection caches.
 _PAGES_PER_CHECKPOINT, _CACHE_KIB = 64_000, 32_768
-# Readers beside the one that writes: pages, and requests that only read.
+# Readers next to the one that writes: pages, and requests that only read.
 _READERS = 4
+# How often the log is copied.
+_PAUSE_SECONDS = 0.5
+# Once the log has so many pages, it is to begin anew: that happens by itself with the next commit
+# after a checkpoint during which nothing was written. So small ones follow each other, so often.
+_MANY_PAGES = 16_000
+_TRIES = 3
+# From so many pages on, writers wait for a moment, so that the log begins anew.
+_MOST_PAGES = 32_000
+# PostgreSQL: the first halves of its advisory locks.
+_PROCESS, _REFRESH = 7_310_418, 7_310_419
+_MOST_PROCESSES = 10_000
 
 
 class Database:
@@ -265,3 +278,106 @@ def _postgresql(url: URL) -> Database:
     writer = create_engine(url, pool_size=4, max_overflow=4, pool_pre_ping=True, **given)
     reader = writer.execution_options(postgresql_readonly=True, isolation_level="REPEATABLE READ")
     return Database(writer, reader)
+
+
+class Checkpoints:
+    """A thread that copies pages of the log into the file; no writer waits for that.
+
+    Only where the log has become long because writers never rest, they wait until it begins anew.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._connect = connect
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="headstart-checkpoint", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after what is under way."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _loop(self) -> None:
+        connection = self._connect()
+        try:
+            while not self._stopping.wait(_PAUSE_SECONDS):
+                try:
+                    _shorten(connection)
+                except sqlite3.Error as error:  # the disk is full, or a reader takes long
+                    _log.debug("a checkpoint failed: %s", type(error).__name__)
+        finally:
+            connection.close()
+
+
+def _shorten(connection: sqlite3.Connection) -> None:
+    """Copy what is in the log; where it is long, until it can begin anew."""
+    pages = _copied(connection)
+    tries = 0
+    while pages > _MANY_PAGES and tries < _TRIES:
+        before, tries = pages, tries + 1
+        pages = _copied(connection)
+        if pages == before:
+            return  # nothing was written meanwhile
+    if pages > _MOST_PAGES:
+        connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+
+
+def _copied(connection: sqlite3.Connection) -> int:
+    """Copy pages of the log into the file; how many pages the log has."""
+    _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return int(pages)
+
+
+class ProcessNumber:
+    """The lowest number that no other running process of the store holds; 0 where one owns it."""
+
+    def __init__(self, database: Database) -> None:
+        self._connection: Connection | None = None
+        self.number = 0
+        if not database.is_sqlite:
+            self._connection = database.connect()
+            self.number = next(
+                number
+                for number in range(_MOST_PROCESSES)
+                if _try_lock(self._connection, _PROCESS, number)
+            )
+
+    def release(self) -> None:
+        """Let another process have the number."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+@contextmanager
+def refresh_lock(database: Database, bandit: int) -> Iterator[bool]:
+    """Whether this process may refresh the prior of a bandit now; no other may meanwhile."""
+    if database.is_sqlite:
+        yield True
+        return
+    connection = database.connect()
+    try:
+        held = _try_lock(connection, _REFRESH, bandit)
+        try:
+            yield held
+        finally:
+            if held:
+                unlock = text("SELECT pg_advisory_unlock(:kind, :number)")
+                connection.execute(unlock, {"kind": _REFRESH, "number": bandit})
+    finally:
+        connection.close()
+
+
+def _try_lock(connection: Connection, kind: int, number: int) -> bool:
+    query = text("SELECT pg_try_advisory_lock(:kind, :number)")
+    return bool(connection.execute(query, {"kind": kind, "number": number}).scalar_one())
+
+
+def n_running(connection: Connection) -> int:
+    """How many processes of the service use a PostgreSQL store now."""
+    query = text(
+        "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database "
+        "WHERE locktype = 'advisory' AND granted AND datname = current_database() "
+        "AND classid = :kind AND objsubid = 2"
+    )
+    return int(connection.execute(query, {"kind": _PROCESS}).scalar_one())

@@ -11,7 +11,7 @@ from sqlalchemy import insert
 
 from headstart.arrays import packed
 from headstart.live.stored import Chosen, DecisionSet
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all
 from headstart.service.engine.transaction import Transaction
@@ -25,6 +25,7 @@ from headstart.service.messages import (
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
 from headstart.service.store.prepared import Prepared
+from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
 _RANDOM_BYTES = 10
@@ -58,8 +59,8 @@ def new_ids(n: int, now: float) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Wanted:
-    """A request on its way to its answer."""
+class _Choice:
+    """The choice that a request asks for."""
 
     place: int
     request: DecisionRequest
@@ -86,73 +87,75 @@ def decide(
         except ServiceError as error:
             answers[place] = error
         else:
-            wanted.append(_Wanted(place, request, str(request.task), shown))
+            wanted.append(_Choice(place, request, str(request.task), shown))
     opened = _find_tasks(transaction, bandit, wanted, answers)
-    made = _Made(transaction, bandit, len(wanted))
-    for wave in _waves([each for each in wanted if each.entry is not None]):
-        for each in wave if keys else ():
-            if answers[each.place] is None:
-                answers[each.place] = keys.answer(each.request)
-        for each, answer in made.decide([w for w in wave if answers[w.place] is None]):
-            answers[each.place] = answer
-            if isinstance(answer, DecisionAnswer) and each.entry is not None:
-                keys.note(each.request, answer, each.entry.id)
-    made.write()
+    batch = _Batch(transaction, bandit, len(wanted))
+    for wave in _waves([choice for choice in wanted if choice.entry is not None]):
+        for choice in wave if keys else ():
+            if answers[choice.place] is None:
+                answers[choice.place] = keys.answer(choice.request)
+        for choice, answer in batch.decide([w for w in wave if answers[w.place] is None]):
+            answers[choice.place] = answer
+            if isinstance(answer, DecisionAnswer) and choice.entry is not None:
+                keys.note(choice.request, answer, choice.entry.id)
+    batch.write()
     keys.write()
-    used = {each.task for each in answers if isinstance(each, DecisionAnswer)}
+    used = {answer.task for answer in answers if isinstance(answer, DecisionAnswer)}
     close_all(transaction, bandit, [task for task in opened if task.name not in used])
-    return [each for each in answers if each is not None]
+    return [answer for answer in answers if answer is not None]
 
 
 def _find_tasks(
     transaction: Transaction,
     bandit: Bandit,
-    wanted: Sequence[_Wanted],
+    wanted: Sequence[_Choice],
     answers: list[DecisionAnswer | ServiceError | None],
 ) -> list[TaskEntry]:
     """Find or open the tasks of requests; returns those that were opened."""
-    names = {each.task for each in wanted}
+    names = {choice.task for choice in wanted}
     found: dict[str, TaskEntry | ServiceError] = {
         **by_names(transaction, bandit, names, lock=False)
     }
     new: dict[str, list[float] | None] = {}
-    for each in wanted:
-        if each.task not in found and (each.task not in new or new[each.task] is None):
-            new[each.task] = each.request.side
+    for choice in wanted:
+        if choice.task not in found and (choice.task not in new or new[choice.task] is None):
+            new[choice.task] = choice.request.side
     found |= open_all(transaction, bandit, new)
-    for each in wanted:
-        task = found[each.task]
+    for choice in wanted:
+        task = found[choice.task]
         if isinstance(task, ServiceError):
-            answers[each.place] = task
+            answers[choice.place] = task
         else:
-            each.entry = task
+            choice.entry = task
     opened = (found[name] for name in new)
     return [task for task in opened if isinstance(task, TaskEntry) and task.is_new]
 
 
-def _waves(wanted: Sequence[_Wanted]) -> list[list[_Wanted]]:
+def _waves(wanted: Sequence[_Choice]) -> list[list[_Choice]]:
     """Requests in groups in which every task and every key is there once."""
-    if len({each.task for each in wanted}) == len(wanted):
-        keyed = [each.request.idempotency_key for each in wanted if each.request.idempotency_key]
+    if len({choice.task for choice in wanted}) == len(wanted):
+        keyed = [
+            choice.request.idempotency_key for choice in wanted if choice.request.idempotency_key
+        ]
         if len(set(keyed)) == len(keyed):
             return [list(wanted)]
-    waves: list[list[_Wanted]] = []
+    waves: list[list[_Choice]] = []
     tasks: dict[str, int] = {}
     keys: dict[str, int] = {}
-    for each in wanted:
-        key = each.request.idempotency_key
-        depth = tasks.get(each.task, 0)
+    for choice in wanted:
+        key = choice.request.idempotency_key
+        depth = tasks.get(choice.task, 0)
         if key is not None:
             depth = max(depth, keys.get(key, 0))
             keys[key] = depth + 1
-        tasks[each.task] = depth + 1
+        tasks[choice.task] = depth + 1
         if depth == len(waves):
             waves.append([])
-        waves[depth].append(each)
+        waves[depth].append(choice)
     return waves
 
 
-class _Made:
+class _Batch:
     """The decisions of a transaction."""
 
     def __init__(self, transaction: Transaction, bandit: Bandit, n: int) -> None:
@@ -163,54 +166,54 @@ class _Made:
         self._n = {False: 0, True: 0}
 
     def decide(
-        self, wanted: Sequence[_Wanted]
-    ) -> list[tuple[_Wanted, DecisionAnswer | ServiceError]]:
+        self, wanted: Sequence[_Choice]
+    ) -> list[tuple[_Choice, DecisionAnswer | ServiceError]]:
         """Decide for different tasks: those that want one arm together, others one by one."""
-        answers: list[tuple[_Wanted, DecisionAnswer | ServiceError]] = []
+        answers: list[tuple[_Choice, DecisionAnswer | ServiceError]] = []
         for control in (False, True):
-            own = [each for each in wanted if each.entry and each.entry.control == control]
-            answers += self._together([each for each in own if each.request.n == 1])
-            answers += [self._ranked(each) for each in own if each.request.n > 1]
+            own = [choice for choice in wanted if choice.entry and choice.entry.control == control]
+            answers += self._together([choice for choice in own if choice.request.n == 1])
+            answers += [self._ranked(choice) for choice in own if choice.request.n > 1]
         return answers
 
     def _together(
-        self, wanted: Sequence[_Wanted]
-    ) -> list[tuple[_Wanted, DecisionAnswer | ServiceError]]:
+        self, wanted: Sequence[_Choice]
+    ) -> list[tuple[_Choice, DecisionAnswer | ServiceError]]:
         if not wanted:
             return []
-        tasks = [each.entry for each in wanted if each.entry is not None]
+        tasks = [choice.entry for choice in wanted if choice.entry is not None]
         rows = self._bandit.rows(tasks[0])
         try:
-            chosen = rows.choose([task.id for task in tasks], [each.shown for each in wanted])
+            chosen = rows.choose([task.id for task in tasks], [choice.shown for choice in wanted])
         except ValueError as error:
             if len(wanted) == 1:
                 return [(wanted[0], invalid(str(error)))]
-            return [answer for each in wanted for answer in self._together([each])]
+            return [answer for choice in wanted for answer in self._together([choice])]
         ids = new_ids(len(wanted), self._transaction.now)
         parts = _Parts(chosen)
         return [
-            (each, self._answer(each, [ids[i]], chosen, parts, range(i, i + 1)))
-            for i, each in enumerate(wanted)
+            (choice, self._answer(choice, [ids[i]], chosen, parts, range(i, i + 1)))
+            for i, choice in enumerate(wanted)
         ]
 
-    def _ranked(self, each: _Wanted) -> tuple[_Wanted, DecisionAnswer | ServiceError]:
-        assert each.entry is not None
-        n = each.request.n
+    def _ranked(self, choice: _Choice) -> tuple[_Choice, DecisionAnswer | ServiceError]:
+        assert choice.entry is not None
+        n = choice.request.n
         try:
-            chosen = self._bandit.rows(each.entry).choose_ranked(each.entry.id, each.shown, n)
+            chosen = self._bandit.rows(choice.entry).choose_ranked(choice.entry.id, choice.shown, n)
         except ValueError as error:
-            return each, invalid(str(error))
+            return choice, invalid(str(error))
         ids = new_ids(n, self._transaction.now)
-        return each, self._answer(each, ids, chosen, _Parts(chosen), range(n))
+        return choice, self._answer(choice, ids, chosen, _Parts(chosen), range(n))
 
     def _answer(
-        self, each: _Wanted, ids: list[str], chosen: Chosen, parts: "_Parts", places: range
+        self, choice: _Choice, ids: list[str], chosen: Chosen, parts: "_Parts", places: range
     ) -> DecisionAnswer:
-        assert each.entry is not None
-        assert each.shown.ids is not None
+        assert choice.entry is not None
+        assert choice.shown.ids is not None
         arms = []
         for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
-            arm = str(each.shown.ids[parts.indices[i]])
+            arm = str(choice.shown.ids[parts.indices[i]])
             mean, half, propensity = parts.means[i], parts.halves[i], parts.propensities[i]
             arms.append(
                 ChosenArm(
@@ -227,7 +230,7 @@ class _Made:
                     self._bandit.number,
                     decision,
                     self._block,
-                    each.entry.id,
+                    choice.entry.id,
                     ids[0] if len(ids) > 1 else None,
                     rank,
                     0,
@@ -242,13 +245,13 @@ class _Made:
                     schema.PENDING,
                 )
             )
-        self._n[each.entry.control] += len(ids)
+        self._n[choice.entry.control] += len(ids)
         return DecisionAnswer(
             id=ids[0],
-            task=each.task,
+            task=choice.task,
             arms=arms,
             prior_version=self._bandit.prior_version,
-            control=each.entry.control,
+            control=choice.entry.control,
         )
 
     def write(self) -> None:
@@ -266,8 +269,7 @@ class _Parts:
         self.indices = chosen.indices.tolist()
         self.means = chosen.means.tolist()
         self.halves = chosen.halves.tolist()
-        found = chosen.propensities.tolist()
-        self.propensities = [None if math.isnan(each) else each for each in found]
+        self.propensities = [None if math.isnan(p) else p for p in chosen.propensities.tolist()]
         features = packed(chosen.features)
         size = len(features) // len(self.indices)
         self.features = [features[i * size : (i + 1) * size] for i in range(len(self.indices))]

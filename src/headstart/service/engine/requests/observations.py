@@ -9,7 +9,7 @@ from sqlalchemy import insert
 from headstart.arrays import Floats, packed
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.decisions import new_ids
 from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import by_names, close_all, open_all, write_learned
@@ -21,6 +21,7 @@ from headstart.service.messages import (
     invalid,
 )
 from headstart.service.store import schema
+from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
 

@@ -1,4 +1,4 @@
-"""Rewards: each ends as one outcome, and is learned once."""
+"""Rewards: each ends as one outcome, and is learned once; or its decision expires."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from sqlalchemy import bindparam, update
 
 from headstart.arrays import floats
 from headstart.live import inputs
-from headstart.live.outcomes import Outcome
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.live.outcomes import Outcome, outcome_of
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
-from headstart.service.store.queries.decisions import to_pay
+from headstart.service.store.queries.decisions import overdue, to_pay
+from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
 _PAID = ("status", "value", "weight", "paid_time", "round")
@@ -48,60 +49,59 @@ class Payments:
         self._rows: list[tuple[Any, ...]] = []
         self._learned: dict[int, TaskEntry] = {}
         wanted = sorted(set(decisions))
+        payments = self._read(wanted)
+        numbers = {payment.task for payment in payments}
+        self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
         if not transaction.owns_store:
             # The task's row is the lock of its decisions: they are read after it is held.
-            numbers = {found.task for found in self._read(wanted)}
-            self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
-            self.found = {found.id: found for found in self._read(wanted)}
-        else:
-            self.found = {found.id: found for found in self._read(wanted)}
-            numbers = {found.task for found in self.found.values()}
-            self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
+            payments = self._read(wanted)
+        self.payments = {payment.id: payment for payment in payments}
 
     def _read(self, decisions: list[str]) -> list[Payment]:
         rows = to_pay(self._transaction.connection, self._bandit.number, decisions)
         return [Payment(*row) for row in rows]
 
-    def outcome(self, request: RewardRequest) -> Outcome:
+    def pay(self, request: RewardRequest) -> Outcome:
         """Pay a reward if it can be paid; what became of it."""
-        found = self.found.get(request.decision)
-        if found is None or found.task not in self._tasks:
+        payment = self.payments.get(request.decision)
+        if payment is None or payment.task not in self._tasks:
             return Outcome.UNKNOWN
         value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
-        if found.status == schema.EXPIRED:
-            return Outcome.EXPIRED
-        if found.status == schema.PAID:
-            return Outcome.DUPLICATE if found.value == value else Outcome.CONFLICT
-        deadline = self._bandit.configuration.deadline_seconds
         happened = self._transaction.now
         if request.time is not None:  # by a clock that may be wrong: not before, and not to come
-            happened = min(max(request.time, found.time), happened)
-        if deadline is not None and happened - found.time > deadline:
-            return Outcome.EXPIRED
-        if not self.learn(found, value, weight, happened, schema.PAID):
-            return Outcome.OUT_OF_RANGE
-        return Outcome.PAID
+            happened = min(max(request.time, payment.time), happened)
+        outcome = outcome_of(
+            payment.status,
+            value,
+            self._bandit.model.settings,
+            paid=payment.value,
+            made=payment.time,
+            now=happened,
+        )
+        if outcome is Outcome.PAID:
+            return self.learn(payment, value, weight, happened, schema.PAID)
+        return outcome
 
     def learn(
-        self, found: Payment, value: float, weight: float, happened: float, status: int
-    ) -> bool:
-        """Have the decision's task learn a reward; false where it is out of range."""
-        task = self._tasks[found.task]
+        self, payment: Payment, value: float, weight: float, happened: float, status: int
+    ) -> Outcome:
+        """Have the decision's task learn a reward: PAID, or OUT_OF_RANGE where it cannot."""
+        task = self._tasks[payment.task]
         self._transaction.touch(self._bandit, [task])
+        features = floats(payment.features)
         try:
-            outcome = self._bandit.rows(task).learn(task.id, floats(found.features), value, weight)
+            outcome = self._bandit.rows(task).learn(task.id, features, value, weight)
         except ValueError:
-            return False
-        if outcome is not Outcome.PAID:
-            return False
-        self._transaction.sums.paid(self._bandit.number, task, value)
-        self._learned[task.id] = task
-        self.settle(found, status, value, weight, happened, task.n_rewards)
-        return True
+            return Outcome.OUT_OF_RANGE
+        if outcome is Outcome.PAID:
+            self._transaction.sums.paid(self._bandit.number, task, value)
+            self._learned[task.id] = task
+            self.settle(payment, status, value, weight, happened, task.n_rewards)
+        return outcome
 
     def settle(
         self,
-        found: Payment,
+        payment: Payment,
         status: int,
         value: float | None = None,
         weight: float | None = None,
@@ -109,12 +109,14 @@ class Payments:
         number: int | None = None,
     ) -> None:
         """Note what became of a decision."""
-        found.status, found.value = status, value
-        self._rows.append((self._bandit.number, found.id, status, value, weight, happened, number))
+        payment.status, payment.value = status, value
+        self._rows.append(
+            (self._bandit.number, payment.id, status, value, weight, happened, number)
+        )
 
-    def task_of(self, found: Payment) -> TaskEntry | None:
+    def task_of(self, payment: Payment) -> TaskEntry | None:
         """The task of a decision."""
-        return self._tasks.get(found.task)
+        return self._tasks.get(payment.task)
 
     def write(self) -> None:
         """Store what was paid and what was learned."""
@@ -130,7 +132,7 @@ def reward(
     answers: list[RewardAnswer | ServiceError] = []
     for request in requests:
         try:
-            outcome = payments.outcome(request)
+            outcome = payments.pay(request)
         except ValueError as error:
             answers.append(invalid(str(error)))
             continue
@@ -139,3 +141,28 @@ def reward(
         answers.append(RewardAnswer(decision=request.decision, outcome=outcome))
     payments.write()
     return answers
+
+
+def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
+    """Have decisions expire whose deadline has passed, with the default reward if there is one.
+
+    The oldest first, and so many at most; how many there were.
+    """
+    deadline = bandit.configuration.deadline_seconds
+    if deadline is None:
+        return 0
+    before, default = transaction.now - deadline, bandit.configuration.default_reward
+    ids = overdue(transaction.connection, bandit.number, before, limit)
+    payments = Payments(transaction, bandit, ids)
+    for payment in payments.payments.values():
+        task = payments.task_of(payment)
+        if payment.status != schema.PENDING or task is None:
+            continue
+        status, outcome = schema.EXPIRED, None
+        if default is not None:
+            outcome = payments.learn(payment, default, 1.0, transaction.now, status)
+        if outcome is not Outcome.PAID:
+            payments.settle(payment, status)
+        transaction.sums.expired(bandit.number, task.control)
+    payments.write()
+    return len(ids)

@@ -9,14 +9,14 @@ from sqlalchemy.dialects import postgresql
 
 from headstart import checks
 from headstart.arrays import Floats, floats, packed
-from headstart.service.engine.bandits import Bandit, TaskEntry
+from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid, not_found
 from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries import tasks as queries
-from headstart.service.store.queries.tasks import KEPT
+from headstart.service.store.queries.tasks import KEPT, TaskEntry
 from headstart.service.store.schema import tasks as table
 
 _LEARNED = (
@@ -68,6 +68,8 @@ def by_names(
     found = {name: bandit.by_name(name) for name in names}
     missing = sorted(name for name, task in found.items() if task is None)
     present = {name: task for name, task in found.items() if task is not None}
+    if not missing:
+        return present
     rows = queries.kept_by_name(connection, bandit.number, missing)
     return present | {task.name: task for task in _kept(transaction, bandit, rows)}
 
@@ -88,19 +90,22 @@ def _as_stored(
 
 def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[TaskEntry]:
     """Read tasks with their states."""
+    if not numbers:
+        return []
     rows = queries.kept_by_number(transaction.connection, numbers)
     return _kept(transaction, bandit, rows)
 
 
-def _kept(transaction: Transaction, bandit: Bandit, rows: Iterable[Any]) -> list[TaskEntry]:
+def _kept(
+    transaction: Transaction, bandit: Bandit, rows: Iterable[tuple[TaskEntry, bytes]]
+) -> list[TaskEntry]:
     """Take tasks into memory as they were read."""
     tasks = []
-    for row in rows:
-        task = TaskEntry.of(row)
+    for task, state in rows:
         before = bandit.by_number(task.id)
         if before is not None:
             bandit.drop([before])
-        bandit.rows(task).load(task.id, row[-1], side=_side_of(task))
+        bandit.rows(task).load(task.id, state, side=_side_of(task))
         bandit.keep(task)
         tasks.append(task)
     transaction.touch(bandit, tasks)

@@ -199,8 +199,8 @@ def pending(connection: Connection, bandit: int) -> tuple[int, bool, float | Non
 
 
 def overdue(connection: Connection, bandit: int, before: float, limit: int) -> list[str]:
-    """The ids of decisions that wait for a reward since before a time, the oldest first."""
-    query = select(_C.id).where(_C.bandit == bandit, _C.status == PENDING, _C.time < before)
+    """The ids of decisions that wait for a reward since a time or longer, the oldest first."""
+    query = select(_C.id).where(_C.bandit == bandit, _C.status == PENDING, _C.time <= before)
     return list(connection.execute(query.order_by(_C.time).limit(limit)).scalars())
 
 

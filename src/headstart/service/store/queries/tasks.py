@@ -1,6 +1,6 @@
 """Tasks: pages of them by name or by last use, their states, and those that a refresh counts."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,19 +14,26 @@ PAGE = 50
 _LAST = "\U0010ffff"
 _C = tasks.c
 
-# What a process keeps of a task that it has in memory.
-KEPT = (
-    "id",
-    "name",
-    "control",
-    "status",
-    "version",
-    "n_rewards",
-    "reward_sum",
-    "early_rewards",
-    "early_sum",
-    "side",
-)
+
+@dataclass(slots=True, kw_only=True)
+class TaskEntry:
+    """What a process keeps of a task whose state it has in memory."""
+
+    id: int
+    name: str
+    control: bool
+    status: int
+    version: int
+    n_rewards: int
+    reward_sum: float
+    early_rewards: int
+    early_sum: float
+    side: bytes | None
+    is_new: bool = False  # whether it was opened by the transaction under way
+
+
+# The columns of an entry.
+KEPT = tuple(name for name in TaskEntry.__slots__ if name != "is_new")
 _KEPT_AND_STATE = select(*(_C[name] for name in KEPT), _C.state)
 _BY_NUMBER = Lookup(_KEPT_AND_STATE.where(_C.id.in_(LISTED)))
 _BY_NAME = Lookup(
@@ -134,14 +141,23 @@ def _fields(row: Any) -> dict[str, Any]:
     return {**row, "control": bool(row["control"]), "status": TASK_STATUS[row["status"]]}
 
 
-def kept_by_number(connection: Connection, numbers: list[int]) -> Iterable[Any]:
-    """The columns of KEPT and the states of tasks, as tuples of the driver's own types."""
-    return _BY_NUMBER.rows(connection, numbers)
+def kept_by_number(connection: Connection, numbers: list[int]) -> Iterator[tuple[TaskEntry, bytes]]:
+    """Tasks with their states."""
+    return map(_kept, _BY_NUMBER.rows(connection, numbers))
 
 
-def kept_by_name(connection: Connection, bandit: int, names: list[str]) -> Iterable[Any]:
-    """The columns of KEPT and the states of tasks, as tuples of the driver's own types."""
-    return _BY_NAME.rows(connection, names, [bandit])
+def kept_by_name(
+    connection: Connection, bandit: int, names: list[str]
+) -> Iterator[tuple[TaskEntry, bytes]]:
+    """Tasks with their states."""
+    return map(_kept, _BY_NAME.rows(connection, names, [bandit]))
+
+
+def _kept(row: Any) -> tuple[TaskEntry, bytes]:
+    *values, state = row
+    entry = TaskEntry(**dict(zip(KEPT, values, strict=True)))
+    entry.control = bool(entry.control)  # SQLite has a number for it
+    return entry, state
 
 
 def versions(

@@ -1,13 +1,10 @@
-"""Expiry: decisions past their deadline, decisions past their retention, old keys and jobs."""
+"""Retention: decisions, keys and jobs are deleted once they are old."""
 
 from sqlalchemy import delete, exists, select
 
 from headstart.service.engine.bandits import Bandit
-from headstart.service.engine.requests.rewards import Payments
 from headstart.service.engine.transaction import Transaction
-from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
-from headstart.service.store.queries.decisions import overdue
 from headstart.service.store.schema import decisions, fits, idempotency, jobs
 
 # How many rows one transaction takes.
@@ -16,33 +13,6 @@ ROWS = 500
 KEY_SECONDS = 7 * 86_400.0
 # How long a job is kept that has ended, unless its fit counts.
 JOB_SECONDS = 90 * 86_400.0
-
-
-def expire(transaction: Transaction, bandit: Bandit) -> int:
-    """Have decisions expire whose deadline has passed, with the default reward if there is one."""
-    deadline = bandit.configuration.deadline_seconds
-    if deadline is None:
-        return 0
-    before = transaction.now - deadline
-    return _expire(
-        transaction, bandit, overdue(transaction.connection, bandit.number, before, ROWS)
-    )
-
-
-def _expire(transaction: Transaction, bandit: Bandit, ids: list[str]) -> int:
-    payments = Payments(transaction, bandit, ids)
-    default = bandit.configuration.default_reward
-    for found in payments.found.values():
-        task = payments.task_of(found)
-        if found.status != schema.PENDING or task is None:
-            continue
-        status = schema.EXPIRED
-        paid = default is not None and payments.learn(found, default, 1.0, transaction.now, status)
-        if not paid:
-            payments.settle(found, status)
-        transaction.sums.expired(bandit.number, task.control)
-    payments.write()
-    return len(ids)
 
 
 def delete_old(transaction: Transaction, bandit: Bandit) -> int:
