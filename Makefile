@@ -1,5 +1,7 @@
 # Every target does its own set-up: Python 3.11+ and make are all that a fresh machine needs.
 export PYTHON ?= python3
+# Tests and jobs start many processes, each of which would compile all sources again without byte code.
+export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 # What is installed in .venv: the library; also the service; also all that the tests need.
 CORE := .venv/core
@@ -7,6 +9,9 @@ SERVE := .venv/serve
 DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
+
+# Many tests wait for processes of their own: two workers per core.
+WORKERS = $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
 .PHONY: demo serve test check lint format client bench bench-service league docs notebooks release lock clean
 
@@ -18,11 +23,11 @@ serve: $(SERVE)
 	$(BIN)/headstart serve --demo
 
 test: lint
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 # What to run before every commit: all but the tests that take long, in at most 90 seconds.
 check: lint
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
 lint: $(DEV)
 	$(BIN)/ruff check .
