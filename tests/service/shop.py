@@ -42,7 +42,7 @@ class Clock:
         return self.now
 
 
-def configuration(control_share: float = 0.2) -> BanditConfiguration:
+def configuration(control_share: float = 0.4) -> BanditConfiguration:
     return BanditConfiguration(
         feature_names=FEATURES,
         control_share=control_share,
@@ -82,7 +82,7 @@ def fill(shop: Shop, *, n_tasks: int = 120, seed: int = 0) -> None:
     service.put_items(BANDIT, items)
     features = {item.id: np.array(item.features) for item in items}
     names = [f"user-{i:04d}" for i in range(n_tasks)]
-    tastes = {name: TASTE + 0.1 * rng.standard_normal(len(TASTE)) for name in names}
+    tastes = {name: TASTE + 0.03 * rng.standard_normal(len(TASTE)) for name in names}
     first = np.sort(rng.integers(0, _MINUTES - 20, n_tasks))
     rounds = rng.integers(20, 31, n_tasks)
     for minute in range(_MINUTES):
@@ -96,7 +96,7 @@ def fill(shop: Shop, *, n_tasks: int = 120, seed: int = 0) -> None:
             RewardRequest(
                 decision=answer.id,
                 value=float(
-                    features[answer.arms[0].arm] @ tastes[answer.task] + rng.normal(0.0, 0.3)
+                    features[answer.arms[0].arm] @ tastes[answer.task] + rng.normal(0.0, 0.1)
                 ),
             )
             for answer in (decided(service, BANDIT, here) if here else [])

@@ -206,7 +206,8 @@ def _cluster(address: str) -> Iterator[Executor]:
             "a scheduler needs Dask, which is not installed: pip install 'headstart[dask]'"
         ) from error
     try:
-        client = Client(address, timeout=10)
+        # Not the default of the process: a client that gets no answer would stay so.
+        client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
     with client:
