@@ -12,6 +12,8 @@ from typer.testing import CliRunner, Result
 import headstart
 from headstart.cli import app
 
+pytestmark = pytest.mark.slow
+
 
 def _run(*arguments: str) -> Result:
     return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "120"})

@@ -14,6 +14,8 @@ import pytest
 from headstart.kernels.cache import PACKAGE, VARIABLE
 from headstart.kernels.compilation import compiled_functions
 
+pytestmark = pytest.mark.slow
+
 USE = """
 import numpy as np
 import headstart as hs

@@ -23,6 +23,8 @@ from headstart.studies import runner
 from headstart.studies.results import totals
 from headstart.studies.study import Study
 
+pytestmark = pytest.mark.slow
+
 invoke = CliRunner().invoke
 
 

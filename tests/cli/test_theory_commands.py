@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 
+pytestmark = pytest.mark.slow
+
 
 def run(*words: str) -> tuple[int, str]:
     result = CliRunner().invoke(app, list(words))

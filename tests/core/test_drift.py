@@ -11,6 +11,8 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.running import RunningEstimate
 
+pytestmark = pytest.mark.slow
+
 Long = NDArray[np.longdouble]
 
 DIMENSION, POOL = 20, 997

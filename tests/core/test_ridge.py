@@ -14,6 +14,8 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 
+pytestmark = pytest.mark.slow
+
 seeds = st.integers(0, 2**32 - 1)
 numbers = st.floats(-10, 10, allow_subnormal=False)
 

@@ -16,6 +16,8 @@ from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.study import LearnerSpec
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class First:

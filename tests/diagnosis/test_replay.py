@@ -15,6 +15,8 @@ from headstart.studies import runner
 from headstart.studies.comparisons import at_best, playing
 from headstart.studies.results import totals
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 import xarray as xr
 from tests.studies.tiny import OFUL, SEQUENCE
 from typer.testing import CliRunner
@@ -18,6 +19,8 @@ from headstart.specs import Spec
 from headstart.studies import runner
 from headstart.studies.folder import read_dataset
 from headstart.studies.study import LearnerSpec, Study
+
+pytestmark = pytest.mark.slow
 
 SIDED = replace(
     SEQUENCE,

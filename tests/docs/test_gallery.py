@@ -8,6 +8,8 @@ import pytest
 from matplotlib import pyplot
 from tests.docs import blocks
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((blocks.DOCS / "gallery").glob("*.py"))
 
 

@@ -11,6 +11,8 @@ from tests.docs import blocks
 
 import headstart as hs
 
+pytestmark = pytest.mark.slow
+
 # Another machine's BLAS may break a near-tie otherwise, and so move a mean a little: by 5 % and by
 # this much, which is far from changing what a page concludes.
 MARGINS = {

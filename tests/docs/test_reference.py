@@ -14,6 +14,8 @@ from tests.needs import missing
 
 import headstart
 
+pytestmark = pytest.mark.slow
+
 # What reads published data is run only where that data is.
 NEEDS_DATA = {"headstart.environments.ratings.lastfm_movielens"}
 DATA = Path(os.environ.get("HEADSTART_DATA", "nowhere"))

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 
+pytestmark = pytest.mark.slow
+
 STUDY, POLICY = text_of("how-to/run-a-study.md"), text_of("how-to/own-policy.md")
 REPORT, AGENT = text_of("how-to/report-and-diagnose.md"), text_of("how-to/own-agent.md")
 invoke = CliRunner().invoke

@@ -10,6 +10,8 @@ from headstart.environments import BeliefAdversary, NonStochastic
 from headstart.paper import non_stochastic
 from headstart.simulation import Agent
 
+pytestmark = pytest.mark.slow
+
 NOISE = 0.1
 # Developed on seeds below 100.
 SEED, HORIZON, REPLICATIONS = 1000, 300, 16

@@ -13,6 +13,8 @@ from benchmarks.league_targets import targets
 from benchmarks.regret import play, table
 from PIL import Image
 
+pytestmark = pytest.mark.slow
+
 SEED = 7  # below 1,000: for development
 
 

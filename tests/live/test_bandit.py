@@ -16,6 +16,8 @@ from headstart.core.statistics import TaskStatistics
 from headstart.live._rows import Layout
 from headstart.live.outcomes import Outcome
 
+pytestmark = pytest.mark.slow
+
 DIMENSION = 4
 
 POLICIES = [

@@ -16,6 +16,8 @@ from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates
 from headstart.live._chooser import choose, choose_ranked, first_propensities
 
+pytestmark = pytest.mark.slow
+
 ARMS = np.array([[1.0, 0.0], [0.9, 0.3], [0.0, 1.0], [0.9, 0.3], [-1.0, 0.2]])
 
 

@@ -30,6 +30,8 @@ from tests.live.state import (
 import headstart as hs
 from headstart.live.outcomes import Outcome
 
+pytestmark = pytest.mark.slow
+
 DIMENSION = 3
 NAMES = st.sampled_from(["ann", "bob", "cid", "dora", "eve", "far-0", "far-1"])
 SEEDS = st.integers(0, 10_000)

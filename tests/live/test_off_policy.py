@@ -10,6 +10,8 @@ import headstart as hs
 from headstart.live.off_policy import evaluate_logged
 from headstart.logs import LoggedDecisions
 
+pytestmark = pytest.mark.slow
+
 W = np.array([1.0, -0.5, 0.25])
 
 

@@ -16,6 +16,8 @@ from tests.live.state import fingerprint
 import headstart as hs
 from headstart.live.outcomes import Outcome
 
+pytestmark = pytest.mark.slow
+
 
 def used(policy: Any = None, prior: Any = None, **settings: Any) -> hs.MetaBandit:
     """A bandit with finished tasks, open ones, and pending decisions."""

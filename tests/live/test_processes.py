@@ -21,6 +21,8 @@ import headstart as hs
 from headstart.live import _fork
 from headstart.live.outcomes import Outcome
 
+pytestmark = pytest.mark.slow
+
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 SECONDS = 60.0
 

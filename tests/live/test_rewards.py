@@ -24,6 +24,8 @@ from headstart.arrays import Floats
 from headstart.live import _pending
 from headstart.live.outcomes import Outcome
 
+pytestmark = pytest.mark.slow
+
 ARMS = np.random.default_rng(0).standard_normal((4, 3))
 
 

@@ -13,6 +13,8 @@ from benchmarks.live_studies import (
     rewards_by_month,
 )
 
+pytestmark = pytest.mark.slow
+
 STREAM = Stream(n_users=250, visits=12, dimension=8, days=8.0, n_arms=10)
 
 

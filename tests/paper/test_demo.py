@@ -9,6 +9,8 @@ from matplotlib.image import imread
 
 from headstart.paper.demo import learner_totals, play_demo, plot_demo
 
+pytestmark = pytest.mark.slow
+
 
 def test_totals_by_hand() -> None:
     # Two learners, two replications, one task of two rounds.

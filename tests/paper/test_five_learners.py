@@ -12,6 +12,8 @@ from headstart.arrays import Floats, Integers
 from headstart.interfaces import PriorEstimator
 from headstart.learners.oful import paper_learners
 
+pytestmark = pytest.mark.slow
+
 # headstart calls scores tied that differ by less than 1e-9 of the largest. Either side rounds: a
 # width is the root of a difference of numbers as large as 1/λ = 1e6, worth 1e-16 · 1e6 = 1e-10 of
 # the largest, over a dozen operations (the widest gap seen was 6e-10). 1e-8 covers both, and hides

@@ -17,6 +17,8 @@ from headstart.paper.non_stochastic import (
 from headstart.plotting.document import Cell
 from headstart.studies.toml import from_toml
 
+pytestmark = pytest.mark.slow
+
 
 def _regrets(values: list[float]) -> xr.DataArray:
     return xr.DataArray(

@@ -11,6 +11,8 @@ from headstart.paper.report import reproduce
 from headstart.paper.sections import synthetic
 from headstart.studies.folder import read_dataset
 
+pytestmark = pytest.mark.slow
+
 
 def small(section: ReportSection) -> ReportSection:
     """The section with few replications and its claims' two regularizations alone."""

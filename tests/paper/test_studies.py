@@ -13,6 +13,8 @@ from headstart.paper.studies import GRID, SIZES
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
+pytestmark = pytest.mark.slow
+
 FOLDERS = {"lastfm": "hetrec2011-lastfm-2k/user_artists.dat", "movielens": "ml-1m/ratings.dat"}
 STUDIES = [
     pytest.param(name, study, id=study.name)

@@ -15,6 +15,8 @@ from headstart.plotting.study_results import StudyResults
 from headstart.studies.shards import play_shard
 from headstart.studies.study import Study
 
+pytestmark = pytest.mark.slow
+
 
 def _played(study: Study) -> xr.Dataset:
     return play_shard(study, 0).assign_attrs(study=study.to_toml())

@@ -21,6 +21,8 @@ from headstart.studies.results import DIMENSIONS
 from headstart.studies.study import LearnerSpec
 from headstart.studies.toml import from_file
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", params=[SEQUENCE, TESTED], ids=["sequence", "train-then-test"])
 def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -12,6 +12,8 @@ import pytest
 
 from headstart.service.children import Child
 
+pytestmark = pytest.mark.slow
+
 COMPUTES_PRIORS = """
 from headstart.service.children import Child
 from headstart.service.engine.prior_process import main

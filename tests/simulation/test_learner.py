@@ -14,6 +14,8 @@ from headstart.policies import OFUL, Greedy, NormBound, Thompson, Uniform
 from headstart.priors import Average, Fixed, Pooled
 from headstart.simulation import Learner, Optimal
 
+pytestmark = pytest.mark.slow
+
 seeds = st.integers(0, 2**32 - 1)
 
 POLICIES: list[Policy] = [

@@ -16,6 +16,8 @@ from headstart.studies.results import at_training, totals
 from headstart.studies.shards import play_agents
 from headstart.studies.study import LearnerSpec, Study
 
+pytestmark = pytest.mark.slow
+
 # Two shards, the last of them incomplete.
 SEQUENCE = replace(tiny.SEQUENCE, replications=3)
 TESTED = replace(tiny.TESTED, replications=3)

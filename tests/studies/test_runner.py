@@ -21,6 +21,8 @@ from headstart.studies.shards import play_agents, play_shard, shard_seed
 from headstart.studies.study import Study
 from headstart.studies.toml import from_toml
 
+pytestmark = pytest.mark.slow
+
 
 def same_bits(one: xr.Dataset, other: xr.Dataset) -> bool:
     return one.identical(other) and all(

@@ -20,6 +20,8 @@ from headstart.studies.folder import StudyFolder
 from headstart.studies.shards import play_agents
 from headstart.studies.toml import from_file
 
+pytestmark = pytest.mark.slow
+
 STUDY = """
 name = "own"
 horizon = 6

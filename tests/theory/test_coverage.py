@@ -12,6 +12,8 @@ from headstart import theory
 from headstart.intervals import share
 from headstart.theory import Trajectory
 
+pytestmark = pytest.mark.slow
+
 TASKS = 2000
 HORIZON = 60
 DELTAS = (0.5, 0.1, 0.01)

@@ -18,6 +18,8 @@ from headstart.priors.hierarchical.factors import FactorFit, thin_tasks
 from headstart.priors.hierarchical.recent import CAPACITY, RecentTasks
 from headstart.priors.hierarchical.sums import Sums
 
+pytestmark = pytest.mark.slow
+
 DIMENSION = 3
 LAMBDAS = grid.regularizations(np.array(1.0))
 seeds = st.integers(0, 2**32 - 1)

@@ -15,6 +15,8 @@ from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.recent import CAPACITY
 
+pytestmark = pytest.mark.slow
+
 ALL = [Hierarchical(covariance="isotropic"), Hierarchical(), Hierarchical(covariance="full")]
 each = pytest.mark.parametrize("estimator", ALL, ids=["isotropic", "factor", "full"])
 

@@ -28,6 +28,8 @@ from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store.keys import create_key
 
+pytestmark = pytest.mark.slow
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 TABS = ("Overview", "Prior", "Tasks", "Decisions", "Data quality", "Jobs", "Health")
 PHONE = {"width": 390, "height": 844}

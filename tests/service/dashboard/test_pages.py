@@ -22,6 +22,8 @@ from headstart.service.messages import (
     RewardRequest,
 )
 
+pytestmark = pytest.mark.slow
+
 PAGES = ["/", "/prior", "/tasks", "/decisions", "/quality", "/jobs", "/health"]
 ATTACK = "<script>alert('\"x\"')</script>"
 

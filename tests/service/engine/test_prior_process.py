@@ -17,6 +17,8 @@ from headstart.service.engine.service import Service
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store.database import Database
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_version_of_another_process_is_that_of_a_bandit_that_saw_everything(store: str) -> None:
     with Service.open(store, compute_apart=True) as service:

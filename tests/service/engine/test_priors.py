@@ -12,6 +12,8 @@ from headstart.service.engine.service import Service
 from headstart.service.messages import ServiceError
 from headstart.service.store import schema
 
+pytestmark = pytest.mark.slow
+
 FEATURES = {item.id: np.array(item.features) for item in items()}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import pytest
 from benchmarks.service import disk
 from benchmarks.service.audit import replayed
 from benchmarks.service.failures import (
@@ -24,6 +25,8 @@ from benchmarks.service.process import Process
 
 from headstart.service.store.backup import backup
 from headstart.service.store.database import snapshot
+
+pytestmark = pytest.mark.slow
 
 
 def _check(result: Result) -> None:

@@ -13,6 +13,8 @@ from tests.service.http.real import digest, serving
 
 from headstart.service.engine.service import Service
 
+pytestmark = pytest.mark.slow
+
 NEWS = "/v1/bandits/news"
 EXAMPLES = 12
 

@@ -21,6 +21,8 @@ from headstart.service.client import Client, Retries, ServiceError
 from headstart.service.messages import BanditConfiguration
 from headstart.service.store.keys import REFRESH_SECONDS
 
+pytestmark = pytest.mark.slow
+
 COMMAND = (sys.executable, "-c", "from headstart.cli import app; app()")
 
 

@@ -15,6 +15,8 @@ from tests.service.http.test_serve import served
 from headstart.service.client import Client
 from headstart.service.messages import BanditConfiguration
 
+pytestmark = pytest.mark.slow
+
 PAGE = blocks.text_of("service.md")
 # Set-up, and what needs Docker.
 SKIPPED = ("pip install", "docker")

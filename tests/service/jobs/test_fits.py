@@ -21,6 +21,8 @@ from headstart.service.messages import (
     ServiceError,
 )
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = LogColumns(task="user", features=NAMES)
 
 

@@ -22,6 +22,8 @@ from headstart.service.jobs.work import Answer, Failed, Update, Work
 from headstart.service.messages import FitRequest, JobView, LogColumns, ServiceError
 from headstart.service.store import schema
 
+pytestmark = pytest.mark.slow
+
 COLUMNS = LogColumns(task="user", features=NAMES)
 REQUEST = FitRequest(files=["a.parquet"], columns=COLUMNS, dry_run=False)
 

@@ -18,6 +18,8 @@ from headstart.service.store import schema
 from headstart.service.store.backup import backup
 from headstart.service.store.database import Database
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_backup_is_one_moment_while_the_store_is_written(store: str, tmp_path: Path) -> None:
     """Every transaction raises all counts by one: a backup that mixes two would show it."""

@@ -19,6 +19,8 @@ from headstart.service.store import schema
 from headstart.service.store.database import Database
 from headstart.service.store.queries import activity, bandits, decisions, priors, tasks
 
+pytestmark = pytest.mark.slow
+
 LARGE = ("tasks", "decisions", "minutes", "priors", "rounds", "gains")
 PAGES = [
     "/",

@@ -13,6 +13,8 @@ from headstart.service.store import schema
 from headstart.service.store.backup import backup, restore
 from headstart.service.store.database import Database, ProcessNumber
 
+pytestmark = pytest.mark.slow
+
 _BANDIT = {"name": "new", "configuration": "{}", "created": 0, "changed": 0}
 _FIT = {"bandit": 1, "job": "", "time": 0, "status": "shadow", "memory": b"", "n_tasks": 0}
 _FIT |= {"noise_scale": 1, "mean": b"", "spread": b"", "report": "{}"}
