@@ -14,6 +14,8 @@ from headstart.diagnosis import Diagnosis, answers, page, record
 from headstart.interfaces import Memory
 from headstart.plotting.document import Table
 
+pytestmark = pytest.mark.slow
+
 OFUL = hs.policies.OFUL(failure_probability=0.1)
 MEAN = ENVIRONMENT.mean_parameter
 

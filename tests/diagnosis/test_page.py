@@ -1,10 +1,13 @@
 from pathlib import Path
 
+import pytest
 import xarray as xr
 from tests.diagnosis.small import small_recording
 
 from headstart.diagnosis import Diagnosis, page
 from headstart.diagnosis.answers import warm_start
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_answers_and_has_its_figures(recorded: xr.Dataset, tmp_path: Path) -> None:

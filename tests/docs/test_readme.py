@@ -9,6 +9,8 @@ from tests.docs import blocks
 
 from headstart.cli import app
 
+pytestmark = pytest.mark.slow
+
 README = Path(__file__).parents[2] / "README.md"
 
 

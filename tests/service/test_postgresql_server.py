@@ -9,6 +9,8 @@ import psycopg
 import pytest
 from benchmarks.service.postgresql import PostgreSQL
 
+pytestmark = pytest.mark.slow
+
 _HOLDS_A_SERVER = """
 from benchmarks.service.postgresql import PostgreSQL
 server = PostgreSQL()

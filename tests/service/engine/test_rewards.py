@@ -21,6 +21,8 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_reward_has_one_outcome(store: str) -> None:
     with shop(store, reward_range=(0.0, 5.0)) as service:

@@ -10,6 +10,8 @@ from tests.service.http.real import serving
 from headstart.service.client import Client, ServiceError
 from headstart.service.messages import BanditConfiguration, FitReport, FitRequest, LogColumns
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_log_is_uploaded_fitted_promoted_and_withdrawn(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)

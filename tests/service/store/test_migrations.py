@@ -11,6 +11,8 @@ from headstart.service.store import schema
 from headstart.service.store.database import Database
 from headstart.service.store.migrations import STEPS, migrate, version_of
 
+pytestmark = pytest.mark.slow
+
 # Opens the store as a version of headstart with one more step, which is slow.
 _NEXT_VERSION = """
 import sys, time
