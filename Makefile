@@ -10,9 +10,6 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-# Many tests wait for processes of their own: two workers per core.
-WORKERS = $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
-
 .PHONY: demo serve test check lint format client bench bench-service league docs notebooks release lock clean
 
 demo: $(CORE)
@@ -23,11 +20,11 @@ serve: $(SERVE)
 	$(BIN)/headstart serve --demo
 
 test: lint
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n auto
 
 # What to run before every commit: all but the tests that take long, in at most 90 seconds.
 check: lint
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -n auto -m "not slow"
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -71,11 +71,13 @@ def test_what_is_under_way_is_finished_and_a_second_signal_ends_at_once(tmp_path
         body = b'{"task":"u","arms":{"a":[1,0]}}'
         head = (
             "POST /v1/bandits/news/decisions HTTP/1.1\r\nhost: localhost\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+            "expect: 100-continue\r\n\r\n"  # so that the service says when it waits for the body
         )
         with socket.create_connection((host, int(port))) as half:
-            half.sendall(head.encode() + body[:5])
-            time.sleep(0.2)
+            half.sendall(head.encode())
+            assert half.recv(4096).startswith(b"HTTP/1.1 100")
+            half.sendall(body[:5])
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
             assert process.poll() is None
@@ -87,9 +89,10 @@ def test_what_is_under_way_is_finished_and_a_second_signal_ends_at_once(tmp_path
         assert httpx.get(f"{address}/healthz", timeout=60).status_code == 200
         with socket.create_connection((host, int(port))) as half:
             half.sendall(head.encode())
-            time.sleep(0.2)
+            assert half.recv(4096).startswith(b"HTTP/1.1 100")
             process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
+            assert process.poll() is None
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 128 + signal.SIGTERM
 
