@@ -135,13 +135,14 @@ class CatalogueScores:
         return scores.index(radius, mean_radius, mean_widths)
 
     def _mean_widths_of(self, catalogue: Catalogue, covariance: Floats) -> Floats:
-        known = self._mean_widths
-        if known is not None and known[0] is catalogue and known[1] == catalogue.version:
-            if known[2].base is covariance.base:
-                return known[3]
+        known, version = self._mean_widths, catalogue.version
+        if known is not None and known[0] is catalogue and known[1] == version:
+            *_, mean_covariance, widths = known
+            if mean_covariance is covariance.base:  # a refresh has a new array
+                return widths
         features = catalogue.features
         with one_blas_thread:
             squares = ((features @ covariance[0]) * features).sum(-1)
         widths = np.sqrt(np.maximum(squares, 0.0))
-        self._mean_widths = catalogue, catalogue.version, covariance, widths
+        self._mean_widths = catalogue, version, covariance.base, widths
         return widths

@@ -186,8 +186,8 @@ def _decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    With the mean radius and S̄ (1, d, d), or (0, d, d), the index is the one by parts. Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its propensity; and the
-    code of the decision's id.
+    With a mean radius and S̄ (1, d, d), the index is the one by parts. Sets the scores (K,). Returns
+    the choice, NONE if an arm cannot be read; its propensity; and the code of the decision's id.
     """
     n_arms, dimension = arms.shape
     arms_of_task = arms.reshape(1, n_arms, dimension)

@@ -103,7 +103,7 @@ class Population:
         self.bias_moves = estimator.running_bias(self.state.memory) is not None
         self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
         self._start: Start | None = None
-        # S̄ of the latest start, for all tasks alike: what is left to learn of the mean task; or (0, 0).
+        # S̄ of the latest start, the same for all tasks, or (0, 0).
         self.mean_covariance: Floats = np.empty((0, 0))
         self._position = 0.0  # of the latest contribution
 

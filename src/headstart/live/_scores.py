@@ -7,7 +7,7 @@ import numpy as np
 from headstart import kernels
 from headstart.arrays import Floats, Integers
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
-from headstart.interfaces import IndexPolicy, MeanIndexPolicy, Policy, SamplingPolicy
+from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy, by_parts
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.kernels.views import view
@@ -101,9 +101,7 @@ class Scores:
         if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
             self.index = policy
         # Only an index by parts needs the uncertainty of the mean task.
-        self._by_parts: MeanIndexPolicy | None = None
-        if self.index is not None and isinstance(policy, MeanIndexPolicy):
-            self._by_parts = policy
+        self._by_parts = None if self.index is None else by_parts(self.index)
 
     def _bias(self) -> Floats:
         return self._tasks.rows[self._slot, self._tasks.layout.bias]
@@ -126,17 +124,17 @@ class Scores:
 
     def mean(self, slot: int) -> tuple[float, Floats]:
         """The mean radius of an index for one task whose `radius` was asked for, and S̄."""
-        covariance = self.mean_covariance
-        radius = self._by_parts.mean_radius(self._summary) if len(covariance) else None
-        return (0.0, self._nothing) if radius is None else (float(radius), covariance)
+        if self._by_parts is None:
+            return 0.0, self._nothing
+        return float(self._by_parts.mean_radius(self._summary)), self.mean_covariance
 
     def radii(self, slots: Integers) -> tuple[Floats, Floats]:
         """The radii and the mean radii of an index for n tasks, (n,) each."""
         assert self.index is not None
         summaries, n = self._summaries(slots), len(slots)
         radii = np.array(np.broadcast_to(self.index.radius(summaries), n))
-        mean = None if self._by_parts is None else self._by_parts.mean_radius(summaries)
-        return radii, np.zeros(n) if mean is None else np.array(np.broadcast_to(mean, n))
+        mean = np.zeros(n) if self._by_parts is None else self._by_parts.mean_radius(summaries)
+        return radii, np.array(np.broadcast_to(mean, n))
 
     def _summaries(self, slots: Integers) -> EstimateSummary:
         tasks, layout = self._tasks, self._tasks.layout
@@ -148,7 +146,7 @@ class Scores:
         )
 
     def scratch(self, n_arms: int) -> tuple[Floats, bool]:
-        """Memory for one task's estimates of K arms, (K(2d + 3),); whether BLAS would share them."""
+        """Memory for one task's estimates of K arms, K(2d + 3); whether BLAS would share them."""
         scratch = self._scratch.get(n_arms)
         if scratch is None:
             if len(self._scratch) == _SHAPES:

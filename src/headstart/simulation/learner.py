@@ -8,9 +8,9 @@ from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
 from headstart.interfaces import (
     Memory,
-    MeanIndexPolicy,
     Policy,
     PriorEstimator,
+    by_parts,
     n_side,
     starting_prior,
 )
@@ -54,8 +54,8 @@ class Learner:
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior must not have a mixture where its bias moves within the task")
         estimate = RunningEstimate(start)
-        by_parts = isinstance(self.policy, MeanIndexPolicy)
-        estimates = estimate.prepare(rounds.n_arms, mean_widths=by_parts)
+        mean_widths = by_parts(self.policy) is not None
+        estimates = estimate.prepare(rounds.n_arms, mean_widths=mean_widths)
         arms = rounds.arms
         estimate.read(arms)
         while not rounds.over:
