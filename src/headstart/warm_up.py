@@ -141,6 +141,19 @@ def stored() -> None:
     rows.open(2)
 
 
+def features() -> None:
+    """Arms and rows of a log from raw attributes."""
+    from headstart.features import Category, Date, Features, Number
+
+    schema = Features(
+        item=[Number("price", log=True), Category("brand", levels=["a"])],
+        context=[Date("at")],
+        cross=[("at", "price")],
+    )
+    schema.encode({"price": 1.0}, {"at": 0})
+    schema.encode_log({"price": [1.0], "brand": ["a"], "at": [0.0]})
+
+
 def logs() -> None:
     """Statistics of logs with features in columns and in lists, and ids of both types."""
     if find_spec("pyarrow") is None:
