@@ -33,16 +33,19 @@ Disturbance = Callable[[Sequence[Process], Records], Awaitable[None]]
 
 
 def under_load(
-    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1
+    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1, **settings: object
 ) -> Result:
-    """Load a store through processes, disturb them, and audit the store afterwards."""
+    """Load a store through processes, disturb them, and audit the store afterwards.
+
+    settings: those of the bandit, beside its control share.
+    """
     begin = time.monotonic()
     records = opened(folder)
     processes = [Process(store, folder) for _ in range(n_processes)]
     try:
         for each in processes:
             each.start()
-        set_up(processes[0], DIMENSION, N_ITEMS, control_share=0.1)
+        set_up(processes[0], DIMENSION, N_ITEMS, control_share=0.1, **settings)
         asyncio.run(_disturbed(processes, records, disturbance))
         for each in processes:
             each.stop()
