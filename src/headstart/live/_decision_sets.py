@@ -26,6 +26,7 @@ class DecisionSet:
     allowed: Booleans  # (K,), which may be chosen; at least one
     columns: tuple[str, ...] | None  # the names of the features, where the arms have them
     catalogue: Catalogue | None  # that the arms are
+    index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name, if not of all
 
     @classmethod
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
@@ -41,15 +42,19 @@ class DecisionSet:
         """The same arms, of which only those of the mask may be chosen."""
         if mask is None:
             return self
-        ids = self.ids if self.catalogue is None else self.catalogue.index
+        ids = self.ids if self.index is None else self.index
         allowed = self.allowed & read_mask(mask, len(self.features), ids)
         if not allowed.any():
             raise ValueError("mask must leave at least one item of the catalogue, got none")
         return replace(self, allowed=allowed)
 
 
-def decision_set(arms: Arms | Catalogue, names: FeatureNames, what: str = "arms") -> DecisionSet:
+def decision_set(
+    arms: "Arms | Catalogue | DecisionSet", names: FeatureNames, what: str = "arms"
+) -> DecisionSet:
     """Arms as a decision set."""
+    if isinstance(arms, DecisionSet):
+        return arms
     if isinstance(arms, Catalogue):
         return _of_catalogue(arms, names)
     table = read_arms(arms, names.dimension, names.known, what)
@@ -78,6 +83,7 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
         allowed=catalogue.available.copy(),
         columns=columns,
         catalogue=catalogue,
+        index=catalogue.index,
     )
 
 
@@ -144,12 +150,18 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
     else:
         shared = cast("Arms | Catalogue", arms if array is None else array)
         sets = [decision_set(shared, names)] * n
+    return batch_of(masked_sets(sets, mask))
+
+
+def masked_sets(sets: Sequence[DecisionSet], mask: MaskOfTasks | None) -> list[DecisionSet]:
+    """Decision sets of n tasks with their masks; what several of them share they go on to share."""
+    masked, n = list(sets), len(sets)
     if mask is not None:
         done: dict[tuple[int, int], DecisionSet] = {}
         for i, some_mask in enumerate(_masks(mask, n)):
             key = (id(sets[i]), id(some_mask))
-            done[key] = sets[i] = done[key] if key in done else sets[i].masked(some_mask)
-    return batch_of(sets)
+            done[key] = masked[i] = done[key] if key in done else sets[i].masked(some_mask)
+    return masked
 
 
 def _array(arms: object) -> Any:
