@@ -31,7 +31,18 @@ from headstart.kernels.factors import (
 )
 from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
 from headstart.kernels.noise import update_noises
-from headstart.kernels.reading import index, index_one, project, project_features, read, read_one
+from headstart.kernels.reading import (
+    index,
+    index_by_parts,
+    index_by_parts_one,
+    index_one,
+    project,
+    project_features,
+    read,
+    read_mean,
+    read_mean_one,
+    read_one,
+)
 from headstart.kernels.revision import (
     component_posterior,
     moment_match,
@@ -60,6 +71,8 @@ __all__ = [
     "factorise",
     "flush",
     "index",
+    "index_by_parts",
+    "index_by_parts_one",
     "index_one",
     "learn",
     "learn_choices",
@@ -70,6 +83,8 @@ __all__ = [
     "project_features",
     "propensities",
     "read",
+    "read_mean",
+    "read_mean_one",
     "read_one",
     "refactorise_drifted",
     "regrets",

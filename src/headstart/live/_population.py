@@ -107,26 +107,33 @@ class Population:
         self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
         self._start: Start | None = None
         self._starts: dict[bytes, Start] = {}  # by side information
+        # S̄ of the latest start, the same for all tasks, or (0, 0).
+        self.mean_covariance: Floats = np.empty((0, 0))
         self._position = 0.0  # of the latest contribution
 
     @property
     def start(self) -> Start:
         """What a new task starts from, by the memory as it is."""
         if self._start is None:
-            self._start = self.starting_from(self.state.memory)
+            self._install_start(self.starting_from(self.state.memory))
+        assert self._start is not None
         return self._start
 
     def start_with(self, side: Floats | None) -> Start:
         """What a new task with this side information starts from, by the memory as it is."""
+        start = self.start
         if side is None or n_side(self.estimator) == 0:
-            return self.start
+            return start
         key = side.tobytes()
-        start = self._starts.get(key)
-        if start is None:
-            start = self.starting_from(self.state.memory, side)
-            if (len(self._starts) + 1) * start.row.nbytes <= _STARTS_BYTES:
-                self._starts[key] = start
-        return start
+        if key not in self._starts:
+            if (len(self._starts) + 1) * start.row.nbytes > _STARTS_BYTES:
+                self._starts.clear()
+            self._starts[key] = self.starting_from(self.state.memory, side)
+        return self._starts[key]
+
+    def _install_start(self, start: Start) -> None:
+        self._start, covariance = start, start.prior.mean_covariance
+        self.mean_covariance = np.empty((0, 0)) if covariance is None else covariance
 
     def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
@@ -153,7 +160,9 @@ class Population:
 
     def install(self, state: State, start: Start | None = None) -> None:
         """Go on with another memory."""
-        self.state, self._start, self._starts = state, start, {}
+        self.state, self._start, self._starts = state, None, {}
+        if start is not None:
+            self._install_start(start)
 
     def next_position(self, *, new: bool) -> float:
         """The position of a contribution: the time, or the number of tasks so far."""
@@ -353,6 +362,11 @@ def _unscaled(prior: Prior, scales: Floats | None) -> Prior:
         noise_scale=prior.noise_scale,
         noise_degrees_of_freedom=prior.noise_degrees_of_freedom,
         mixture=None if prior.mixture is None else _unscaled_mixture(prior.mixture, scales),
+        mean_covariance=(
+            None
+            if prior.mean_covariance is None
+            else prior.mean_covariance / (scales[:, None] * scales)
+        ),
     )
 
 
