@@ -13,7 +13,7 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.inputs import Arms, FeatureNames, Mask, is_frame, read_arms, read_mask
 
 # Arms for all tasks, or for each of them; masks likewise.
-ArmsOfTasks = Arms | Catalogue | Sequence[Arms | Catalogue]
+ArmsOfTasks = Arms | Catalogue | Sequence["Arms | Catalogue | DecisionSet"]
 MaskOfTasks = Mask | Sequence[Mask | None]
 
 
@@ -69,6 +69,8 @@ def decision_set(
 
 def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
     features, columns = catalogue.features, catalogue.feature_names
+    if catalogue.schema is not None and not catalogue.schema.is_fixed:
+        raise ValueError("a catalogue whose items have attributes needs a bandit with its features")
     checks.shape("the catalogue", features, (len(features), names.dimension), "(K, d)")
     if columns is not None and names.known is not None and columns != names.known:
         raise ValueError(
@@ -150,18 +152,12 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
     else:
         shared = cast("Arms | Catalogue", arms if array is None else array)
         sets = [decision_set(shared, names)] * n
-    return batch_of(masked_sets(sets, mask))
-
-
-def masked_sets(sets: Sequence[DecisionSet], mask: MaskOfTasks | None) -> list[DecisionSet]:
-    """Decision sets of n tasks with their masks; what several of them share they go on to share."""
-    masked, n = list(sets), len(sets)
     if mask is not None:
         done: dict[tuple[int, int], DecisionSet] = {}
         for i, some_mask in enumerate(_masks(mask, n)):
             key = (id(sets[i]), id(some_mask))
-            done[key] = masked[i] = done[key] if key in done else sets[i].masked(some_mask)
-    return masked
+            done[key] = sets[i] = done[key] if key in done else sets[i].masked(some_mask)
+    return batch_of(sets)
 
 
 def _array(arms: object) -> Any:
@@ -179,7 +175,7 @@ def _array(arms: object) -> Any:
 
 
 def _has_ids(arms: object) -> bool:
-    return isinstance(arms, Mapping | Catalogue) or is_frame(arms)
+    return isinstance(arms, Mapping | Catalogue | DecisionSet) or is_frame(arms)
 
 
 def _masks(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:

@@ -3,7 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -127,6 +127,10 @@ class Memory:
                 del tasks.sides[name]
         if is_first and is_known and keep:
             self._learn_side(name, array)
+
+    def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
+        """`knowing`, where there is side information."""
+        return nullcontext() if side is None else self.knowing(name, side)
 
     def _learn_side(self, name: Name, side: Floats) -> None:
         """Note the side information of a task that is known, which is counted anew with it."""
@@ -362,6 +366,8 @@ class Memory:
             n_pending=len(tasks.pending.of(row)),
             noise_scale=float(scalars[columns.NOISE_SCALE]),
             feature_names=tasks.feature_names.all,
+            groups=tasks.feature_names.groups,
+            side=tasks.sides.get(name),
         )
 
     def explain(self, decision: str, arm: Hashable | None) -> Explanation:
@@ -385,6 +391,7 @@ class Memory:
             bias=row[tasks.layout.bias],
             width=math.sqrt(max(float(x @ u), 0.0)),
             noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
+            groups=tasks.feature_names.groups,
         )
 
 

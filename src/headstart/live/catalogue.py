@@ -38,6 +38,7 @@ class Catalogue:
     Numbers without mean and scale are settled by the items, unless the bandit that decides among
     them was settled by other data before: it has the items encoded again, once.
 
+    >>> import headstart as hs
     >>> menu = Catalogue({"tea": [1.0, 0.0], "milk": [0.5, 0.5]})
     >>> menu.add({"rum": [0.0, 1.0]})
     ['rum']
@@ -46,7 +47,7 @@ class Catalogue:
     Catalogue(2 items, d=2: 'tea', 'rum')
     >>> features = hs.Features(item=[hs.Number("price"), hs.Category("kind")])
     >>> Catalogue({"tea": {"price": 3, "kind": "hot"}, "rum": {"price": 20}}, features=features)
-    Catalogue(2 items with price, kind: 'tea', 'rum')
+    Catalogue(2 items with attributes: 'tea', 'rum')
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Catalogue:
         shown = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
         if self.schema is None:
             return f"Catalogue({len(keys):,} items, d={self.dimension}: {shown})"
-        return f"Catalogue({len(keys):,} items with {self.schema.called}: {shown})"
+        return f"Catalogue({len(keys):,} items with attributes: {shown})"
 
     @property
     def index(self) -> Mapping[Hashable, int]:
@@ -106,7 +107,8 @@ class Catalogue:
     def add(self, arms: Arms | Items) -> list[Hashable]:
         """Add new items; returns their ids: a mapping's keys, a DataFrame's index, or indices."""
         if self.schema is None:
-            return self._append(read_arms(arms, self.dimension, self._names.known))
+            numbers: Any = arms
+            return self._append(read_arms(numbers, self.dimension, self._names.known))
         table = _encoded(arms, self.schema)
         ids = self._append(table)
         if self._raw is not None:
@@ -140,7 +142,8 @@ class Catalogue:
         """Give an item other features (d,), or other attributes."""
         index = self._find(item)
         if self.schema is None:
-            x = vector_of("features", features, self.dimension)
+            numbers: Any = features
+            x = vector_of("features", numbers, self.dimension)
         else:
             (x,) = _encoded([features], self.schema).features
             if self._raw is not None:
@@ -162,17 +165,17 @@ class Catalogue:
         own = self.schema
         if own is None:
             raise ValueError("the catalogue must have items with attributes, got numbers")
-        settled = schema.settled_as(own)
+        settled, raw = schema.settled_as(own), self._raw
         if settled.item == own.item and settled.columns == own.columns:
+            self._raw = None
             return settled
-        raw = self._raw
         if raw is None or raw.schema.settled_as(schema) != schema.settled_as(raw.schema):
             raise ValueError(
                 "the catalogue must have the features of the bandit: "
                 f"give it features=bandit.features, got {checks.short(own)}"
             )
         self.features = raw.encoded(schema, self.features)
-        self.schema = schema
+        self.schema, self._raw = schema, None
         self.version += 1
         self.changed[:] = self.version
         return schema
@@ -222,7 +225,7 @@ def _encoded(items: Any, schema: Schema) -> ArmTable:
 def _read_numbers(
     arms: Any, dimension: int | None, feature_names: Sequence[str] | None
 ) -> tuple[ArmTable, tuple[str, ...] | None]:
-    """Arms that are numbers, and the columns that are taken from DataFrames, where they are given."""
+    """Arms that are numbers, and the columns to take from DataFrames, where they are given."""
     if dimension is not None:
         dimension = checks.count("dimension", dimension)
     elif feature_names is not None and not isinstance(feature_names, str):

@@ -19,7 +19,7 @@ Arms = ArrayLike | Mapping[Any, ArrayLike]
 
 # What is known of an item, of the context or of a task, by name.
 Attributes = Mapping[str, object]
-# Items by id or in a list. A DataFrame or an Arrow table of attributes is an array to type checkers.
+# Items by id or in a list; to a type checker, a DataFrame or a table of attributes is an array.
 Items = Mapping[Any, Attributes] | Sequence[Attributes]
 
 # An arm whose squared width exceeds this leaves no digits for the other directions.
