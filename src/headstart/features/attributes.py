@@ -16,8 +16,10 @@ from typing import ClassVar, Literal, cast
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import Booleans, Floats
 from headstart.features import values
+from headstart.features.columns import Column
+from headstart.features.curves import logarithm, logarithms, wave, waves
 from headstart.features.hashing import bucket
 
 # A row, or a part of one, that an attribute writes its columns into.
@@ -27,8 +29,6 @@ Part = Literal["hour", "weekday", "month"]
 # Of one attribute, and of a schema.
 MOST_LEVELS = 10_000
 _LONGEST_NAME = 200
-# Libraries differ in the last bits of sines and logarithms; ours are multiples of 2⁻³⁰.
-GRID = 2.0**30
 _LEAST_SCALE = 1e-50
 _DAY = 86_400
 _PARTS: tuple[Part, ...] = ("hour", "weekday", "month")
@@ -38,18 +38,6 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
     "October", "November", "December",
 )  # fmt: skip
-
-
-def on_grid(value: float) -> float:
-    """The nearest multiple of 2⁻³⁰."""
-    return round(value * GRID) / GRID
-
-
-def _wave(turns: float, row: Row, at: int) -> None:
-    """Sine and cosine of a number of turns."""
-    angle = (turns - math.floor(turns)) * math.tau
-    row[at] = on_grid(math.sin(angle))
-    row[at + 1] = on_grid(math.cos(angle))
 
 
 @dataclass(frozen=True)
@@ -157,7 +145,7 @@ class Number:
                 sizes = np.abs(found[found != 0.0])
                 unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
                 unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
-            found = np.array([_logarithm(x, unit) for x in found.tolist()])
+            found = logarithms(found, unit)
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all alike, but for rounding
             scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
@@ -167,19 +155,40 @@ class Number:
         """Write the columns of a value into a row of zeros."""
         x = values.number(self.name, value)
         if self.period is not None:
-            _wave(x / self.period, row, at)
+            wave(x / self.period, row, at)
         elif self.bins is not None:
             row[at + bisect.bisect_right(self.bins, x)] = 1.0
         else:
             if self.log:
-                x = _logarithm(x, self.unit or 1.0)
+                x = logarithm(x, self.unit or 1.0)
             if self.mean is not None and self.scale is not None:
                 x = (x - self.mean) / self.scale
             row[at] = x
 
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.numbers()
 
-def _logarithm(x: float, unit: float) -> float:
-    return on_grid(math.copysign(math.log1p(abs(x) / unit), x))
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray(np.abs(numbers) <= values.LARGEST)
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of numbers (n,) into rows of zeros; the same as `write`, one by one."""
+        if self.period is not None:
+            waves(numbers / self.period, rows)
+        elif self.bins is not None:
+            rows[np.arange(len(rows)), np.searchsorted(self.bins, numbers, side="right")] = 1.0
+        else:
+            if self.log:
+                numbers = logarithms(numbers, self.unit or 1.0)
+            if self.mean is not None and self.scale is not None:
+                numbers = (numbers - self.mean) / self.scale
+            rows[:, 0] = numbers
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says."""
+        return values.from_text(text)
 
 
 @dataclass(frozen=True)
@@ -224,7 +233,14 @@ class Category:
 
     def write(self, value: object, row: Row, at: int) -> None:
         """Write the columns of a value into a row of zeros."""
-        row[at + self.column_of(values.level(self.name, value))] = 1.0
+        column = self._index.get(value) if type(value) is str else None
+        if column is None:
+            column = self.column_of(values.level(self.name, value))
+        row[at + column] = 1.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: itself."""
+        return text
 
 
 @dataclass(frozen=True)
@@ -278,6 +294,10 @@ class Tags:
         for column in dict.fromkeys(found):
             row[column] /= root
 
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: a list in JSON, or tags and separators."""
+        return values.list_from_text(text) if text.startswith("[") else text
+
 
 @dataclass(frozen=True)
 class Vector:
@@ -311,6 +331,10 @@ class Vector:
         for i, number in enumerate(values.vector(self.name, value, self.size)):
             row[at + i] = number
 
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: a list in JSON."""
+        return values.list_from_text(text)
+
 
 @dataclass(frozen=True)
 class Flag:
@@ -338,6 +362,22 @@ class Flag:
     def write(self, value: object, row: Row, at: int) -> None:
         """Write the columns of a value into a row of zeros."""
         row[at] = values.flag(self.name, value)
+
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.booleans()
+
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray((numbers == 0.0) | (numbers == 1.0))
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of zeros and ones (n,) into rows of zeros."""
+        rows[:, 0] = numbers + 0.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says."""
+        return values.flag_from_text(text)
 
 
 @dataclass(frozen=True)
@@ -385,13 +425,39 @@ class Date:
         """Write the columns of a value into a row of zeros."""
         seconds = values.seconds(self.name, value)
         if "hour" in self.parts:
-            _wave(seconds / _DAY, row, at)
+            wave(seconds / _DAY, row, at)
             at += 2
         if "weekday" in self.parts:
             row[at + (math.floor(seconds / _DAY) + _FIRST_WEEKDAY) % 7] = 1.0
             at += 7
         if "month" in self.parts:
             row[at + datetime.fromtimestamp(math.floor(seconds), UTC).month - 1] = 1.0
+
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.seconds()
+
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray((numbers >= values.FIRST_SECOND) & (numbers <= values.LAST_SECOND))
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of seconds since 1970 (n,) into rows of zeros."""
+        at, every = 0, np.arange(len(rows))
+        if "hour" in self.parts:
+            waves(numbers / _DAY, rows)
+            at += 2
+        if "weekday" in self.parts:
+            days = np.floor(numbers / _DAY).astype(np.int64)
+            rows[every, at + (days + _FIRST_WEEKDAY) % 7] = 1.0
+            at += 7
+        if "month" in self.parts:
+            months = np.floor(numbers).astype("datetime64[s]").astype("datetime64[M]")
+            rows[every, at + months.astype(np.int64) % 12] = 1.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: seconds, or a date or time in ISO 8601."""
+        return values.from_text(text)
 
 
 Attribute = Number | Category | Tags | Vector | Flag | Date

@@ -4,8 +4,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from headstart import checks
 from headstart.features import values
 
@@ -90,17 +88,3 @@ def _of_columns(rows: Mapping[Any, Any], what: str) -> Table:
         raise ValueError(f"{what} must be columns of one length, got {checks.short(lengths)}")
     n_rows = next(iter(lengths.values()), 0)
     return Table(columns=dict(rows), n_rows=n_rows, ids=None, is_frame=True)
-
-
-def listed(column: Any) -> list[object]:
-    """The values of a column as Python's own."""
-    if isinstance(column, list | tuple):
-        return list(column)
-    if hasattr(column, "to_pylist"):  # Arrow
-        return list(column.to_pylist())
-    if hasattr(column, "to_list"):  # pandas, Polars
-        return list(column.to_list())
-    array = np.asarray(column)
-    if array.dtype.kind == "M":  # NumPy would list nanoseconds as integers
-        array = array.astype("datetime64[us]")
-    return list(array.tolist())

@@ -13,9 +13,11 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.features import plain, rows, values
-from headstart.features.attributes import Attribute, Number, Row
+from headstart.features.attributes import Attribute, Number
+from headstart.features.columns import Column
+from headstart.features.encoding import Fault, Side
 from headstart.features.hashing import bucket
-from headstart.features.products import fill_arms
+from headstart.features.products import cross_rows, fill_arms
 from headstart.features.rows import Rows
 
 _MOST_COLUMNS = 10_000
@@ -40,17 +42,21 @@ class EncodedItems:
     ids: Sequence[Hashable] | None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedLog:
+    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), what is wrong."""
+
+    features: Floats
+    tasks: Floats
+    faults: Sequence[Fault]
+
+
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """Which columns are multiplied: (left, right, target), in the order in which they are added.
+class _Crosses:
+    """Which columns are multiplied, as the kernels in `products` take it."""
 
-    A factor of an item is a column of it. What all arms share is counted from the first column of
-    the context on, those of the task behind them.
-    """
-
-    of_items: Integers
-    mixed: Integers  # left is of an item, right is shared
-    of_shared: Integers
+    crosses: Integers  # (n, 5): left, n_left, right, n_right, and the first of its places
+    places: Integers  # the column of each product, cross by cross
 
 
 @dataclass(frozen=True)
@@ -211,29 +217,30 @@ class Features:
         return ", ".join(f"{name} {size:,}" for size, name in sorted(sizes, reverse=True)[:3])
 
     @cached_property
-    def _plan(self) -> _Plan:
-        first: dict[str, int] = {}  # the first column of each attribute on its side
-        for attributes in (self.item, (*self.context, *self.task)):
-            at = 0
-            for attribute in attributes:
-                first[attribute.name] = at
-                at += len(attribute.columns)
-        found: dict[str, list[tuple[int, int, int]]] = {"items": [], "mixed": [], "shared": []}
+    def _sides(self) -> tuple[Side, Side, Side]:
+        return Side(self.item, "item"), Side(self.context, "context"), Side(self.task, "about")
+
+    @cached_property
+    def _products(self) -> _Crosses:
+        offset = {"item": 0, "context": self.n_item, "task": self.n_item + self.n_context}
+        sides = dict(zip(_SIDES, self._sides, strict=True))
+        crosses: list[list[int]] = []
+        places: list[int] = []
         at = self.n_item + self.n_context
         for pair in self.cross:
+            first = [offset[side := self.sides[name]] + sides[side].first(name) for name in pair]
             left, right = (self.attributes[name].columns for name in pair)
-            of_item = [self.sides[name] == "item" for name in pair]
-            kind = "items" if all(of_item) else "mixed" if any(of_item) else "shared"
-            hashed = len(left) * len(right) > self.buckets
-            for i, a in enumerate(left):
-                for j, b in enumerate(right):
-                    one, other = first[pair[0]] + i, first[pair[1]] + j
-                    if kind == "mixed" and not of_item[0]:
-                        one, other = other, one
-                    place = bucket(a + _TIMES + b, self.buckets) if hashed else i * len(right) + j
-                    found[kind].append((one, other, at + place))
-            at += self.buckets if hashed else len(left) * len(right)
-        return _Plan(*(np.array(part, dtype=np.int64).reshape(-1, 3) for part in found.values()))
+            n = len(left) * len(right)
+            crosses.append([first[0], len(left), first[1], len(right), len(places)])
+            if n > self.buckets:
+                names = (a + _TIMES + b for a in left for b in right)
+                places += [at + bucket(name, self.buckets) for name in names]
+            else:
+                places += range(at, at + n)
+            at += min(n, self.buckets)
+        return _Crosses(
+            np.array(crosses, dtype=np.int64).reshape(-1, 5), np.array(places, dtype=np.int64)
+        )
 
     # From raw attributes to numbers
 
@@ -247,7 +254,7 @@ class Features:
 
         What is not given is missing; an attribute that the schema does not have is an error.
         """
-        items = self._row("item", item, "item")[None, :]
+        items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
 
     def encode_items(self, items: Rows) -> EncodedItems:
@@ -255,17 +262,17 @@ class Features:
 
         A pandas index holds the items' ids. Columns of a frame that are no attributes are left out.
         """
-        names = [attribute.name for attribute in self.item]
-        table = rows.read(items, names, "items")
-        return EncodedItems(matrix=_matrix(self.item, table.columns, table.n_rows), ids=table.ids)
+        side = self._sides[0]
+        table = rows.read(items, side.names, "items")
+        return EncodedItems(matrix=side.matrix(table.columns, table.n_rows), ids=table.ids)
 
     def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
         """The columns of the context (c,)."""
-        return self._row("context", context, "context")
+        return self._sides[1].row(context)
 
     def encode_task(self, about: Mapping[str, Any] | None) -> Floats:
         """What is known of a task, z (p,)."""
-        return self._row("task", about, "about")
+        return self._sides[2].row(about)
 
     @cached_property
     def is_fixed(self) -> bool:
@@ -284,8 +291,8 @@ class Features:
     ) -> Floats:
         """The arms (K, d) of a decision, from what the `encode` functions returned."""
         arms = np.empty((len(items), self.dimension)) if out is None else out
-        plan = self._plan
-        fill_arms(items, context, task, plan.of_items, plan.mixed, plan.of_shared, arms)
+        products = self._products
+        fill_arms(items, context, task, products.crosses, products.places, arms)
         return arms
 
     def encode_log(self, columns: Mapping[str, Any]) -> tuple[Floats, Floats]:
@@ -293,27 +300,30 @@ class Features:
 
         Attributes without a column are missing; other columns are left out.
         """
-        n_rows = len(next(iter(columns.values()))) if columns else 0
-        items, context, task = (_matrix(getattr(self, s), columns, n_rows) for s in _SIDES)
-        features = np.empty((n_rows, self.dimension))
-        for i in range(n_rows):
-            self.arms(items[i : i + 1], context[i], task[i], out=features[i : i + 1])
-        return features, task
+        found = self.read_log(columns)
+        for fault in found.faults:
+            raise fault.error
+        return found.features, found.tasks
 
-    def _row(self, side: str, given: object, what: str) -> Floats:
-        attributes: tuple[Attribute, ...] = getattr(self, side)
-        found = values.flat(given, what)
-        unread = len(found)
-        row = np.zeros(sum(len(attribute.columns) for attribute in attributes))
-        at = 0
-        for attribute in attributes:
-            if attribute.name in found:
-                unread -= 1
-            _write(attribute, found.get(attribute.name), row, at)
-            at += len(attribute.columns)
-        if unread:
-            rows.check_names(found, [attribute.name for attribute in attributes], what)
-        return row
+    def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
+        """As `encode_log`, with what is wrong in which rows instead of an error.
+
+        is_text: whether the columns come from a file without types, so that a text may stand for a
+        number, a flag or a list.
+        """
+        n_rows = len(next(iter(columns.values()))) if columns else 0
+        item, context, task = self._sides
+        n_alone = self.n_item + self.n_context
+        features = np.zeros((n_rows, self.dimension))
+        tasks = np.zeros((n_rows, self.n_task))
+        faults = [
+            *item.fill(columns, features[:, : self.n_item], is_text=is_text),
+            *context.fill(columns, features[:, self.n_item : n_alone], is_text=is_text),
+            *task.fill(columns, tasks, is_text=is_text),
+        ]
+        products = self._products
+        cross_rows(features, tasks, n_alone, products.crosses, products.places)
+        return EncodedLog(features=features, tasks=tasks, faults=faults)
 
     # Data that it is settled by
 
@@ -448,27 +458,6 @@ def _attributes(side: str, given: object) -> tuple[Attribute, ...]:
     return found
 
 
-def _write(attribute: Attribute, value: object, row: Row, at: int) -> None:
-    """Write the columns of a value, missing or not, into a row of zeros."""
-    if not values.is_missing(value):
-        attribute.write(value, row, at)
-    elif attribute.missing:
-        row[at + len(attribute.columns) - 1] = 1.0
-
-
-def _matrix(attributes: Sequence[Attribute], columns: Mapping[str, Any], n_rows: int) -> Floats:
-    """The columns (n, …) of attributes of one side."""
-    matrix = np.zeros((n_rows, sum(len(attribute.columns) for attribute in attributes)))
-    at = 0
-    for attribute in attributes:
-        column = columns.get(attribute.name)
-        found = [None] * n_rows if column is None else rows.listed(column)
-        for i, value in enumerate(found):
-            _write(attribute, value, matrix[i], at)
-        at += len(attribute.columns)
-    return matrix
-
-
 def _settled(
     attributes: Sequence[Attribute], given: Rows | None, what: str
 ) -> tuple[Attribute, ...]:
@@ -479,8 +468,11 @@ def _settled(
     def settled(attribute: Attribute) -> Attribute:
         if not isinstance(attribute, Number):
             return attribute
-        column = rows.listed(table.columns[attribute.name])
-        present = [value for value in column if not values.is_missing(value)]
-        return attribute.settled(np.array([values.number(attribute.name, v) for v in present]))
+        column = Column(table.columns[attribute.name])
+        numbers = column.numbers()
+        if numbers is None:
+            present = (value for value in column.listed() if not values.is_missing(value))
+            numbers = np.array([values.number(attribute.name, value) for value in present])
+        return attribute.settled(numbers)
 
     return tuple(settled(attribute) for attribute in attributes)

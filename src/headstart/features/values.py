@@ -3,6 +3,7 @@
 Everything here takes the name of the attribute for its error, a `ValueError` of one sentence.
 """
 
+import json
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -26,8 +27,8 @@ _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = 1_000_000
 # The years 1 to 9999, which is what dates can be in Python.
-_FIRST_SECOND = (datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds()
-_LAST_SECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH).total_seconds()
+FIRST_SECOND = (datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds()
+LAST_SECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH).total_seconds()
 
 
 def is_missing(value: object) -> bool:
@@ -62,7 +63,7 @@ def number(name: str, value: object) -> float:
     except (OverflowError, ValueError):
         raise wrong(name, f"at most {LARGEST:g} in size", value) from None
     if -LARGEST <= found <= LARGEST:
-        return found
+        return found + 0.0  # −0 is 0
     raise wrong(name, f"finite and at most {LARGEST:g} in size", value)
 
 
@@ -147,7 +148,7 @@ def seconds(name: str, value: object) -> float:
             found = _since_1970(value)
         except (TypeError, ValueError, OverflowError):
             raise wrong(name, expected, value) from None
-    if not _FIRST_SECOND <= found <= _LAST_SECOND:
+    if not FIRST_SECOND <= found <= LAST_SECOND:
         raise wrong(name, "within the years 1 to 9999", value)
     return found
 
@@ -168,16 +169,25 @@ def _since_1970(value: object) -> float:
     return whole / _MICROSECONDS
 
 
-def text_number(text: str) -> object:
-    """What a text in a file without types says of a number; itself if it is none."""
+def from_text(text: str) -> object:
+    """The number in a text of a file without types; the text itself if it is none."""
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def text_flag(text: str) -> object:
-    """What a text in a file without types says of true and false; itself if it is neither."""
+def list_from_text(text: str) -> object:
+    """The list in a JSON text; the text itself if it is none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, list) else text
+
+
+def flag_from_text(text: str) -> object:
+    """True or false in a text of a file without types; the text itself if it is neither."""
     return _WORDS.get(text.strip().lower(), text)
 
 

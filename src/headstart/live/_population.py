@@ -176,7 +176,9 @@ class Population:
         self._position = self.state.position
 
     def change(self, name: Name, before: Contribution | None, task: TaskStatistics) -> Change:
-        """What is to be counted for a task by now: nothing, if it is set aside."""
+        """What is to be counted for a task by now: nothing, if it is set aside or has none left."""
+        if float(task.count) == 0.0:
+            return Change(name, before, None)
         if self.is_outlying(task, self.state):
             warn_set_aside(name)
             return Change(name, before, None)

@@ -209,6 +209,8 @@ class MetaBandit:
                 told = encoder.decision(task, arms, context, about)
                 decision = chooser.decide(task, told.arms, mask=mask, n=n, side=told.side)
                 encoder.keep(told.schema)
+            if self._rewards.counts_defaults:
+                self._rewards.count(decision)
             self._drop_excess()
             return decision
 
@@ -218,7 +220,10 @@ class MetaBandit:
             self._rewards.drop_excess()  # now that the call cannot fail
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
-        """Pay a decision, once, any time before its deadline; a weight counts it so many times."""
+        """Pay a decision, once, any time before its deadline; a weight counts it so many times.
+
+        One that was paid the default reward may be paid another one before its deadline.
+        """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
@@ -254,7 +259,7 @@ class MetaBandit:
             return outcome
 
     def cancel(self, decision_id: str) -> bool:
-        """Give up the reward of a decision; false if it is not pending."""
+        """Give up the reward of a decision, its default too; false if it is not pending."""
         with self._lock:
             return self._rewards.cancel(inputs.id_of(decision_id))
 
@@ -294,6 +299,8 @@ class MetaBandit:
                 told = encoder.decisions(names, arms, context, about)
                 decisions = chooser.decide_many(names, told.arms, mask=mask, sides=told.sides)
                 encoder.keep(told.schema)
+            if self._rewards.counts_defaults:
+                self._rewards.count(decisions)
             self._drop_excess()
             return decisions
 
