@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.service.audit import Audit, audit
 from benchmarks.service.load import PATH, Client, Records, opened, set_up
@@ -33,7 +34,7 @@ Disturbance = Callable[[Sequence[Process], Records], Awaitable[None]]
 
 
 def under_load(
-    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1, **settings: object
+    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1, **settings: Any
 ) -> Result:
     """Load a store through processes, disturb them, and audit the store afterwards.
 

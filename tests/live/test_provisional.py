@@ -446,7 +446,8 @@ def clicks_per_1000(rule: str, seed: int, *, users: int = 120, visits: int = 10)
     given: dict[str, Any] = {"deadline_seconds": 1e9, "default_reward": 0.0}
     bandit = hs.MetaBandit(dimension=7, seed=seed, **given if rule == "counts" else {})
     order = np.random.default_rng(seed + 2000).permutation(np.repeat(np.arange(users), visits))
-    clicks, late = 0, []
+    clicks = 0
+    late: list[tuple[int, str]] = []
     for t, user in enumerate(order.tolist()):
         while late and late[0][0] <= t:
             bandit.reward(late.pop(0)[1], 1.0)

@@ -16,6 +16,8 @@ from headstart.service.store import schema
 
 pytestmark = pytest.mark.slow
 
+HOUR = {"deadline_seconds": 3_600.0}
+
 
 def test_a_decision_counts_as_its_default_until_it_is_paid(store: str) -> None:
     with shop(store, deadline_seconds=60.0, default_reward=0.5) as service:
@@ -104,7 +106,7 @@ def test_after_a_restart_a_decision_still_counts_as_its_default(store: str) -> N
 def test_a_prior_that_was_refreshed_counts_every_task_once(store: str) -> None:
     """Its sums are those of the decisions, whatever was paid between refreshes."""
     rng = np.random.default_rng(0)
-    settings: dict[str, Any] = {"deadline_seconds": 3_600.0, "default_reward": 0.0, "scales": None}
+    settings: dict[str, Any] = {**HOUR, "default_reward": 0.0, "scales": None}
     with shop(store, **settings) as service:
         waits: list[str] = []
         for _ in range(6):
@@ -126,7 +128,7 @@ def test_a_prior_that_was_refreshed_counts_every_task_once(store: str) -> None:
 
 
 def test_a_discount_counts_decisions(store: str) -> None:
-    settings: dict[str, Any] = {"deadline_seconds": 3_600.0, "default_reward": 0.5, "discount": 0.9}
+    settings: dict[str, Any] = {**HOUR, "default_reward": 0.5, "discount": 0.9}
     with shop(store, **settings) as service:
         ids = [each.id for each in decided(service, *["ann"] * 6)]
         assert paid(service, [ids[4]], 1.0) == ["paid"]
@@ -199,7 +201,7 @@ def check_sums(service: Service) -> None:
 
 
 def test_two_processes_count_each_decision_once(postgresql: str) -> None:
-    settings: dict[str, Any] = {"deadline_seconds": 3_600.0, "default_reward": 0.25}
+    settings: dict[str, Any] = {**HOUR, "default_reward": 0.25}
     with shop(postgresql, **settings) as one, shop(postgresql) as two:
         waits: list[str] = []
         for t in range(10):
