@@ -79,6 +79,7 @@ def live() -> None:
             seed=0,
         )
         _use(bandit)
+    _use(MetaBandit(dimension=_DIMENSION, seed=0, deadline_seconds=1e9, default_reward=0.0))
     stored()
 
 

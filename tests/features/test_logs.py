@@ -118,9 +118,8 @@ def test_a_report_speaks_of_the_schemas_columns() -> None:
 def test_a_row_that_cannot_be_read_is_named_or_left_out(
     name: str, value: object, tmp_path: Path
 ) -> None:
-    frame = _frame().astype(object)
-    frame.loc[1, name] = value
-    frame.to_csv(tmp_path / "log.csv", index=False)
+    rows = [row | {name: value} if i == 1 else row for i, row in enumerate(ROWS)]
+    pd.DataFrame(rows).to_csv(tmp_path / "log.csv", index=False)
     columns = Columns(features=FEATURES)
     with pytest.raises(ValueError, match=rf"column '{name}' must .* in row 1 of"):
         list(LogReading(tmp_path / "log.csv", columns, FEATURES.dimension))

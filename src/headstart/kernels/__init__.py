@@ -29,7 +29,7 @@ from headstart.kernels.factors import (
     expect,
     new_direction,
 )
-from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
+from headstart.kernels.learning import DRIFT_LIMIT, change_reward, learn, learn_choices
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import (
     index,
@@ -50,6 +50,7 @@ from headstart.kernels.revision import (
     revise,
     revise_due,
     revision_due,
+    revision_to_repeat,
 )
 from headstart.kernels.state import Buffer, Components, Reading, TaskState
 
@@ -64,6 +65,7 @@ __all__ = [
     "TaskState",
     "ThinTasks",
     "add_observation",
+    "change_reward",
     "choose",
     "climb",
     "component_posterior",
@@ -92,6 +94,7 @@ __all__ = [
     "revise",
     "revise_due",
     "revision_due",
+    "revision_to_repeat",
     "start",
     "update_noises",
     "win_probabilities",

@@ -10,8 +10,8 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.live._catalogue_scores import CatalogueScores
-from headstart.live._pending import Pending, Settled, finished_number, owner_of_finished
-from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, Layout
+from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
+from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
 from headstart.live.inputs import FeatureNames, Name
 from headstart.live.settings import Settings
 
@@ -39,6 +39,9 @@ class Tasks:
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(layout)
         self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
+        self.n_side = 0  # how many numbers that is
+        # What counts as the side information of a task of which nothing was told.
+        self.unknown_side: Floats | None = None
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
         self.pending = Pending(layout.dimension, settings.max_pending)
         if settings.deadline_seconds is not None:
@@ -97,7 +100,11 @@ class Tasks:
         """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""
         slot = self.slot(name)
         row = self.rows[slot]
-        if self.scalar(slot, columns.REWARDS) > 0 or row[FIRST_PENDING] != NONE:
+        if (
+            self.scalar(slot, columns.REWARDS) > 0
+            or row[FIRST_PENDING] != NONE
+            or row[COUNTED] != NOT_COUNTED
+        ):
             number = self.finished.add(name, self.layout.finished(row))
             self.pending.own(row, owner_of_finished(number))
         self.close(name)
@@ -136,7 +143,7 @@ class Tasks:
             statistics = self.layout.finished_statistics(self.finished.row(name))
         else:
             statistics = self.layout.statistics(self.rows[slot])
-        side = self.sides.get(name)
+        side = self.sides.get(name, self.unknown_side)
         return statistics if side is None else replace(statistics, side=side)
 
     def place(self, decision: str) -> int:
@@ -163,8 +170,15 @@ class Tasks:
         self.pending.own(row, number)
         self.pending.drop(self.finished.rows, place)
         self.pending.own(row, owner_of_finished(number))
-        if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
-            self.finished.remove(name)
+        self.drop_empty(name)
+
+    def drop_empty(self, name: Name) -> None:
+        """Forget a finished task of which nothing is known, and nothing is counted."""
+        if name in self.finished:
+            row = self.finished.row(name)
+            known = row[FIRST_PENDING] != NONE or row[COUNTED] != NOT_COUNTED
+            if not known and self.layout.finished_statistics(row).count == 0.0:
+                self.finished.remove(name)
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
         """Take tasks with their rows, from a file or from another bandit."""
@@ -175,13 +189,13 @@ class Tasks:
             number = self.finished.add(name, row)
             self.finished.rows[number, FIRST_PENDING] = NONE
 
-    def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
+    def adopt_decision(self, name: Name, decision: str, held: Held) -> None:
         """Take a pending decision of a task, with the id that it has."""
         if name in self.slots:
-            self.pending.restore(self.rows, self.slots[name], decision, kept, time)
+            self.pending.restore(self.rows, self.slots[name], decision, held)
             return
         number = self.finished.numbers[name]
-        self.pending.restore(self.finished.rows, number, decision, kept, time)
+        self.pending.restore(self.finished.rows, number, decision, held)
         self.pending.own(self.finished.rows[number], owner_of_finished(number))
 
 
