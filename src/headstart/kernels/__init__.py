@@ -28,6 +28,7 @@ from headstart.kernels.factors import (
     climb,
     expect,
     new_direction,
+    thin_rewards,
 )
 from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
 from headstart.kernels.noise import update_noises
@@ -78,6 +79,7 @@ __all__ = [
     "revise_due",
     "revision_due",
     "start",
+    "thin_rewards",
     "update_noises",
     "win_probabilities",
 ]
