@@ -11,6 +11,7 @@ from types import FunctionType, ModuleType
 # is documented under the first.
 MODULES = (
     "headstart",
+    "headstart.features",
     "headstart.policies",
     "headstart.priors",
     "headstart.environments",

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
     from headstart.core.ridge import RidgeEstimate
     from headstart.core.statistics import TaskStatistics
     from headstart.core.task import Episode, Task
+    from headstart.features import (
+        Category,
+        Date,
+        Features,
+        Flag,
+        Number,
+        Tags,
+        Vector,
+    )
     from headstart.live import (
         Catalogue,
         Decision,
@@ -37,22 +46,29 @@ __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "Catalogue",
+    "Category",
+    "Date",
     "Decision",
     "Decisions",
     "Episode",
     "Explanation",
+    "Features",
+    "Flag",
     "InformedAgent",
     "Learner",
     "LoggedDecisions",
     "MetaBandit",
     "Mixture",
+    "Number",
     "Optimal",
     "Outcome",
     "Prior",
     "RidgeEstimate",
     "Rounds",
+    "Tags",
     "Task",
     "TaskStatistics",
+    "Vector",
     "environments",
     "evaluate",
     "evaluate_logged",
@@ -66,22 +82,29 @@ __all__ = [
 _HOME = {
     "Agent": "simulation",
     "Catalogue": "live",
+    "Category": "features",
+    "Date": "features",
     "Decision": "live",
     "Decisions": "live",
     "Explanation": "live",
     "Episode": "core.task",
+    "Features": "features",
+    "Flag": "features",
     "InformedAgent": "simulation",
     "Learner": "simulation",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
     "Mixture": "core.prior",
+    "Number": "features",
     "Optimal": "simulation",
     "Outcome": "live",
     "Prior": "core.prior",
     "RidgeEstimate": "core.ridge",
     "Rounds": "simulation",
+    "Tags": "features",
     "Task": "core.task",
     "TaskStatistics": "core.statistics",
+    "Vector": "features",
     "evaluate": "simulation",
     "evaluate_logged": "live",
     "simulate": "simulation",
@@ -90,7 +113,8 @@ _HOME = {
 
 # Found as attributes like those of __all__, but not taken by `from headstart import *`.
 _MODULES = (
-    "datasets", "diagnosis", "interfaces", "live", "logs", "plotting", "simulation", "studies"
+    "datasets", "diagnosis", "features", "interfaces", "live", "logs", "plotting", "simulation",
+    "studies",
 )  # fmt: skip
 
 

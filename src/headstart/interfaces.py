@@ -24,6 +24,7 @@ __all__ = [
     "FittedPriorEstimator",
     "IndexPolicy",
     "LivePriorEstimator",
+    "MeanIndexPolicy",
     "Memory",
     "Policy",
     "PreparableEnvironment",
@@ -133,6 +134,28 @@ class IndexPolicy(Policy, Protocol):
 
     def radius(self, summary: EstimateSummary) -> Floats:
         """The factor of the widths, (…)."""
+        ...
+
+
+@runtime_checkable
+class MeanIndexPolicy(IndexPolicy, Protocol):
+    """An index policy with a radius of its own for the uncertainty of the mean task.
+
+    The score is xᵀŵ + radius·√(‖x‖² − m²) + mean radius·m, where m is the part of the width that is
+    the uncertainty of the mean task. One that is not `by_parts` has one radius for all.
+
+    >>> from headstart.interfaces import MeanIndexPolicy
+    >>> isinstance(hs.policies.BayesUCB(), MeanIndexPolicy)
+    True
+    """
+
+    @property
+    def by_parts(self) -> bool:
+        """Whether it has a mean radius."""
+        ...
+
+    def mean_radius(self, summary: EstimateSummary) -> Floats:
+        """The factor of the mean widths, (…)."""
         ...
 
 
@@ -259,6 +282,11 @@ class SidePriorEstimator(PriorEstimator, Protocol):
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """What a task with this side information (…, p) starts from; None where it is unknown."""
         ...
+
+
+def by_parts(policy: Policy) -> MeanIndexPolicy | None:
+    """The policy, if it is an index by parts."""
+    return policy if isinstance(policy, MeanIndexPolicy) and policy.by_parts else None
 
 
 def n_side(estimator: PriorEstimator) -> int:

@@ -79,6 +79,7 @@ def live() -> None:
             seed=0,
         )
         _use(bandit)
+    _use(MetaBandit(dimension=_DIMENSION, seed=0, deadline_seconds=1e9, default_reward=0.0))
     stored()
 
 
@@ -138,6 +139,19 @@ def stored() -> None:
     memory = recount(model, StoredMemory.empty(model), states).memory
     rows.install(memory)
     rows.open(2)
+
+
+def features() -> None:
+    """Arms and rows of a log from raw attributes."""
+    from headstart.features import Category, Date, Features, Number
+
+    schema = Features(
+        item=[Number("price", log=True), Category("brand", levels=["a"])],
+        context=[Date("at")],
+        cross=[("at", "price")],
+    )
+    schema.encode({"price": 1.0}, {"at": 0})
+    schema.encode_log({"price": [1.0], "brand": ["a"], "at": [0.0]})
 
 
 def logs() -> None:

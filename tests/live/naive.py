@@ -1,7 +1,8 @@
 """Live use straight from its definition: every number solved afresh from lists of rewards."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +10,21 @@ from headstart.arrays import Floats
 from headstart.live.outcomes import Outcome
 
 
+@dataclass(eq=False)
+class Seen:
+    """A reward that a task has learned."""
+
+    x: Floats
+    y: float
+    weight: float
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.x, self.y, self.weight))
+
+
 @dataclass
 class NaiveTask:
-    """What a task has seen, (x, y, weight) each, and how it counts: its first rewards, since when.
+    """What a task has seen, and how it counts: what the memory has of it, and since when.
 
     The bias is that of its prior, which was learned from `prior_tasks` others.
     """
@@ -19,13 +32,20 @@ class NaiveTask:
     bias: Floats
     prior_tasks: int
     last_used: float = 0.0
-    seen: list[tuple[Floats, float, float]] = field(default_factory=list)
-    counted: int = 0
+    seen: list[Seen] = field(default_factory=list)
+    counted: list[Seen] = field(default_factory=list)
     position: float = 0.0
 
-    @property
-    def changed(self) -> bool:
-        return len(self.seen) > self.counted
+
+@dataclass
+class Waiting:
+    """A decision, what its task has learned for it already, and whether that was told."""
+
+    name: str
+    x: Floats
+    time: float
+    seen: Seen | None = None
+    told: bool = False
 
 
 @dataclass
@@ -45,7 +65,7 @@ class NaiveBandit:
     reward_range: tuple[float, float] = (-np.inf, np.inf)
     open: dict[str, NaiveTask] = field(default_factory=dict)
     finished: dict[str, NaiveTask] = field(default_factory=dict)
-    pending: dict[str, tuple[str, Floats, float]] = field(default_factory=dict)
+    pending: dict[str, Waiting] = field(default_factory=dict)
     settled: dict[str, float | None] = field(default_factory=dict)
     changes: dict[str, None] = field(default_factory=dict)
     set_aside: set[str] = field(default_factory=set)
@@ -69,7 +89,7 @@ class NaiveBandit:
         gram, moment = np.zeros((self.dimension, self.dimension)), np.zeros(self.dimension)
         for name, task in self.counted_tasks().items():
             if name != without:
-                for x, y, weight in task.seen[: task.counted]:
+                for x, y, weight in task.counted:
                     gram = gram + self.weight_of(task) * weight * np.outer(x, x)
                     moment = moment + self.weight_of(task) * weight * y * x
         return gram, moment
@@ -82,29 +102,36 @@ class NaiveBandit:
     def refresh(self) -> None:
         """Every task counts as it is now."""
         usual, enough = self.usual_square(), len(self.counted_tasks()) >= 5
-        for name in self.changes:
+        changes = list(self.changes)
+        self.changes.clear()
+        for name in changes:
             task = self.task(name)
+            if not task.seen:
+                task.counted = []
+                self.set_aside.discard(name)
+                self.drop_empty(name)
+                continue
             squares = sum(weight * y * y for _, y, weight in task.seen)
             rounds = sum(weight for *_, weight in task.seen)
             if enough and usual > 0.0 and squares > 1e6 * usual * rounds:
-                task.counted = 0
+                task.counted = []
                 self.set_aside.add(name)
                 continue
             self.set_aside.discard(name)
             if self.half_life_seconds is None:
                 self._next = max(self._next, self.position) + (not task.counted)
             task.position = self._next if self.half_life_seconds is None else self.clock()
-            task.counted = len(task.seen)
-        ends = [self.task(name).position for name in self.changes if name not in self.set_aside]
+            task.counted = [replace(each) for each in task.seen]
+        present = [name for name in changes if name in self.open or name in self.finished]
+        ends = [self.task(name).position for name in present if self.task(name).counted]
         self.position = max([self.position, *ends])
         if self.half_life_seconds is not None:
             self.position = max(self.position, self.clock())
-        self.changes.clear()
 
     def usual_square(self) -> float:
         squares = rounds = 0.0
         for task in self.counted_tasks().values():
-            for _, y, weight in task.seen[: task.counted]:
+            for _, y, weight in task.counted:
                 squares += self.weight_of(task) * weight * y * y
                 rounds += self.weight_of(task) * weight
         return squares / rounds if rounds else 0.0
@@ -130,9 +157,10 @@ class NaiveBandit:
         self.drop_empty(name)
 
     def drop_empty(self, name: str) -> None:
-        """Nothing is kept of a finished task without rewards, past or to come."""
-        waits = any(owner == name for owner, *_ in self.pending.values())
-        if name in self.finished and not waits and not self.finished[name].seen:
+        """Nothing is kept of a finished task without rewards, past, to come, or in the memory."""
+        waits = any(held.name == name for held in self.pending.values()) or name in self.changes
+        task = self.finished.get(name)
+        if task is not None and not waits and not task.seen and not task.counted:
             del self.finished[name]
 
     def forget(self, name: str) -> None:
@@ -140,7 +168,7 @@ class NaiveBandit:
         self.finished.pop(name, None)
         self.changes.pop(name, None)
         self.set_aside.discard(name)
-        self.pending = {each: held for each, held in self.pending.items() if held[0] != name}
+        self.pending = {each: held for each, held in self.pending.items() if held.name != name}
         self.refresh()
 
     def merge(self, other: "NaiveBandit") -> None:
@@ -155,7 +183,7 @@ class NaiveBandit:
         self.settled |= other.settled
         self.set_aside |= other.set_aside
         self.pending |= other.pending
-        self.pending = dict(sorted(self.pending.items(), key=lambda held: held[1][2]))
+        self.pending = dict(sorted(self.pending.items(), key=lambda held: held[1].time))
 
     # Calls.
 
@@ -163,16 +191,13 @@ class NaiveBandit:
         """What time does: deadlines pass, idle tasks finish."""
         now = self.clock()
         if self.deadline is not None:
-            for decision, (name, x, time) in list(self.pending.items()):
-                if time <= now - self.deadline:
+            for decision, held in list(self.pending.items()):
+                if held.time <= now - self.deadline:
                     del self.pending[decision]
-                    self.settled[decision] = None
-                    if self.default is not None:
-                        was_open = name in self.open
-                        self.learn(name, x, self.default, 1.0)
-                        if not was_open and name in self.open:
-                            self.finish(name)
-                    self.drop_empty(name)
+                    self.settled[decision] = held.seen.y if held.seen and held.told else None
+                    if held.seen is not None:
+                        self.finish_if_told(held.name)
+                    self.drop_empty(held.name)
         if self.idle is not None:
             for name, task in list(self.open.items()):
                 if task.last_used <= now - self.idle:
@@ -192,35 +217,59 @@ class NaiveBandit:
         return np.asarray(arms @ inverse @ moment + radius * widths)
 
     def hold(self, decision: str, name: str, x: Floats) -> None:
-        while len(self.pending) >= self.max_pending:
+        self.pending[decision] = held = Waiting(name, x, self.clock())
+        if self.default is not None:
+            self.note_change(name)
+            held.seen = Seen(x, self.default, 1.0)
+            self.task(name).seen.append(held.seen)
+        while len(self.pending) > self.max_pending:
             oldest = next(iter(self.pending))
-            owner, *_ = self.pending.pop(oldest)
-            self.settled[oldest] = None
-            self.drop_empty(owner)
-        self.pending[decision] = (name, x, self.clock())
+            told = self.pending[oldest].told
+            self.settled[oldest] = self.default if told else None
+            self.give_up(oldest)
 
-    def learn(self, name: str, x: Floats, value: float, weight: float) -> None:
-        if name in self.finished:
-            self.open[name] = self.finished.pop(name)
-        task = self.open[name]
-        if not task.changed or name in self.set_aside:
+    def give_up(self, decision: str) -> None:
+        held = self.pending.pop(decision)
+        if held.seen is not None and not held.told:
+            self.note_change(held.name)
+            self.task(held.name).seen.remove(held.seen)
+        self.drop_empty(held.name)
+
+    def note_change(self, name: str) -> None:
+        task = self.task(name)
+        if name not in self.changes:
             others = len(self.counted_tasks()) - bool(task.counted)
             if others >= max(1, 2 * task.prior_tasks):
                 task.bias, task.prior_tasks = self.bias(without=name), others
             self.set_aside.discard(name)
             self.changes[name] = None
-        task.seen.append((x, value, weight))
+
+    def reopen(self, name: str) -> None:
+        if name in self.finished:
+            self.open[name] = self.finished.pop(name)
+
+    def learn(self, name: str, x: Floats, value: float, weight: float) -> None:
+        self.reopen(name)
+        self.note_change(name)
+        self.open[name].seen.append(Seen(x, value, weight))
         self.use(name)
-        if self.horizon is not None and len(task.seen) >= self.horizon:
-            self.finish(name)
+        self.finish_if_told(name)
+
+    def finish_if_told(self, name: str) -> None:
+        if self.horizon is not None and name in self.open:
+            waiting = [held for held in self.pending.values() if held.name == name]
+            untold = sum(held.seen is not None and not held.told for held in waiting)
+            if len(self.open[name].seen) - untold >= self.horizon:
+                self.finish(name)
 
     def reward(self, decision: str, value: float, weight: float) -> Outcome:
         if decision in self.pending:
+            held = self.pending[decision]
+            if held.told and value == self.default:
+                return Outcome.DUPLICATE
             if not self.reward_range[0] <= value <= self.reward_range[1]:
                 return Outcome.OUT_OF_RANGE
-            name, x, _ = self.pending.pop(decision)
-            self.settled[decision] = value
-            self.learn(name, x, value, weight)
+            self.pay(decision, held, value, weight)
             return Outcome.PAID
         if decision not in self.settled:
             return Outcome.UNKNOWN
@@ -229,11 +278,24 @@ class NaiveBandit:
             return Outcome.EXPIRED
         return Outcome.DUPLICATE if paid == value else Outcome.CONFLICT
 
+    def pay(self, decision: str, held: Waiting, value: float, weight: float) -> None:
+        if held.seen is None or value != self.default:
+            del self.pending[decision]
+            self.settled[decision] = value
+        if held.seen is None:
+            self.learn(held.name, held.x, value, weight)
+            return
+        self.reopen(held.name)
+        if (value, weight) != (held.seen.y, held.seen.weight):
+            self.note_change(held.name)
+        held.seen.y, held.seen.weight, held.told = value, weight, True
+        self.use(held.name)
+        self.finish_if_told(held.name)
+
     def cancel(self, decision: str) -> bool:
-        if decision not in self.pending:
+        if decision not in self.pending or self.pending[decision].told:
             return False
-        name, *_ = self.pending.pop(decision)
-        self.drop_empty(name)
+        self.give_up(decision)
         return True
 
     def fresh(self) -> "NaiveBandit":

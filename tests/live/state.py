@@ -56,6 +56,7 @@ def sizes(bandit: hs.MetaBandit) -> dict[str, int]:
         "kept": tasks.pending.kept,
         "links": tasks.pending.links,
         "times": tasks.pending.times,
+        "provisional": tasks.pending.provisional,
     }
     return {name: array.nbytes for name, array in arrays.items()}
 
@@ -83,6 +84,7 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
             pending.decision(place) if ids else None,
             owners[place],
             pending.kept[place].tobytes(),
+            pending.provisional[place].tobytes(),
             float(pending.times[place]),
         )
         for place in pending.oldest_first()

@@ -1,6 +1,7 @@
 """Settings are one list; the rules that live use and the service share."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -32,23 +33,36 @@ def test_what_was_learned_with_a_setting_keeps_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "paid", "value", "now", "outcome"),
+    ("state", "paid", "value", "in_time", "outcome"),
     [
-        (None, None, 1.0, 0.0, Outcome.UNKNOWN),
-        (DecisionState.EXPIRED, None, 1.0, 0.0, Outcome.EXPIRED),
-        (DecisionState.PAID, 1.0, 1.0, 99.0, Outcome.DUPLICATE),
-        (DecisionState.PAID, 1.0, 0.5, 0.0, Outcome.CONFLICT),
-        (DecisionState.PENDING, None, 1.0, 9.0, Outcome.PAID),
-        (DecisionState.PENDING, None, 1.0, 11.0, Outcome.EXPIRED),
-        (DecisionState.PENDING, None, 3.0, 9.0, Outcome.OUT_OF_RANGE),
-        (DecisionState.PENDING, None, 3.0, 11.0, Outcome.EXPIRED),
+        (None, None, 1.0, True, Outcome.UNKNOWN),
+        (DecisionState.EXPIRED, None, 1.0, False, Outcome.EXPIRED),
+        (DecisionState.EXPIRED, None, 1.0, True, Outcome.PAID),
+        (DecisionState.PAID, 1.0, 1.0, False, Outcome.DUPLICATE),
+        (DecisionState.PAID, 1.0, 0.5, True, Outcome.CONFLICT),
+        (DecisionState.PAID, 0.0, 0.0, True, Outcome.DUPLICATE),
+        (DecisionState.PAID, 0.0, 0.5, True, Outcome.PAID),
+        (DecisionState.PAID, 0.0, 0.5, False, Outcome.CONFLICT),
+        (DecisionState.PAID, 0.0, 3.0, True, Outcome.OUT_OF_RANGE),
+        (DecisionState.PENDING, None, 1.0, True, Outcome.PAID),
+        (DecisionState.PENDING, None, 1.0, False, Outcome.EXPIRED),
+        (DecisionState.PENDING, None, 3.0, True, Outcome.OUT_OF_RANGE),
+        (DecisionState.PENDING, None, 3.0, False, Outcome.EXPIRED),
     ],
 )
 def test_a_reward_has_one_outcome(
-    state: int | None, paid: float | None, value: float, now: float, outcome: Outcome
+    state: int | None, paid: float | None, value: float, in_time: bool, outcome: Outcome
 ) -> None:
-    settings = Settings(deadline_seconds=10.0, reward_range=(0.0, 2.0))
-    assert outcome_of(state, value, settings, paid=paid, made=0.5, now=now) is outcome
+    settings = Settings(deadline_seconds=10.0, reward_range=(0.0, 2.0), default_reward=0.0)
+    given: dict[str, Any] = {"paid": paid, "is_default": paid == 0.0, "in_time": in_time}
+    assert outcome_of(state, value, settings, **given) is outcome
+
+
+def test_a_deadline_has_passed_from_its_second_on() -> None:
+    settings = Settings(deadline_seconds=10.0)
+    assert not settings.has_expired(0.5, 10.0)
+    assert settings.has_expired(0.5, 10.5)
+    assert not Settings().has_expired(0.5, 1e9)
 
 
 def test_refreshes_take_a_share_of_the_time() -> None:

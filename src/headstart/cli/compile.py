@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 # The functions of `headstart.warm_up` that call everything, each run in a separate process.
-PARTS = ("simulation", "live", "logs")
+PARTS = ("simulation", "live", "features", "logs")
 
 
 @dataclass(frozen=True, kw_only=True)

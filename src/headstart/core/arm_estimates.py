@@ -105,19 +105,25 @@ class ArmEstimates:
     widths: Floats  # (…, K), ‖x‖ in the norm of (V + Λ)⁻¹
     inverse: Floats  # (…, d, d), (V + Λ)⁻¹
     summary: EstimateSummary
+    # (…, K), the part of the widths that is the uncertainty of the mean task; None if not known
+    mean_widths: Floats | None = None
 
-    def index(self, radius: Floats) -> Floats:
-        """xᵀŵ + radius·‖x‖, (…, K), for a radius (…)."""
+    def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
+        """xᵀŵ + radius·‖x‖, (…, K), for a radius (…).
+
+        With a mean radius (…), and where mean widths m are known, xᵀŵ + radius·√(‖x‖² − m²) +
+        mean radius·m.
+        """
         shape = self.predictions.shape
-        scores = np.empty(shape)
-        radii = radius if radius.shape == shape[:-1] else np.full(shape[:-1], radius)
-        flat = (-1, shape[-1])
-        kernels.index(
-            self.predictions.reshape(flat),
-            self.widths.reshape(flat),
-            radii.reshape(-1),
-            scores.reshape(flat),
-        )
+        scores, flat = np.empty(shape), (-1, shape[-1])
+        read = self.predictions.reshape(flat), self.widths.reshape(flat)
+        radii = _flat(radius, shape[:-1])
+        if mean_radius is None or self.mean_widths is None:
+            kernels.index(*read, radii, scores.reshape(flat))
+        else:
+            mean_widths = self.mean_widths.reshape(flat)
+            mean_radii = _flat(mean_radius, shape[:-1])
+            kernels.index_by_parts(*read, mean_widths, radii, mean_radii, scores.reshape(flat))
         return scores
 
     def __getitem__(self, i: tuple[int, ...] | None) -> "ArmEstimates":
@@ -128,14 +134,24 @@ class ArmEstimates:
             widths=self.widths[i],
             inverse=self.inverse[i],
             summary=self.summary[i],
+            mean_widths=None if self.mean_widths is None else self.mean_widths[i],
         )
 
     def repeat(self, n: int) -> "ArmEstimates":
         """The same n times along the first leading axis, which has length 1."""
+        mean_widths = self.mean_widths
+        if mean_widths is not None:
+            mean_widths = np.broadcast_to(mean_widths, (n, *mean_widths.shape[1:]))
         return ArmEstimates(
             projections=np.broadcast_to(self.projections, (n, *self.projections.shape[1:])),
             predictions=np.broadcast_to(self.predictions, (n, *self.predictions.shape[1:])),
             widths=np.broadcast_to(self.widths, (n, *self.widths.shape[1:])),
             inverse=np.broadcast_to(self.inverse, (n, *self.inverse.shape[1:])),
             summary=self.summary.repeat(n),
+            mean_widths=mean_widths,
         )
+
+
+def _flat(radius: Floats, lead: tuple[int, ...]) -> Floats:
+    """A radius for every task, (R,)."""
+    return (radius if radius.shape == lead else np.full(lead, radius)).reshape(-1)

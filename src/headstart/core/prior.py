@@ -88,6 +88,9 @@ class Prior:
     which counts as much as `noise_degrees_of_freedom` rewards, (…): ∞ where s is given and not
     learned. Together they are a normal-inverse-gamma prior of w and s².
 
+    `mean_covariance` (…, d, d) is the part of Λ⁻¹ that is the uncertainty of the mean task, where
+    that is known: exploring it serves all tasks to come, the rest serves this one alone.
+
     A `mixture` holds several components, for the task's own rewards to decide between: after its
     1st, 2nd, 4th, 8th, … reward the task goes on from the `revised` prior.
 
@@ -101,6 +104,7 @@ class Prior:
     noise_scale: Floats = field(default_factory=lambda: np.ones(()))
     noise_degrees_of_freedom: Floats = field(default_factory=lambda: np.full((), np.inf))
     mixture: Mixture | None = None
+    mean_covariance: Floats | None = None
 
     def __post_init__(self) -> None:
         bias = checks.floats("bias", self.bias)
@@ -128,6 +132,10 @@ class Prior:
             object.__setattr__(self, name, value)
         if self.mixture is not None:
             self._check_mixture(self.mixture)
+        if self.mean_covariance is not None:
+            covariance = checks.floats("mean_covariance", self.mean_covariance)
+            checks.shape("mean_covariance", covariance, (*lead, dimension, dimension), "(…, d, d)")
+            object.__setattr__(self, "mean_covariance", covariance)
 
     def _check_mixture(self, mixture: Mixture) -> None:
         shape = mixture.bias.shape
@@ -147,6 +155,7 @@ class Prior:
         noise_scale: Floats | float = 1.0,
         noise_degrees_of_freedom: Floats | float = np.inf,
         mixture: Mixture | None = None,
+        mean_covariance: Floats | None = None,
     ) -> "Prior":
         """A prior whose arrays are right by construction: they are not checked again."""
         return checks.trusted(
@@ -156,6 +165,7 @@ class Prior:
             noise_scale=_along(np.asarray(noise_scale, dtype=np.float64), bias),
             noise_degrees_of_freedom=_along(np.asarray(noise_degrees_of_freedom), bias),
             mixture=mixture,
+            mean_covariance=mean_covariance,
         )
 
     @classmethod

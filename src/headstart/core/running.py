@@ -39,6 +39,8 @@ class RunningEstimate:
         )
         self._filled = 0
         self._reading = self._one_arm = _reading(self._size, 1, dimension)
+        self._mean_covariance: Floats | None = None
+        self._mean_widths = np.empty((self._size, 1))
         self._first = np.zeros(self._size, dtype=np.int64)
         scalars = prior.initial_scalars().reshape(self._size, columns.N_SCALARS)
         self._state = kernels.TaskState(
@@ -94,6 +96,7 @@ class RunningEstimate:
             noise_scale=scalars[:, columns.PRIOR_NOISE_SCALE].reshape(lead).copy(),
             noise_degrees_of_freedom=self._prior.noise_degrees_of_freedom,
             mixture=self._prior.mixture,
+            mean_covariance=self._prior.mean_covariance,
         )
 
     @property
@@ -141,21 +144,36 @@ class RunningEstimate:
         else:
             self._state.shift[:] = (self._regularization @ gap[..., None])[..., 0]
 
-    def prepare(self, n_arms: int) -> ArmEstimates:
-        """Prepare to read K arms per round; `read` fills the estimates, each time in place."""
+    def prepare(self, n_arms: int, *, mean_widths: bool = False) -> ArmEstimates:
+        """Prepare to read K arms per round; `read` fills the estimates, each time in place.
+
+        With `mean_widths`, those too, where the prior knows the uncertainty of the mean task.
+        """
         lead, dimension = self._prior.lead, self._prior.dimension
         self._reading = _reading(self._size, n_arms, dimension)
+        if mean_widths and self._prior.mean_covariance is not None:
+            covariance = self._prior.mean_covariance
+            self._mean_covariance = self._flat(covariance, dimension, dimension)
+            self._mean_widths = np.empty((self._size, n_arms))
         return ArmEstimates(
             projections=self._reading.projections.reshape(*lead, n_arms, dimension),
             predictions=self._reading.predictions.reshape(*lead, n_arms),
             widths=self._reading.widths.reshape(*lead, n_arms),
             inverse=self.inverse,
             summary=self.summary,
+            mean_widths=(
+                None if self._mean_covariance is None else self._mean_widths.reshape(*lead, n_arms)
+            ),
         )
 
     def read(self, arms: Floats) -> None:
         """Fill the estimates for the arms (R, K, d) of a round."""
         kernels.read(self._state, arms, self._reading)
+        self._read_mean(arms)
+
+    def _read_mean(self, arms: Floats) -> None:
+        if self._mean_covariance is not None:
+            kernels.read_mean(self._mean_covariance, arms, self._reading, self._mean_widths)
 
     def learn_choices(
         self, arms: Floats, choices: Integers, rewards: Floats, next_arms: Floats | None = None
@@ -176,8 +194,12 @@ class RunningEstimate:
             arms if next_arms is None else next_arms,
             next_arms is not None,
         )
-        if self._after(status) and next_arms is not None:
-            self.read(next_arms)
+        read_again = self._after(status)
+        if next_arms is not None:
+            if read_again:
+                self.read(next_arms)
+            else:
+                self._read_mean(next_arms)
 
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""

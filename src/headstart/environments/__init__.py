@@ -4,6 +4,7 @@ from headstart.datasets import DataMissing
 from headstart.environments.ellipsoid import Ellipsoid
 from headstart.environments.non_stochastic import BeliefAdversary, NonStochastic
 from headstart.environments.ratings import AllUsers, Clusters, LastFM, MovieLens, Nearest, Ratings
+from headstart.environments.shop import Shop, ShopWorld
 from headstart.environments.synthetic import Synthetic
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "Nearest",
     "NonStochastic",
     "Ratings",
+    "Shop",
+    "ShopWorld",
     "Synthetic",
 ]

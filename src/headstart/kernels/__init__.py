@@ -30,9 +30,20 @@ from headstart.kernels.factors import (
     new_direction,
     thin_rewards,
 )
-from headstart.kernels.learning import DRIFT_LIMIT, learn, learn_choices
+from headstart.kernels.learning import DRIFT_LIMIT, change_reward, learn, learn_choices
 from headstart.kernels.noise import update_noises
-from headstart.kernels.reading import index, index_one, project, project_features, read, read_one
+from headstart.kernels.reading import (
+    index,
+    index_by_parts,
+    index_by_parts_one,
+    index_one,
+    project,
+    project_features,
+    read,
+    read_mean,
+    read_mean_one,
+    read_one,
+)
 from headstart.kernels.revision import (
     component_posterior,
     moment_match,
@@ -40,6 +51,7 @@ from headstart.kernels.revision import (
     revise,
     revise_due,
     revision_due,
+    revision_to_repeat,
 )
 from headstart.kernels.state import Buffer, Components, Reading, TaskState
 
@@ -54,6 +66,7 @@ __all__ = [
     "TaskState",
     "ThinTasks",
     "add_observation",
+    "change_reward",
     "choose",
     "climb",
     "component_posterior",
@@ -61,6 +74,8 @@ __all__ = [
     "factorise",
     "flush",
     "index",
+    "index_by_parts",
+    "index_by_parts_one",
     "index_one",
     "learn",
     "learn_choices",
@@ -71,6 +86,8 @@ __all__ = [
     "project_features",
     "propensities",
     "read",
+    "read_mean",
+    "read_mean_one",
     "read_one",
     "refactorise_drifted",
     "regrets",
@@ -78,6 +95,7 @@ __all__ = [
     "revise",
     "revise_due",
     "revision_due",
+    "revision_to_repeat",
     "start",
     "thin_rewards",
     "update_noises",

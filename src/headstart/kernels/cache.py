@@ -30,7 +30,7 @@ VARIABLE = "HEADSTART_CACHE"
 PACKAGE = Path(__file__).resolve().parents[1]
 
 # The files of compiled functions, and of all constants that they use.
-COMPILED_PARTS = ("arrays.py", "kernels", "live", "logs")
+COMPILED_PARTS = ("arrays.py", "features", "kernels", "live", "logs")
 
 # Settings of Numba that change the machine code.
 _SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "USING_SVML")

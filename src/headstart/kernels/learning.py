@@ -57,6 +57,32 @@ def learn(
 
 
 @compiled(inline="always")
+def change_reward(
+    state: TaskState, i: int, x: Floats, u: Floats, before: float, after: float, weight: float
+) -> None:
+    """Replace a reward of x that task i has learned with this weight by another, given u = Ax.
+
+    With δ = w(y' − y), A stays and ŵ moves by δu. The surprise is q + hᵀΛh − cᵀAc, c = b + Λh,
+    so it changes by w(y'² − y²) − 2δxᵀŵ − δ²xᵀAx. b is updated by the caller.
+    """
+    scalars, parameter = state.scalars, state.parameter
+    step = weight * (after - before)
+    predicted = 0.0
+    square = 0.0
+    for a in range(x.shape[0]):
+        predicted += x[a] * parameter[i, a]
+        square += x[a] * u[a]
+    for a in range(x.shape[0]):
+        parameter[i, a] += step * u[a]
+    added = step * (after + before)
+    scalars[i, SUM_OF_SQUARES] = max(scalars[i, SUM_OF_SQUARES] + added, 0.0)
+    surprise = scalars[i, SURPRISE] + added - step * (2.0 * predicted + step * square)
+    scalars[i, SURPRISE] = max(surprise, 0.0)
+    scalars[i, DRIFT] += drift_of_update(1.0, x.shape[0])
+    update_noise(scalars, i)
+
+
+@compiled(inline="always")
 def rank_one_update(
     state: TaskState, i: int, x: Floats, u: Floats, reward: float
 ) -> tuple[float, float]:

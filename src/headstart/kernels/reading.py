@@ -40,6 +40,39 @@ def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k
 
 
 @compiled
+def read_mean(covariances: Floats, arms: Floats, reading: Reading, mean_widths: Floats) -> None:
+    """Set mean_widths (R, K) for arms (R, K, d) that are read, given S̄, (R, d, d)."""
+    scratch = np.empty(arms.shape[1:])
+    for i in range(arms.shape[0]):
+        read_mean_one(covariances, i, arms, i, reading.widths, i, scratch, mean_widths, i)
+
+
+@compiled(inline="always")
+def read_mean_one(
+    covariances: Floats,
+    i: int,
+    arms: Floats,
+    j: int,
+    widths: Floats,
+    k: int,
+    scratch: Floats,
+    mean_widths: Floats,
+    m: int,
+) -> None:
+    """Set row m of mean_widths to √(xᵀS̄x), at most ‖x‖, for arms[j] (K, d), read in row k.
+
+    The task's own rewards determine the mean task no better than the task itself: hence at most.
+    """
+    _, n_arms, dimension = arms.shape
+    np.dot(arms[j], covariances[i], scratch)
+    for arm in range(n_arms):
+        square = 0.0
+        for a in range(dimension):
+            square += arms[j, arm, a] * scratch[arm, a]
+        mean_widths[m, arm] = min(math.sqrt(max(square, 0.0)), widths[k, arm])
+
+
+@compiled
 def project(state: TaskState, i: int, x: Floats, u: Floats) -> None:
     """Set u = Ax for one task and one arm (d,)."""
     inverse = state.inverse
@@ -66,6 +99,20 @@ def index(predictions: Floats, widths: Floats, radii: Floats, scores: Floats) ->
         index_one(predictions, widths, i, radii[i], scores, i)
 
 
+@compiled(fastmath=False)
+def index_by_parts(
+    predictions: Floats,
+    widths: Floats,
+    mean_widths: Floats,
+    radii: Floats,
+    mean_radii: Floats,
+    scores: Floats,
+) -> None:
+    """Set scores (R, K) to xᵀŵ + radius·√(‖x‖² − m²) + mean radius·m, m being the mean width."""
+    for i in range(scores.shape[0]):
+        index_by_parts_one(predictions, widths, mean_widths, i, radii[i], mean_radii[i], scores, i)
+
+
 # Its callers are compiled without `fastmath`: one decision and many then score alike to the bit.
 @compiled(inline="always", fastmath=False)
 def index_one(
@@ -74,3 +121,21 @@ def index_one(
     """Set row j of the scores from row i of the predictions and widths."""
     for k in range(scores.shape[1]):
         scores[j, k] = predictions[i, k] + radius * widths[i, k]
+
+
+@compiled(inline="always", fastmath=False)
+def index_by_parts_one(
+    predictions: Floats,
+    widths: Floats,
+    mean_widths: Floats,
+    i: int,
+    radius: float,
+    mean_radius: float,
+    scores: Floats,
+    j: int,
+) -> None:
+    """Set row j of the scores from row i of the predictions and of both widths."""
+    for k in range(scores.shape[1]):
+        width, mean_width = widths[i, k], mean_widths[i, k]
+        own = math.sqrt(max(width * width - mean_width * mean_width, 0.0))
+        scores[j, k] = predictions[i, k] + radius * own + mean_radius * mean_width

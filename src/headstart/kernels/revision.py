@@ -39,6 +39,22 @@ def revision_due(scalars: Floats, i: int) -> bool:
 
 
 @compiled(inline="always")
+def revision_to_repeat(scalars: Floats, i: int, number: float) -> bool:
+    """Whether task i revises its prior again, after its reward of this number has changed.
+
+    It does where the latest revision counted that reward.
+    """
+    if scalars[i, REVISION] == NEVER:
+        return False
+    latest = 1
+    while 2 * latest <= int(scalars[i, REWARDS]):
+        latest *= 2
+    if number > latest:
+        return False
+    return scalars[i, REVISION] == ALWAYS or is_surprising(scalars, i)
+
+
+@compiled(inline="always")
 def is_surprising(scalars: Floats, i: int) -> bool:
     """Whether the surprise of T rewards is two standard deviations above what the prior expects.
 

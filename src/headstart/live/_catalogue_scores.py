@@ -74,11 +74,16 @@ class _TaskScores:
         grown[stale] = fresh
         return grown
 
-    def index(self, radius: float) -> Floats:
-        """xᵀŵ + radius·‖x‖ of all items, (K,)."""
+    def index(self, radius: float, mean_radius: float, mean_widths: Floats | None) -> Floats:
+        """xᵀŵ + radius·‖x‖ of all items, (K,), or the index by parts."""
         scores = np.empty((1, len(self._predictions)))
         widths = np.sqrt(np.maximum(self._squares, 0.0))
-        kernels.index(self._predictions[None], widths[None], np.array([radius]), scores)
+        read, radii = (self._predictions[None], widths[None]), np.array([radius])
+        if mean_widths is None:
+            kernels.index(*read, radii, scores)
+        else:
+            least = np.minimum(mean_widths, widths)[None]
+            kernels.index_by_parts(*read, least, radii, np.array([mean_radius]), scores)
         return scores.reshape(-1)
 
 
@@ -88,6 +93,8 @@ class CatalogueScores:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self.by_slot: dict[int, _TaskScores] = {}
+        # √(xᵀS̄x) of a catalogue's items, the same for all tasks: with what they follow from.
+        self._mean_widths: tuple[Catalogue, int, Floats, Floats] | None = None
 
     def trace(self, slot: int) -> Floats:
         """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
@@ -106,12 +113,36 @@ class CatalogueScores:
         """Forget all scores."""
         self.by_slot.clear()
 
-    def index(self, catalogue: Catalogue, slot: int, state: TaskState, radius: float) -> Floats:
-        """xᵀŵ + radius·‖x‖ of all items for a task, (K,)."""
+    def index(
+        self,
+        catalogue: Catalogue,
+        slot: int,
+        state: TaskState,
+        radius: float,
+        mean_radius: float,
+        mean_covariance: Floats,
+    ) -> Floats:
+        """xᵀŵ + radius·‖x‖ of all items for a task, (K,); by parts where S̄ is (1, d, d)."""
         scores = self.by_slot.get(slot)
         if scores is None or scores.catalogue is not catalogue:
             scores = _TaskScores(catalogue)
         with one_blas_thread:
             scores.bring_up_to_date(state)
         self.by_slot[slot] = scores
-        return scores.index(radius)
+        mean_widths = None
+        if len(mean_covariance):
+            mean_widths = self._mean_widths_of(catalogue, mean_covariance)
+        return scores.index(radius, mean_radius, mean_widths)
+
+    def _mean_widths_of(self, catalogue: Catalogue, covariance: Floats) -> Floats:
+        known, version = self._mean_widths, catalogue.version
+        if known is not None and known[0] is catalogue and known[1] == version:
+            *_, mean_covariance, widths = known
+            if mean_covariance is covariance.base:  # a refresh has a new array
+                return widths
+        features = catalogue.features
+        with one_blas_thread:
+            squares = ((features @ covariance[0]) * features).sum(-1)
+        widths = np.sqrt(np.maximum(squares, 0.0))
+        self._mean_widths = catalogue, version, covariance.base, widths
+        return widths

@@ -26,7 +26,7 @@ from headstart.live._decision_sets import (
 from headstart.live._memory import Memory
 from headstart.live._pending import Ids, hold
 from headstart.live._rows import NONE, n_rewards
-from headstart.live._scores import Scores, UnreadableArmError, read_task
+from headstart.live._scores import Scores, UnreadableArmError, index_task, read_task
 from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions
@@ -175,6 +175,7 @@ def _decide_one(
     rows: Floats,
     slot: int,
     radius: float,
+    mean: tuple[float, Floats],
     arms: Floats,
     uniform: float,
     exploration: float,
@@ -185,8 +186,8 @@ def _decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its propensity; and the
-    code of the decision's id.
+    With a mean radius and S̄ (1, d, d), the index is the one by parts. Sets the scores (K,). Returns
+    the choice, NONE if an arm cannot be read; its propensity; and the code of the decision's id.
     """
     n_arms, dimension = arms.shape
     arms_of_task = arms.reshape(1, n_arms, dimension)
@@ -194,7 +195,7 @@ def _decide_one(
     if not read_task(rows, slot, arms_of_task, 0, reading, 0):
         return NONE, 0.0, NONE
     rows_of_scores = view(scores, 0, (1, n_arms))
-    kernels.index_one(reading.predictions, reading.widths, 0, radius, rows_of_scores, 0)
+    index_task(reading, arms_of_task, 0, radius, mean, scratch, rows_of_scores, 0)
     choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
     projections = reading.projections
     code = _keep(rows, slot, arms_of_task, 0, choice, projections, 0, choice, pending, place)
@@ -206,6 +207,7 @@ def _choose_all(
     rows: Floats,
     slots: Integers,
     radii: Floats,
+    mean: tuple[Floats, Floats],
     arms_of_tasks: tuple[Floats, Integers, Booleans],
     uniforms: Floats,
     exploration: float,
@@ -219,13 +221,15 @@ def _choose_all(
     projections at a time, so that they stay in cache.
     """
     arms, which, allowed = arms_of_tasks
+    mean_radii, mean_covariance = mean
     scores, choices, propensities, projections = results
     _, n_arms, dimension = arms.shape
     reading = _reading_in(scratch, n_arms, dimension)
     for i in range(slots.shape[0]):
         if not read_task(rows, slots[i], arms, which[i], reading, 0):
             return i
-        kernels.index_one(reading.predictions, reading.widths, 0, radii[i], scores, i)
+        mean_of_task = mean_radii[i], mean_covariance
+        index_task(reading, arms, which[i], radii[i], mean_of_task, scratch, scores, i)
         if allowed.shape[0] > 0:
             for k in range(n_arms):
                 if not allowed[i, k]:
@@ -320,6 +324,7 @@ class Chooser:
             tasks.rows,
             slot,
             self._scores.radius(slot),
+            self._scores.mean(slot),
             arms,
             stream.peek_one(),
             self._exploration,
@@ -452,7 +457,8 @@ class Chooser:
     def _choose_by_index(self, slots: Integers, batch: Batch) -> Choices:
         """The choices by an index, in one compiled call for tasks with equally many arms."""
         n, dimension = batch.n, self._tasks.dimension
-        radii, uniforms = self._scores.radii(slots), self._stream.peek(n)
+        radii, mean_radii = self._scores.radii(slots)
+        uniforms = self._stream.peek(n)
         indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
         scores, projections = [], []
         for group in batch.groups:
@@ -470,6 +476,7 @@ class Chooser:
                 self._tasks.rows,
                 slots[part],
                 radii[part],
+                (mean_radii[part], self._scores.mean_covariance),
                 (group.arms, group.which, group.allowed),
                 uniforms[part],
                 self._exploration,

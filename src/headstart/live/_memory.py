@@ -223,7 +223,7 @@ class Memory:
         """Count every task as it is, at once."""
         self.undo()
         self.population.count(self.collect(len(self._changed)))
-        self._in_flight.clear()  # it is part of the memory now
+        self._clear_in_flight()
         self.generation += 1
         self._learn_scales()
 
@@ -243,6 +243,8 @@ class Memory:
             if change.before is not None or change.after is not None:
                 self._in_flight[name] = change
                 changes.append(change)
+            else:
+                self.tasks.drop_empty(name)
         return changes
 
     def undo(self) -> None:
@@ -264,8 +266,15 @@ class Memory:
     def install(self, state: State, start: Start) -> None:
         """Install what was computed for the changes in flight."""
         self.population.install(state, start)
-        self._in_flight.clear()  # it is part of the memory now
+        self._clear_in_flight()
         self._learn_scales()
+
+    def _clear_in_flight(self) -> None:
+        """Note that what is in flight is part of the memory; of tasks without rewards none is."""
+        gone = [name for name, change in self._in_flight.items() if change.after is None]
+        self._in_flight.clear()
+        for name in gone:
+            self.tasks.drop_empty(name)
 
     def _learn_scales(self) -> None:
         """Learn the features' scales, once; if they are far apart, all open tasks move."""
@@ -346,7 +355,7 @@ class Memory:
             task=name,
             estimate=tasks.layout.estimate(row),
             n_rewards=int(scalars[columns.REWARDS]),
-            n_pending=len(tasks.pending.of(row)),
+            n_pending=tasks.pending.n_waiting(row),
             noise_scale=float(scalars[columns.NOISE_SCALE]),
             feature_names=tasks.feature_names.all,
         )

@@ -109,6 +109,12 @@ _END = 0
 # In place of a number of rewards: the decision kept no u.
 _NO_U = -1.0
 
+# The columns of `provisional`: the reward that the task has learned for the decision, and its
+# weight, 0 if it has learned none; by what the weight was discounted since; the number of the
+# reward among the task's; and whether it was told, or is the default.
+VALUE, WEIGHT, FADE, NUMBER, TOLD = range(5)
+N_PROVISIONAL = 5
+
 
 @compiled
 def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
@@ -134,6 +140,11 @@ def find(links: Integers, code: int) -> int:
     if code < 0 or place >= links.shape[0] or links[place, OWNER] == NONE:
         return NONE
     return place if links[place, USED] == code >> _PLACE_BITS else NONE
+
+
+def places_of(codes: Integers) -> Integers:
+    """The places of decisions that were just held, by their codes."""
+    return codes & _MASK
 
 
 @compiled
@@ -162,12 +173,22 @@ def finished_number(owner: int) -> int:
     return -2 - owner
 
 
+class Held(NamedTuple):
+    """What is kept of a decision that waits."""
+
+    kept: Floats  # (2d + 1,)
+    time: float
+    provisional: Floats  # (5,)
+
+
 class Pending:
     """The features of pending decisions, their tasks, their ids and when they were made.
 
     `kept` is (places, 2d + 1): x, then u = Ax at the time of the decision, then the number of the
     task's rewards at that time. While no other came since, the reward need not compute u again.
-    The owner of a decision is a slot, or a finished task (`owner_of_finished`).
+    `provisional` is (places, 5): what the task has learned for the decision, which another reward
+    replaces until the deadline. The owner of a decision is a slot, or a finished task
+    (`owner_of_finished`).
     """
 
     def __init__(self, dimension: int, most: int) -> None:
@@ -179,6 +200,8 @@ class Pending:
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
         self.arrays = (self.kept, self.links)  # they grow in place
         self.times = np.zeros(1)
+        self.provisional = np.zeros((1, N_PROVISIONAL))
+        self.n_provisional = 0
         self.clock: Callable[[], float] | None = None  # where decisions have a deadline
         self.free: list[int] = []
         # Decisions whose ids another origin gave: a file, another bandit, or before a fork.
@@ -219,7 +242,7 @@ class Pending:
         if len(self.free) < n:
             old, more = len(self.links), max(n, len(self.links) // 8, 64)
             # In place where the system can; no view of them outlives a call.
-            for array in (self.kept, self.links, self.times):
+            for array in (self.kept, self.links, self.times, self.provisional):
                 array.resize((old + more, *array.shape[1:]), refcheck=False)
             self.links[old:] = NONE
             self.links[old:, USED] = 0
@@ -269,7 +292,7 @@ class Pending:
 
     def free_all(self, places: list[int]) -> None:
         """Take back places that were released."""
-        if not self.foreign:
+        if not self.foreign and not self.n_provisional:
             self.free.extend(places)
             return
         for place in places:
@@ -278,6 +301,9 @@ class Pending:
     def freed(self, place: int) -> None:
         """Take back a place that was released."""
         self.free.append(place)
+        if self.n_provisional and self.is_provisional(place):
+            self.provisional[place] = 0.0
+            self.n_provisional -= 1
         if self.foreign and place in self._foreign_ids:
             del self.foreign[self._foreign_ids.pop(place)]
 
@@ -289,12 +315,12 @@ class Pending:
         """The id of the decision that is there."""
         return self._foreign_ids.get(place) or self.id_of(self._code(place))
 
-    def restore(self, rows: Floats, slot: int, decision: str, kept: Floats, time: float) -> None:
+    def restore(self, rows: Floats, slot: int, decision: str, held: "Held") -> None:
         """Hold a decision that has an id already."""
         self.reserve(1)
         place = self.free.pop()
-        self.kept[place] = kept
-        self.times[place] = time
+        self.kept[place], self.times[place], self.provisional[place] = held
+        self.n_provisional += self.is_provisional(place)
         hold(self.links, rows, slot, place)
         self.foreign[decision], self._foreign_ids[place] = place, decision
 
@@ -305,9 +331,41 @@ class Pending:
         """The slot of the task whose decision is there, or below NONE a finished task."""
         return int(self.links[place, OWNER])
 
+    # What counts before its reward is final.
+
+    def count(self, place: int, value: float, number: float) -> None:
+        """Note that the task has learned a default for a decision, as its reward of this number."""
+        self.provisional[place] = value, 1.0, 1.0, number, 0.0
+        self.n_provisional += 1
+
+    def is_provisional(self, place: int) -> bool:
+        """Whether the task has learned a reward for the decision, which may be replaced."""
+        return bool(self.provisional[place, WEIGHT])
+
+    def is_told(self, place: int) -> bool:
+        """Whether that reward was told, and is not only the default."""
+        return bool(self.provisional[place, TOLD])
+
+    def fade(self, row: Floats, discount: float) -> None:
+        """Note that all rewards of a task were discounted."""
+        if self.n_provisional:
+            self.provisional[self.of(row), FADE] *= discount
+
+    def n_waiting(self, row: Floats) -> int:
+        """How many of a task's decisions have not been told their reward."""
+        places = self.of(row)
+        return len(places) - int(self.provisional[places, TOLD].sum())
+
+    def n_untold(self, row: Floats) -> int:
+        """How many of a task's rewards are defaults of decisions that wait."""
+        counts = self.provisional[self.of(row)]
+        return int(((counts[:, WEIGHT] > 0.0) & (counts[:, TOLD] == 0.0)).sum())
+
     def drop_projections(self, row: Floats) -> None:
-        """Forget u = Ax of a task's decisions: A is another now."""
-        self.kept[self.of(row), -1] = _NO_U
+        """Forget u = Ax of a task's decisions: its prior, which counts them all, is a new one."""
+        places = self.of(row)
+        self.kept[places, -1] = _NO_U
+        self.provisional[places, NUMBER] = 0.0
 
     def sort(self) -> None:
         """Put the decisions of several bandits into the order of their times."""
@@ -369,7 +427,7 @@ class Settled:
             return outcome_of(None, value, settings)
         paid = values[decision]
         state = DecisionState.EXPIRED if paid is None else DecisionState.PAID
-        return outcome_of(state, value, settings, paid=paid)
+        return outcome_of(state, value, settings, paid=paid, in_time=False)
 
     def _drop_oldest(self) -> None:
         while len(self._values) > CAPACITY:

@@ -103,14 +103,21 @@ class Population:
         self.bias_moves = estimator.running_bias(self.state.memory) is not None
         self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
         self._start: Start | None = None
+        # S̄ of the latest start, the same for all tasks, or (0, 0).
+        self.mean_covariance: Floats = np.empty((0, 0))
         self._position = 0.0  # of the latest contribution
 
     @property
     def start(self) -> Start:
         """What a new task starts from, by the memory as it is."""
         if self._start is None:
-            self._start = self.starting_from(self.state.memory)
+            self._install_start(self.starting_from(self.state.memory))
+        assert self._start is not None
         return self._start
+
+    def _install_start(self, start: Start) -> None:
+        self._start, covariance = start, start.prior.mean_covariance
+        self.mean_covariance = np.empty((0, 0)) if covariance is None else covariance
 
     def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
@@ -137,7 +144,9 @@ class Population:
 
     def install(self, state: State, start: Start | None = None) -> None:
         """Go on with another memory."""
-        self.state, self._start = state, start
+        self.state, self._start = state, None
+        if start is not None:
+            self._install_start(start)
 
     def next_position(self, *, new: bool) -> float:
         """The position of a contribution: the time, or the number of tasks so far."""
@@ -151,7 +160,9 @@ class Population:
         self._position = self.state.position
 
     def change(self, name: Name, before: Contribution | None, task: TaskStatistics) -> Change:
-        """What is to be counted for a task by now: nothing, if it is set aside."""
+        """What is to be counted for a task by now: nothing, if it is set aside or has none left."""
+        if float(task.count) == 0.0:
+            return Change(name, before, None)
         if self.is_outlying(task, self.state):
             warn_set_aside(name)
             return Change(name, before, None)
@@ -337,6 +348,11 @@ def _unscaled(prior: Prior, scales: Floats | None) -> Prior:
         noise_scale=prior.noise_scale,
         noise_degrees_of_freedom=prior.noise_degrees_of_freedom,
         mixture=None if prior.mixture is None else _unscaled_mixture(prior.mixture, scales),
+        mean_covariance=(
+            None
+            if prior.mean_covariance is None
+            else prior.mean_covariance / (scales[:, None] * scales)
+        ),
     )
 
 

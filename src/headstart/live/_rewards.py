@@ -1,4 +1,8 @@
-"""Rewards: what a task learns from one, what has to follow, and decisions that get none."""
+"""Rewards: what a task learns from one, what has to follow, and decisions that get none.
+
+Where there is a default reward, a task learns it with the decision. V, b, T and q are sums, so that
+another reward replaces it exactly.
+"""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,18 +15,32 @@ from headstart.arrays import Floats, Integers
 from headstart.kernels import revision_due
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
-from headstart.kernels.state import REWARDS, SUM_OF_SQUARES, SURPRISE
+from headstart.kernels.state import COUNT, DRIFT, REWARDS, SUM_OF_SQUARES, SURPRISE
 from headstart.live import inputs
 from headstart.live._memory import Memory
-from headstart.live._pending import OWNER, Ids, find, read_ids, release
+from headstart.live._pending import (
+    FADE,
+    NUMBER,
+    OWNER,
+    TOLD,
+    VALUE,
+    WEIGHT,
+    Ids,
+    find,
+    places_of,
+    read_ids,
+    release,
+)
 from headstart.live._rows import (
     AS_IT_IS,
     COUNTED,
     NONE,
     dimension_of,
+    n_rewards,
     packed_statistics,
     task_state,
 )
+from headstart.live.decision import Decision, Decisions
 from headstart.live.inputs import LARGEST_GROWTH, Name
 from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 
@@ -30,8 +48,9 @@ from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 # no such decision; the task is not open; and the memory has to note first that the task changes.
 REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
 
-# What has to follow a reward beside what `kernels.state` lists: the horizon is reached.
-FINISH = 4
+# What has to follow a reward beside what `kernels.state` lists: the horizon is reached; the
+# statistics have less than the estimate counts, which is to be derived from them.
+FINISH, DERIVE = 4, 8
 
 # In place of a horizon: there is none.
 NO_HORIZON = 0
@@ -108,6 +127,123 @@ def _stays_finite(
 
 
 @compiled
+def _replace(
+    rows: Floats, slot: int, kept: Floats, place: int, counts: Floats, value: float, weight: float
+) -> int:
+    """Replace the reward that a task has learned for what is kept in a place; returns as `_learn`.
+
+    `counts` (3,) is that reward, its weight and its number. A weight of 0 takes it out. Where the
+    weight falls, the inverse follows from the statistics: a downdate by f = 1 − wxᵀAx cancels as
+    many digits as the reward's own update did, and those of x may be most that the task has.
+    """
+    row = rows[slot]
+    dimension = dimension_of(row.shape[0])
+    state = task_state(row, dimension)
+    scalars = state.scalars
+    before, weight_before, number = counts[0], counts[1], counts[2]
+    x, u = np.empty(dimension), np.empty(dimension)
+    root = math.sqrt(weight)
+    for a in range(dimension):
+        x[a] = root * kept[place, a]
+    kernels.project(state, 0, x, u)
+    gram, moment = packed_statistics(row, dimension)
+    size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
+    if not _stays_finite(gram, moment, state.parameter[0], size, x, u, root * value):
+        return REFUSED
+    if row[COUNTED] <= AS_IT_IS:
+        return CHANGES
+    for a in range(dimension):
+        x[a] = kept[place, a]
+    if weight < weight_before:
+        _take_out(scalars, gram, moment, x, before, weight_before)
+        _put_back(scalars, gram, moment, x, value, weight)
+        status = DERIVE
+    else:
+        kernels.project(state, 0, x, u)
+        kernels.change_reward(state, 0, x, u, before, value, weight_before)
+        for a in range(dimension):
+            moment[a] += weight_before * (value - before) * x[a]
+        status = columns.REFACTORISE if scalars[0, DRIFT] > kernels.DRIFT_LIMIT else 0
+        if weight > weight_before:
+            more = weight - weight_before
+            root = math.sqrt(more)
+            for a in range(dimension):
+                x[a] *= root
+                u[a] *= root
+            scalars[0, REWARDS] -= 1.0  # it is the same one
+            status |= kernels.learn(state, 0, x, u, root * value, more)[0]
+            kernels.add_observation(gram, moment, x, root * value)
+    status &= ~columns.REVISE
+    if kernels.revision_to_repeat(scalars, 0, number):
+        status |= columns.REVISE
+    return status
+
+
+@compiled(inline="always")
+def _take_out(
+    scalars: Floats, gram: Floats, moment: Floats, x: Floats, value: float, weight: float
+) -> None:
+    """Take a reward out of T, q, V and b; of the last one nothing is left."""
+    scalars[0, REWARDS] -= 1.0
+    is_last = scalars[0, REWARDS] <= 0.0
+    left = 0.0 if is_last else 1.0
+    scalars[0, COUNT] = left * max(scalars[0, COUNT] - weight, 0.0)
+    squares = scalars[0, SUM_OF_SQUARES] - weight * value * value
+    scalars[0, SUM_OF_SQUARES] = left * max(squares, 0.0)
+    for a in range(x.shape[0]):
+        moment[a] = left * (moment[a] - weight * value * x[a])
+        for b in range(a + 1):
+            gram[a, b] = left * (gram[a, b] - weight * x[a] * x[b])
+        gram[a, a] = max(gram[a, a], 0.0)
+
+
+@compiled(inline="always")
+def _put_back(
+    scalars: Floats, gram: Floats, moment: Floats, x: Floats, value: float, weight: float
+) -> None:
+    """Add a reward to T, q, V and b, unless its weight is 0."""
+    if weight > 0.0:
+        scalars[0, REWARDS] += 1.0
+        scalars[0, COUNT] += weight
+        scalars[0, SUM_OF_SQUARES] += weight * value * value
+        for a in range(x.shape[0]):
+            moment[a] += weight * value * x[a]
+            for b in range(a + 1):
+                gram[a, b] += weight * x[a] * x[b]
+
+
+@compiled
+def _count_all(
+    rows: Floats,
+    kept: Floats,
+    links: Integers,
+    provisional: Floats,
+    places: Integers,
+    value: float,
+) -> tuple[int, int, int]:
+    """Learn a default reward for n decisions of open tasks, which are provisional then.
+
+    It ends at one that something follows, or before which the memory has to note a change. One
+    whose reward is refused does not count. Returns how many are done, the status and the slot of
+    the last one tried.
+    """
+    for i in range(places.shape[0]):
+        place = places[i]
+        slot = links[place, OWNER]
+        status = _learn(rows, slot, kept, place, value, 1.0, NO_HORIZON, np.empty(0))
+        if status == CHANGES:
+            return i, status, slot
+        if status >= 0:
+            provisional[place, VALUE] = value
+            provisional[place, WEIGHT] = provisional[place, FADE] = 1.0
+            provisional[place, NUMBER] = n_rewards(rows[slot], dimension_of(rows.shape[1]))
+            provisional[place, TOLD] = 0.0
+        if status > 0:
+            return i + 1, status, slot
+    return len(places), 0, NONE
+
+
+@compiled
 def _reward_one(
     rows: Floats,
     kept: Floats,
@@ -165,6 +301,8 @@ class Rewards:
         self._tasks = memory.tasks
         self._settings = memory.tasks.settings
         self._horizon = memory.tasks.settings.horizon or NO_HORIZON
+        # Whether a decision counts as its default before its reward comes.
+        self.counts_defaults = memory.tasks.settings.default_reward is not None
         self._one_call = memory.one_call
 
     # One reward.
@@ -174,6 +312,10 @@ class Rewards:
         tasks, settings = self._tasks, self._settings
         if settings.reward_range is not None and not settings.in_range(value):
             return self._outcome(decision, value)
+        if tasks.pending.n_provisional:
+            place = tasks.pending.find(decision)
+            if place != NONE and tasks.pending.is_provisional(place):
+                return self._replace_default(place, value, weight)
         if self._one_call and not tasks.catalogue_scores.by_slot:
             paid = self._pay_in_one_call(decision, value, weight)
         else:
@@ -185,9 +327,20 @@ class Rewards:
 
     def _outcome(self, decision: str, value: float) -> Outcome:
         """What a reward that is not learned comes to."""
-        if self._tasks.pending.find(decision) != NONE:
+        pending = self._tasks.pending
+        place = pending.find(decision)
+        if place == NONE:
+            return self._tasks.settled.outcome(decision, value, self._settings)
+        return self._outcome_of_pending(place, value)
+
+    def _outcome_of_pending(self, place: int, value: float) -> Outcome:
+        """What a reward for a decision that is kept comes to."""
+        pending = self._tasks.pending
+        if not pending.is_told(place):
             return outcome_of(DecisionState.PENDING, value, self._settings)
-        return self._tasks.settled.outcome(decision, value, self._settings)
+        paid = float(pending.provisional[place, VALUE])
+        state = DecisionState.PAID
+        return outcome_of(state, value, self._settings, paid=paid, is_default=True)
 
     def _pay_in_one_call(self, decision: str, value: float, weight: float) -> bool:
         """Have an open task learn a reward, compiled; false if it takes more."""
@@ -249,27 +402,36 @@ class Rewards:
             status = int(_learn(rows, slot, kept, place, value, weight, self._horizon, trace))
             if status >= 0:
                 tasks.catalogue_scores.note(slot, trace)
+                if before is not None:
+                    tasks.pending.fade(rows[slot], discount)
             elif before is not None:
                 rows[slot] = before
             if status != CHANGES:
                 return status
             self._memory.note_change(slot)
 
-    def _follow_up(self, slot: int, status: int) -> None:
-        """Do what has to follow a reward: refactorise, revise the prior, finish the task."""
+    def _follow_up(self, slot: int, status: int, *, new: bool = True) -> None:
+        """Do what has to follow a reward: refactorise, revise the prior, finish the task.
+
+        new: whether it is one more reward, and not another one for a decision that had one.
+        """
         tasks, row = self._tasks, self._tasks.rows[slot]
         if self._settings.discount < 1.0:
             tasks.layout.refactorise(row, restate=True)
-            if revision_due(tasks.layout.state(row).scalars, 0):
+            if not new:
+                pass  # a discount changes nothing about which reward it is
+            elif revision_due(tasks.layout.state(row).scalars, 0):
                 status |= columns.REVISE
             else:
                 status &= ~columns.REVISE
+        elif status & DERIVE:
+            tasks.layout.refactorise(row, restate=True)
         elif status & columns.REFACTORISE and not status & columns.REVISE:
             tasks.layout.refactorise(row, restate=False)
         if status & columns.REVISE:
             self._memory.revise(slot)
         if status & FINISH:
-            tasks.finish(tasks.names[slot])
+            self._finish_if_told(slot)
 
     # Many rewards.
 
@@ -280,7 +442,7 @@ class Rewards:
         ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
         tasks = self._tasks
         simple = self._one_call and not tasks.catalogue_scores.by_slot and not self._horizon
-        if not simple or not self._all_in_range(rewards):
+        if not simple or tasks.pending.n_provisional or not self._all_in_range(rewards):
             triples = zip(_plain(ids), rewards.tolist(), counts.tolist(), strict=True)
             return [self.pay(decision, value, weight) for decision, value, weight in triples]
         decided_here = read_ids(tasks.pending.prefix, ids)
@@ -339,6 +501,109 @@ class Rewards:
                 self._follow_up(slot, status)
         return done, 0
 
+    # The default reward, from the decision on.
+
+    def count(self, decisions: Decision | list[Decision] | Decisions) -> None:
+        """Have tasks learn the default reward for what was just decided."""
+        pending = self._tasks.pending
+        if isinstance(decisions, Decisions):
+            ids = read_ids(pending.prefix, decisions.ids)
+            places = np.empty(0, dtype=np.int64) if ids is None else places_of(ids.codes)
+        else:
+            each = decisions if isinstance(decisions, list) else [decisions]
+            places = np.array([pending.find(decision.id) for decision in each])
+        self._count(places, float(self._settings.default_reward or 0.0))
+
+    def _count(self, places: Integers, default: float) -> None:
+        tasks, pending = self._tasks, self._tasks.pending
+        if not self._one_call or tasks.catalogue_scores.by_slot:
+            for place in places.tolist():
+                slot = pending.owner(place)
+                status = self._learn(slot, pending.kept, place, default, 1.0)
+                if status != REFUSED:
+                    pending.count(place, default, tasks.scalar(slot, REWARDS))
+                    self._follow_up(slot, status & ~FINISH)
+            return
+        done = 0
+        while done < len(places):
+            rest = places[done:]
+            more, status, slot = _count_all(
+                tasks.rows, pending.kept, pending.links, pending.provisional, rest, default
+            )
+            done += more
+            if status == CHANGES:
+                self._memory.note_change(slot)
+            elif status > 0:
+                self._follow_up(slot, status)
+        pending.n_provisional += int((pending.provisional[places, WEIGHT] > 0.0).sum())
+
+    def _replace_default(self, place: int, value: float, weight: float) -> Outcome:
+        """Pay a decision for which its task has learned a default.
+
+        One that is paid that very default is kept until its deadline: another reward replaces it.
+        """
+        tasks, pending = self._tasks, self._tasks.pending
+        outcome = self._outcome_of_pending(place, value)
+        if outcome is not PAID:
+            return outcome
+        decision, finished = pending.decision(place), tasks.finished_owner(place)
+        slot = pending.owner(place) if finished is None else tasks.reopen(finished)
+        status = self._replace(slot, place, value, weight)
+        if status == REFUSED:
+            if finished is not None:
+                tasks.finish(finished)
+            return Outcome.OUT_OF_RANGE
+        counts = pending.provisional[place]
+        if value == counts[VALUE]:
+            counts[WEIGHT], counts[TOLD] = weight, 1.0
+        else:
+            pending.drop(tasks.rows, place)
+            tasks.settled.note(decision, value)
+        tasks.note_use(tasks.names[slot], slot)
+        self._follow_up(slot, status, new=False)
+        self._finish_if_told(slot)
+        return PAID
+
+    def _replace(self, slot: int, place: int, value: float, weight: float) -> int:
+        """Have a task count another reward for a decision; a weight of 0 takes it out."""
+        tasks, pending = self._tasks, self._tasks.pending
+        before, weight_before, fade, number, _ = pending.provisional[place].tolist()
+        if (value, weight) == (before, weight_before):
+            return 0
+        counts = np.array([before, fade * weight_before, number])
+        while True:
+            status = int(
+                _replace(tasks.rows, slot, pending.kept, place, counts, value, fade * weight)
+            )
+            if status != CHANGES:
+                break
+            self._memory.note_change(slot)
+        if status >= 0:
+            tasks.catalogue_scores.drop(slot)  # its items are read again
+        return status
+
+    def _give_up(self, place: int) -> None:
+        """Forget a decision; what its task has learned for it goes too, unless it was told."""
+        tasks, pending = self._tasks, self._tasks.pending
+        if not pending.is_provisional(place) or pending.is_told(place):
+            tasks.drop_decision(place)
+            return
+        finished = tasks.finished_owner(place)
+        slot = pending.owner(place) if finished is None else tasks.reopen(finished)
+        status = self._replace(slot, place, 0.0, 0.0)
+        pending.drop(tasks.rows, place)
+        self._follow_up(slot, status, new=False)
+        if finished is not None:
+            tasks.finish(finished)
+
+    def _finish_if_told(self, slot: int) -> None:
+        """Finish a task whose rewards up to the horizon were told or are final."""
+        tasks = self._tasks
+        if self._horizon:
+            untold = tasks.pending.n_untold(tasks.rows[slot])
+            if tasks.scalar(slot, REWARDS) - untold >= self._horizon:
+                tasks.finish(tasks.names[slot])
+
     # No reward.
 
     def run_out(self) -> None:
@@ -352,9 +617,18 @@ class Rewards:
         self._tasks.finish_idle()
 
     def _expire(self, place: int) -> None:
-        """Pay the default reward to a decision, or give its reward up."""
+        """Leave a decision with the reward that it counts as, or pay its default, if it has one."""
         tasks, default = self._tasks, self._settings.default_reward
         decision, finished = tasks.pending.decision(place), tasks.finished_owner(place)
+        if tasks.pending.is_provisional(place):
+            told = tasks.pending.is_told(place)
+            value = float(tasks.pending.provisional[place, VALUE]) if told else None
+            slot = tasks.pending.owner(place)
+            tasks.drop_decision(place)
+            tasks.settled.note(decision, value)
+            if finished is None:
+                self._finish_if_told(slot)
+            return
         if default is None or self.pay(decision, default, 1.0) is not PAID:
             tasks.drop_decision(place)
         if finished is not None and finished in tasks.slots:
@@ -364,21 +638,24 @@ class Rewards:
     def drop_excess(self) -> None:
         """Let the oldest decisions expire where there are more than `max_pending`.
 
-        They are not paid the default: their deadline has not passed.
+        They do not count as their default any longer: their deadline has not passed.
         """
         tasks, pending = self._tasks, self._tasks.pending
         while len(pending) > self._settings.max_pending:
             place = pending.oldest()
-            decision = pending.decision(place)
-            tasks.drop_decision(place)
-            tasks.settled.note(decision, None)
+            decision, told = pending.decision(place), pending.is_told(place)
+            value = float(pending.provisional[place, VALUE]) if told else None
+            self._give_up(place)
+            tasks.settled.note(decision, value)
 
     def cancel(self, decision: str) -> bool:
         """Give up a pending decision; false if it is not pending."""
-        place = self._tasks.pending.find(decision)
-        if place != NONE:
-            self._tasks.drop_decision(place)
-        return place != NONE
+        pending = self._tasks.pending
+        place = pending.find(decision)
+        if place == NONE or pending.is_told(place):
+            return False
+        self._give_up(place)
+        return True
 
 
 def _plain(ids: Sequence[str] | NDArray[np.str_]) -> list[str]:

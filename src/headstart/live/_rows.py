@@ -221,6 +221,7 @@ class Layout:
             noise_scale=np.array(scalars[columns.PRIOR_NOISE_SCALE]),
             noise_degrees_of_freedom=np.array(scalars[columns.NOISE_DEGREES_OF_FREEDOM]),
             mixture=None,
+            mean_covariance=None,
         )
         return RidgeEstimate(self.statistics(row), prior)
 

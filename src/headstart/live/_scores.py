@@ -7,9 +7,10 @@ import numpy as np
 from headstart import kernels
 from headstart.arrays import Floats, Integers
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
-from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy
+from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy, by_parts
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
+from headstart.kernels.views import view
 from headstart.live._blas import is_shared, one_blas_thread
 from headstart.live._decision_sets import DecisionSet
 from headstart.live._memory import Memory
@@ -45,6 +46,35 @@ def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j
     return True
 
 
+@compiled(inline="always", fastmath=False)
+def index_task(
+    reading: Reading,
+    arms: Floats,
+    i: int,
+    radius: float,
+    mean: tuple[float, Floats],
+    scratch: Floats,
+    scores: Floats,
+    j: int,
+) -> None:
+    """Set row j of the scores to the index of arms[i] (K, d), which are read in entry 0.
+
+    By parts, where there is a mean covariance (1, d, d). The scratch is that of `Scores.scratch`.
+    """
+    mean_radius, covariance = mean
+    if covariance.shape[0] == 0:
+        kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, j)
+        return
+    _, n_arms, dimension = arms.shape
+    used = n_arms * (dimension + 2)
+    products = view(scratch, used, (n_arms, dimension))
+    mean_widths = view(scratch, used + n_arms * dimension, (1, n_arms))
+    kernels.read_mean_one(covariance, 0, arms, i, reading.widths, 0, products, mean_widths, 0)
+    kernels.index_by_parts_one(
+        reading.predictions, reading.widths, mean_widths, 0, radius, mean_radius, scores, j
+    )
+
+
 @compiled
 def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -> int:
     """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
@@ -62,12 +92,16 @@ class Scores:
         self._tasks = tasks = memory.tasks
         self._estimate_is_kept = memory.estimate_is_kept
         self._slot = NONE
+        self._population = memory.population
+        self._nothing = np.empty((0, tasks.dimension, tasks.dimension))
         self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
         self._scratch: dict[int, tuple[Floats, bool]] = {}
         # Only a policy without random numbers of its own has one index per arm.
         self.index: IndexPolicy | None = None
         if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
             self.index = policy
+        # Only an index by parts needs the uncertainty of the mean task.
+        self._by_parts = None if self.index is None else by_parts(self.index)
 
     def _bias(self) -> Floats:
         return self._tasks.rows[self._slot, self._tasks.layout.bias]
@@ -82,10 +116,25 @@ class Scores:
         self._summary.update(self._tasks.rows[slot, self._tasks.layout.scalars])
         return float(self.index.radius(self._summary))
 
-    def radii(self, slots: Integers) -> Floats:
-        """The radii of an index for n tasks, (n,)."""
+    @property
+    def mean_covariance(self) -> Floats:
+        """S̄, (1, d, d), or (0, d, d) where the index has no parts."""
+        covariance = self._population.mean_covariance
+        return self._nothing if self._by_parts is None or not len(covariance) else covariance[None]
+
+    def mean(self, slot: int) -> tuple[float, Floats]:
+        """The mean radius of an index for one task whose `radius` was asked for, and S̄."""
+        if self._by_parts is None:
+            return 0.0, self._nothing
+        return float(self._by_parts.mean_radius(self._summary)), self.mean_covariance
+
+    def radii(self, slots: Integers) -> tuple[Floats, Floats]:
+        """The radii and the mean radii of an index for n tasks, (n,) each."""
         assert self.index is not None
-        return np.array(np.broadcast_to(self.index.radius(self._summaries(slots)), len(slots)))
+        summaries, n = self._summaries(slots), len(slots)
+        radii = np.array(np.broadcast_to(self.index.radius(summaries), n))
+        mean = np.zeros(n) if self._by_parts is None else self._by_parts.mean_radius(summaries)
+        return radii, np.array(np.broadcast_to(mean, n))
 
     def _summaries(self, slots: Integers) -> EstimateSummary:
         tasks, layout = self._tasks, self._tasks.layout
@@ -97,13 +146,13 @@ class Scores:
         )
 
     def scratch(self, n_arms: int) -> tuple[Floats, bool]:
-        """Memory for one task's estimates of K arms, (K(d + 2),); whether BLAS would share them."""
+        """Memory for one task's estimates of K arms, K(2d + 3); whether BLAS would share them."""
         scratch = self._scratch.get(n_arms)
         if scratch is None:
             if len(self._scratch) == _SHAPES:
                 self._scratch.clear()
             dimension = self._tasks.dimension
-            scratch = np.empty(n_arms * (dimension + 2)), is_shared(n_arms, dimension)
+            scratch = np.empty(n_arms * (2 * dimension + 3)), is_shared(n_arms, dimension)
             if scratch[0].nbytes <= _LARGEST_SCRATCH:
                 self._scratch[n_arms] = scratch
         return scratch
@@ -121,7 +170,7 @@ class Scores:
         if arms.catalogue is not None and self.are_cached(arms):
             state = self._tasks.layout.state(self._tasks.rows[slot])
             cache, radius = self._tasks.catalogue_scores, self.radius(slot)
-            return cache.index(arms.catalogue, slot, state, radius)[None]
+            return cache.index(arms.catalogue, slot, state, radius, *self.mean(slot))[None]
         slots: Integers = np.array([slot])
         scores: Floats = self.scores_of_tasks(slots, arms.features[None], uniforms[None])[0]
         return scores
@@ -156,10 +205,16 @@ class Scores:
         position = _read_tasks(self._tasks.rows, slots, arms, reading)
         if position != NONE:
             raise UnreadableArmError(position)
+        covariance, mean_widths = self.mean_covariance, None
+        if len(covariance):
+            mean_widths = np.empty(arms.shape[:2])
+            covariances = np.broadcast_to(covariance, (len(arms), *covariance.shape[1:])).copy()
+            kernels.read_mean(covariances, arms, reading, mean_widths)
         return ArmEstimates(
             projections=reading.projections,
             predictions=reading.predictions,
             widths=reading.widths,
             inverse=inverses(self._tasks.rows, slots, self._tasks.dimension),
             summary=self._summaries(slots),
+            mean_widths=mean_widths,
         )

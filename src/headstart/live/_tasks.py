@@ -10,8 +10,8 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.live._catalogue_scores import CatalogueScores
-from headstart.live._pending import Pending, Settled, finished_number, owner_of_finished
-from headstart.live._rows import FIRST_PENDING, LAST_USED, NONE, Layout
+from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
+from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
 from headstart.live.inputs import FeatureNames, Name
 from headstart.live.settings import Settings
 
@@ -97,7 +97,11 @@ class Tasks:
         """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""
         slot = self.slot(name)
         row = self.rows[slot]
-        if self.scalar(slot, columns.REWARDS) > 0 or row[FIRST_PENDING] != NONE:
+        if (
+            self.scalar(slot, columns.REWARDS) > 0
+            or row[FIRST_PENDING] != NONE
+            or row[COUNTED] != NOT_COUNTED
+        ):
             number = self.finished.add(name, self.layout.finished(row))
             self.pending.own(row, owner_of_finished(number))
         self.close(name)
@@ -163,8 +167,15 @@ class Tasks:
         self.pending.own(row, number)
         self.pending.drop(self.finished.rows, place)
         self.pending.own(row, owner_of_finished(number))
-        if row[FIRST_PENDING] == NONE and self.layout.finished_statistics(row).count == 0.0:
-            self.finished.remove(name)
+        self.drop_empty(name)
+
+    def drop_empty(self, name: Name) -> None:
+        """Forget a finished task of which nothing is known, and nothing is counted."""
+        if name in self.finished:
+            row = self.finished.row(name)
+            known = row[FIRST_PENDING] != NONE or row[COUNTED] != NOT_COUNTED
+            if not known and self.layout.finished_statistics(row).count == 0.0:
+                self.finished.remove(name)
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
         """Take tasks with their rows, from a file or from another bandit."""
@@ -175,13 +186,13 @@ class Tasks:
             number = self.finished.add(name, row)
             self.finished.rows[number, FIRST_PENDING] = NONE
 
-    def adopt_decision(self, name: Name, decision: str, kept: Floats, time: float) -> None:
+    def adopt_decision(self, name: Name, decision: str, held: Held) -> None:
         """Take a pending decision of a task, with the id that it has."""
         if name in self.slots:
-            self.pending.restore(self.rows, self.slots[name], decision, kept, time)
+            self.pending.restore(self.rows, self.slots[name], decision, held)
             return
         number = self.finished.numbers[name]
-        self.pending.restore(self.finished.rows, number, decision, kept, time)
+        self.pending.restore(self.finished.rows, number, decision, held)
         self.pending.own(self.finished.rows[number], owner_of_finished(number))
 
 

@@ -153,6 +153,8 @@ class MetaBandit:
             if self._tasks.runs_out:
                 self._rewards.run_out()  # first: it may finish the task
             decision = self._chooser.decide(task, arms, mask=mask, n=n, side=side)
+            if self._rewards.counts_defaults:
+                self._rewards.count(decision)
             self._drop_excess()
             return decision
 
@@ -162,7 +164,10 @@ class MetaBandit:
             self._rewards.drop_excess()  # now that the call cannot fail
 
     def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
-        """Pay a decision, once, any time before its deadline; a weight counts it so many times."""
+        """Pay a decision, once, any time before its deadline; a weight counts it so many times.
+
+        One that was paid the default reward may be paid another one before its deadline.
+        """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
         with self._lock:
@@ -180,7 +185,7 @@ class MetaBandit:
             return self._rewards.observe(inputs.name_of(task), features, value, weight)
 
     def cancel(self, decision_id: str) -> bool:
-        """Give up the reward of a decision; false if it is not pending."""
+        """Give up the reward of a decision, its default too; false if it is not pending."""
         with self._lock:
             return self._rewards.cancel(inputs.id_of(decision_id))
 
@@ -205,6 +210,8 @@ class MetaBandit:
         with self._lock:
             self._rewards.run_out()
             decisions = self._chooser.decide_many(list(tasks), arms, mask=mask)
+            if self._rewards.counts_defaults:
+                self._rewards.count(decisions)
             self._drop_excess()
             return decisions
 

@@ -93,7 +93,7 @@ class TaskView(NamedTuple):
 
     task: Name
     estimate: RidgeEstimate  # statistics and prior; .parameter is ŵ
-    n_rewards: int  # so far
+    n_rewards: int  # that count so far: a decision that waits counts as its default, if it has one
     n_pending: int  # decisions without a reward yet
     noise_scale: float
     feature_names: tuple[str, ...] = ()  # x1 to xd where there are none

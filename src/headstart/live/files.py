@@ -16,7 +16,7 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.interfaces import Memory as Arrays
 from headstart.live._memory import Memory
-from headstart.live._pending import owner_of_finished
+from headstart.live._pending import N_PROVISIONAL, Held, owner_of_finished
 from headstart.live._population import State
 from headstart.live._rows import COUNTED_AT, check_rows
 from headstart.live._uniforms import UniformStream
@@ -196,8 +196,12 @@ class Saved:
         timed = header["settings"]["deadline_seconds"] is not None
         now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
         times = self._floats("times").tolist() if timed else [now] * len(owners)
-        for decision, i, numbers, time in zip(header["pending"], owners, kept, times, strict=True):
-            tasks.adopt_decision(names[i], decision, numbers, time)
+        # Before there were any, decisions counted from their reward on.
+        none = np.zeros((len(owners), N_PROVISIONAL))
+        provisional = self._floats("provisional") if "provisional" in self.arrays else none
+        held = map(Held, kept, times, provisional)
+        for decision, i, each in zip(header["pending"], owners, held, strict=True):
+            tasks.adopt_decision(names[i], decision, each)
 
     def _state(self, memory: Memory) -> State:
         """The memory, which must be one of the prior, with what it weighs."""
@@ -264,6 +268,7 @@ def write(file: IO[bytes], memory: Memory, stream: UniformStream, policy: object
         "owners": np.array([index[pending.owner(place)] for place in places], dtype=np.int64),
         "kept": pending.kept[places],
         "times": pending.times[places],
+        "provisional": pending.provisional[places],
         "drawn": drawn,
         **memory_arrays(state.memory),
     }

@@ -16,7 +16,7 @@ class Outcome(StrEnum):
     True
     """
 
-    PAID = "paid"  # learned, now
+    PAID = "paid"  # learned, now; where it was paid its default before, instead of that
     DUPLICATE = "duplicate"  # the decision was paid this value before
     CONFLICT = "conflict"  # the decision was paid another value before, which stays
     UNKNOWN = "unknown"  # no such decision, or one of another bandit
@@ -38,21 +38,23 @@ def outcome_of(
     settings: Settings,
     *,
     paid: float | None = None,
-    made: float = 0.0,
-    now: float = 0.0,
+    is_default: bool = False,
+    in_time: bool = True,
 ) -> Outcome:
     """What a reward comes to, for live use and for the service alike.
 
     The decision is in one of the `DecisionState`s, None where there is no such decision; `paid` is
-    what it was paid, `made` and `now` are times in seconds. PAID means that the task is to learn
+    what it was paid, `is_default` whether that is its default, which another reward replaces, and
+    `in_time` whether the reward happened before the deadline. PAID means that the task is to learn
     the value; if its sums would not stay finite, the outcome is OUT_OF_RANGE instead.
     """
     if state is None:
         return Outcome.UNKNOWN
-    if state == DecisionState.EXPIRED:
-        return Outcome.EXPIRED
     if state == DecisionState.PAID:
-        return Outcome.DUPLICATE if paid == value else Outcome.CONFLICT
-    if settings.has_expired(made, now):
+        if paid == value:
+            return Outcome.DUPLICATE
+        if not (is_default and in_time):
+            return Outcome.CONFLICT
+    if not in_time:
         return Outcome.EXPIRED
     return Outcome.PAID if settings.in_range(value) else Outcome.OUT_OF_RANGE

@@ -53,9 +53,10 @@ class Settings:
     Ending: a task is finished by its reward of number `horizon`, or once it has not been used for
     `idle_seconds`. Finishing frees half of its memory, and nothing else.
 
-    Rewards: a decision without a reward after `deadline_seconds` expires, and is paid
-    `default_reward` if there is one; of more than `max_pending` the oldest expire. Rewards outside
-    of `reward_range`, (low, high), are not learned.
+    Rewards: a decision without a reward after `deadline_seconds` expires. With a `default_reward`
+    it counts as that from the moment it is made, and a reward within the deadline replaces it. Of
+    more than `max_pending` decisions the oldest expire, and count as nothing. Rewards outside of
+    `reward_range`, (low, high), are not learned.
 
     Forgetting: with `discount` below 1, each reward makes the task's earlier ones count that much
     less. In the prior, a task counts half as much after `half_life_tasks` others, or after

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from scipy.special import ndtri
 
 from headstart import checks
@@ -32,6 +33,7 @@ class BayesUCB:
 
     z: float | Literal["growing"] = 1.0
     noise_scale: float | None = None
+    z_mean: float | None = None
 
     def __post_init__(self) -> None:
         if self.z != "growing":
@@ -51,6 +53,18 @@ class BayesUCB:
         radius: Floats = z * noise_scale(summary, self.noise_scale)
         return radius
 
+    @property
+    def by_parts(self) -> bool:
+        """Whether there is a z of its own for the mean task."""
+        return self.z_mean is not None
+
+    def mean_radius(self, summary: EstimateSummary) -> Floats:
+        """z_mean·s, of shape (…)."""
+        z = 0.0 if self.z_mean is None else self.z_mean
+        return np.asarray(z * noise_scale(summary, self.noise_scale))
+
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""
-        return estimates.index(self.radius(estimates.summary))
+        summary = estimates.summary
+        mean_radius = self.mean_radius(summary) if self.by_parts else None
+        return estimates.index(self.radius(summary), mean_radius)

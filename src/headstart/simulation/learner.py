@@ -6,7 +6,14 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
-from headstart.interfaces import Memory, Policy, PriorEstimator, n_side, starting_prior
+from headstart.interfaces import (
+    Memory,
+    Policy,
+    PriorEstimator,
+    by_parts,
+    n_side,
+    starting_prior,
+)
 from headstart.simulation.agent import State
 from headstart.simulation.rounds import Rounds
 
@@ -47,7 +54,8 @@ class Learner:
         if start.mixture is not None and running_bias is not None:
             raise ValueError("a prior must not have a mixture where its bias moves within the task")
         estimate = RunningEstimate(start)
-        estimates = estimate.prepare(rounds.n_arms)
+        mean_widths = by_parts(self.policy) is not None
+        estimates = estimate.prepare(rounds.n_arms, mean_widths=mean_widths)
         arms = rounds.arms
         estimate.read(arms)
         while not rounds.over:

@@ -147,7 +147,12 @@ def test_the_posterior_is_split_at_the_median_of_lambda() -> None:
 def test_moment_matching_gives_the_moments_of_the_mixture() -> None:
     rng = np.random.default_rng(5)
     one, two = (
-        Normal(rng.standard_normal(3), np.diag(rng.random(3)), np.asarray(rng.random()))
+        Normal(
+            mean=rng.standard_normal(3),
+            covariance=np.diag(1.0 + rng.random(3)),
+            noise_variance=np.asarray(rng.random()),
+            mean_covariance=np.diag(rng.random(3)),
+        )
         for _ in range(2)
     )
     means = [one.mean, two.mean]
@@ -155,11 +160,16 @@ def test_moment_matching_gives_the_moments_of_the_mixture() -> None:
     np.testing.assert_allclose(both.mean, np.mean(means, axis=0))
     expected = (one.covariance + two.covariance) / 2.0 + np.cov(np.array(means).T, bias=True)
     np.testing.assert_allclose(both.covariance, expected)
+    # What is between the two is the mean's uncertainty, not tasks' variance about it.
+    between_tasks = (
+        one.covariance + two.covariance - one.mean_covariance - two.mean_covariance
+    ) / 2
+    np.testing.assert_allclose(both.covariance - both.mean_covariance, between_tasks)
     assert both.noise_variance == (one.noise_variance + two.noise_variance) / 2.0
 
 
 def test_an_outlier_is_as_large_as_the_others_in_any_direction() -> None:
-    usual = Normal(np.array([3.0, 0.0]), np.diag([1.0, 2.0]), np.array(0.5))
+    usual = Normal(np.array([3.0, 0.0]), np.diag([1.0, 2.0]), np.array(0.5), np.eye(2))
     outlier = usual.outlier()
     np.testing.assert_array_equal(outlier.mean, 0.0)
     # E wwᵀ = diag(10, 2), and its mean 6 in every direction.

@@ -95,7 +95,8 @@ class FullFit:
         mean, mean_covariance = estimate_mean(
             tasks, covariance, variance, np.where(ready, isotropic.expected().mean, 1.0), weights
         )
-        return Normal(mean, covariance + mean_covariance, variance).where(ready, whole)
+        normal = Normal(mean, covariance + mean_covariance, variance, mean_covariance)
+        return normal.where(ready, whole)
 
 
 def estimate_mean(

@@ -232,7 +232,8 @@ class Hierarchical:
         unit = np.where(memory["unit"] > 0.0, memory["unit"], 1.0)
         dimension = memory["ridges"].shape[-1]
         covariance = np.eye(dimension) / (_INITIAL_LAMBDA * unit)[..., None, None]
-        return Normal(np.zeros((*unit.shape, dimension)), covariance, np.ones(unit.shape))
+        mean = np.zeros((*unit.shape, dimension))
+        return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
 
     def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
         """The unit of λ from the mean ‖x‖² of the first task that has features, (…); 0 before."""

@@ -184,6 +184,7 @@ class FactorFit:
         if not structured.any():
             return whole
         mean, covariance = whole.mean.copy(), whole.covariance.copy()
+        mean_covariance = whole.mean_covariance.copy()
         noise = np.array(whole.noise_variance)
         sums, regularizations = isotropic.sums, isotropic.regularizations
         with_earlier = are_counted(sums, recent)
@@ -202,7 +203,8 @@ class FactorFit:
             blocks = expected.mean_covariance.reshape(
                 n_regressors, dimension, n_regressors, dimension
             )
-            own = np.einsum("a,b,aibj->ij", z, z, blocks) * (1.0 + model.loadings.shape[1])
+            mean_covariance[i] = np.einsum("a,b,aibj->ij", z, z, blocks)
+            own = mean_covariance[i] * (1.0 + model.loadings.shape[1])
             if side is None and n_regressors > 1:
                 regressors = tasks.regressors[:, 1:]
                 scatter = (tasks.weights[:, None] * regressors).T @ regressors
@@ -215,6 +217,7 @@ class FactorFit:
                 if earlier is not None:
                     mean[i], given_all = earlier.added_to(mean[i], expected.mean_covariance)
                     own += given_all - expected.mean_covariance
+                    mean_covariance[i] = given_all
             covariance[i] = own + model.loadings @ model.loadings.T
             # Never so much less along one direction than along another that no digits are left.
             least = _LEAST_VARIANCE * np.trace(covariance[i])
@@ -224,7 +227,7 @@ class FactorFit:
             size = tasks.squares.sum() / max(tasks.counts.sum(), 1.0)
             average = np.trace(covariance[i]) / dimension
             noise[i] = max(model.noise, grid.LAMBDAS[0] * size * average)
-        return Normal(mean, covariance, noise)
+        return Normal(mean, covariance, noise, mean_covariance)
 
 
 def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:

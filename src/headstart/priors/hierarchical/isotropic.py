@@ -96,10 +96,10 @@ class Posterior:
         gap = gap @ basis.mT
         scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
         along = (scale * variances).sum(-2)[..., None, :]
-        covariance = ((share * gap).mT @ gap + (basis * along) @ basis.mT).sum(-3)
-        covariance += weights.task_variance[..., None, None] * np.eye(mean.shape[-1])
+        of_mean = ((share * gap).mT @ gap + (basis * along) @ basis.mT).sum(-3)
+        covariance = of_mean + weights.task_variance[..., None, None] * np.eye(mean.shape[-1])
         covariance = (covariance + covariance.mT) / 2.0
-        return Normal(mean, np.asarray(covariance), weights.noise_variance)
+        return Normal(mean, np.asarray(covariance), weights.noise_variance, of_mean)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,15 @@ _OUTLIER_PROBABILITY = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """A task's mean (…, d) and covariance (…, d, d), and the variance of the noise (…)."""
+    """A task's mean (…, d) and covariance (…, d, d), and the variance of the noise (…).
+
+    `mean_covariance` (…, d, d) is the part of the covariance that is the mean's own uncertainty.
+    """
 
     mean: Floats
     covariance: Floats
     noise_variance: Floats
+    mean_covariance: Floats
 
     @property
     def average_variance(self) -> Floats:
@@ -36,6 +40,7 @@ class Normal:
             (self.mean + other.mean) / 2.0,
             (self.covariance + other.covariance) / 2.0 + between,
             (self.noise_variance + other.noise_variance) / 2.0,
+            (self.mean_covariance + other.mean_covariance) / 2.0 + between,
         )
 
     def outlier(self) -> "Normal":
@@ -48,7 +53,8 @@ class Normal:
         dimension = self.mean.shape[-1]
         size = np.trace(second_moment, axis1=-2, axis2=-1) / dimension
         isotropic = size[..., None, None] * np.eye(dimension)
-        return Normal(np.zeros_like(self.mean), isotropic + second_moment, self.noise_variance)
+        covariance = isotropic + second_moment
+        return Normal(np.zeros_like(self.mean), covariance, self.noise_variance, covariance)
 
     def where(self, condition: Booleans, otherwise: "Normal") -> "Normal":
         """Itself where the condition (…) holds, and elsewhere the other."""
@@ -56,12 +62,18 @@ class Normal:
             np.where(condition[..., None], self.mean, otherwise.mean),
             np.where(condition[..., None, None], self.covariance, otherwise.covariance),
             np.where(condition, self.noise_variance, otherwise.noise_variance),
+            np.where(condition[..., None, None], self.mean_covariance, otherwise.mean_covariance),
         )
 
     def scaled(self, factors: Floats) -> "Normal":
         """The distribution of Dw, with D = diag(factors) and factors (…, d)."""
         products = factors[..., :, None] * factors[..., None, :]
-        return Normal(factors * self.mean, products * self.covariance, self.noise_variance)
+        return Normal(
+            factors * self.mean,
+            products * self.covariance,
+            self.noise_variance,
+            products * self.mean_covariance,
+        )
 
     def prior(self, *, noise_degrees_of_freedom: Floats, mixture: Mixture) -> Prior:
         """The prior of a task that has this distribution."""
@@ -71,6 +83,7 @@ class Normal:
             noise_scale=np.sqrt(self.noise_variance),
             noise_degrees_of_freedom=noise_degrees_of_freedom,
             mixture=mixture,
+            mean_covariance=self.mean_covariance / self.noise_variance[..., None, None],
         )
 
 

@@ -70,14 +70,11 @@ class Payments:
         happened = self._transaction.now
         if request.time is not None:  # by a clock that may be wrong: not before, and not to come
             happened = min(max(request.time, payment.time), happened)
-        outcome = outcome_of(
-            payment.status,
-            value,
-            self._bandit.model.settings,
-            paid=payment.value,
-            made=payment.time,
-            now=happened,
-        )
+        settings = self._bandit.model.settings
+        in_time = not settings.has_expired(payment.time, happened)
+        if payment.status == schema.EXPIRED:
+            return Outcome.EXPIRED
+        outcome = outcome_of(payment.status, value, settings, paid=payment.value, in_time=in_time)
         if outcome is Outcome.PAID:
             return self.learn(payment, value, weight, happened, schema.PAID)
         return outcome

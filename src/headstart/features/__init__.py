@@ -1,0 +1,15 @@
+"""Features: raw attributes of items, context and tasks as the numbers that a bandit learns from."""
+
+from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
+from headstart.features.schema import EncodedItems, Features
+
+__all__ = [
+    "Category",
+    "Date",
+    "EncodedItems",
+    "Features",
+    "Flag",
+    "Number",
+    "Tags",
+    "Vector",
+]

@@ -1,0 +1,529 @@
+"""The kinds of attributes: what a raw value is, and which columns it becomes.
+
+`write` is the definition: it writes a value's columns into a row of zeros. A missing value writes
+nothing, but for the column that says so; that is `Features`' work, for all kinds alike.
+"""
+
+import bisect
+import itertools
+import math
+from collections.abc import Iterable, MutableSequence, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import ClassVar, Literal, cast
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Booleans, Floats
+from headstart.features import values
+from headstart.features.columns import Column
+from headstart.features.curves import logarithm, logarithms, wave, waves
+from headstart.features.hashing import bucket
+
+# A row, or a part of one, that an attribute writes its columns into.
+Row = MutableSequence[float] | Floats
+Part = Literal["hour", "weekday", "month"]
+
+# Of one attribute, and of a schema.
+MOST_LEVELS = 10_000
+_LONGEST_NAME = 200
+_LEAST_SCALE = 1e-50
+_DAY = 86_400
+_PARTS: tuple[Part, ...] = ("hour", "weekday", "month")
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_FIRST_WEEKDAY = 3  # 1 January 1970 was a Thursday
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number: centred and scaled, or its logarithm, its bin, or its place in a period.
+
+    log: log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten; it is
+    linear below the unit, which follows from data and is 1 if only mean and scale are given.
+    bins: the inner edges; every bin has a column, and an edge belongs to the bin above it.
+    period: the number is a place on a circle, such as an hour with period=24: sine and cosine.
+    mean, scale: of x or of its logarithm. Where they are not given they follow from data, once
+    (`Features.settled`).
+    missing: whether there is a column that is 1 where the number is missing. Missing or not, a
+    number that is not there counts as the mean.
+
+    >>> hs.Number("price", mean=20.0, scale=10.0).columns
+    ('price',)
+    >>> hs.Number("hour", period=24).columns
+    ('hour sine', 'hour cosine')
+    >>> hs.Number("age", bins=[18, 65], missing=True).columns
+    ('age < 18', '18 ≤ age < 65', 'age ≥ 65', 'age missing')
+    """
+
+    kind: ClassVar[str] = "number"
+
+    name: str
+    _: KW_ONLY
+    log: bool = False
+    unit: float | None = None
+    bins: Sequence[float] | None = None
+    period: float | None = None
+    mean: float | None = None
+    scale: float | None = None
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_switch(self.name, "log", self.log)
+        _check_switch(self.name, "missing", self.missing)
+        ways = [way for way in ("log", "bins", "period") if getattr(self, way) not in (None, False)]
+        if len(ways) > 1:
+            raise ValueError(f"number {self.name!r} must have one of {' and '.join(ways)}")
+        if self.bins is not None:
+            object.__setattr__(self, "bins", _edges(self.name, self.bins))
+        for field in ("unit", "period", "scale"):
+            self._take(field, checks.positive)
+        self._take("mean", checks.real)
+        if self.unit is not None and not self.log:
+            raise ValueError(f"number {self.name!r} must have log=True where it has a unit")
+        if (self.mean is None) != (self.scale is None):
+            raise ValueError(f"number {self.name!r} must have mean and scale, or neither")
+        if self.mean is not None and self.scale is not None:
+            if ways and ways[0] != "log":
+                raise ValueError(f"number {self.name!r} must have no mean where it has {ways[0]}")
+            if abs(self.mean) > values.LARGEST or not _LEAST_SCALE <= self.scale <= values.LARGEST:
+                raise ValueError(
+                    f"number {self.name!r} must have a mean and a scale between {_LEAST_SCALE:g} "
+                    f"and {values.LARGEST:g} in size, got {self.mean:g} and {self.scale:g}"
+                )
+
+    def _take(self, field: str, check: object) -> None:
+        given = getattr(self, field)
+        if given is not None:
+            what = f"{field} of number {self.name!r}"
+            found = check(what, given)  # type: ignore[operator]
+            if not math.isfinite(found):
+                raise ValueError(f"{what} must be finite, got {found}")
+            object.__setattr__(self, field, found)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return _with_missing(self, self._own_columns())
+
+    def _own_columns(self) -> list[str]:
+        if self.period is not None:
+            return [f"{self.name} sine", f"{self.name} cosine"]
+        if self.bins is None:
+            return [self.name]
+        edges = [values.level(self.name, edge) for edge in self.bins]
+        inner = itertools.pairwise(edges)
+        return [
+            f"{self.name} < {edges[0]}",
+            *(f"{low} ≤ {self.name} < {high}" for low, high in inner),
+            f"{self.name} ≥ {edges[-1]}",
+        ]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of it is left to follow from data."""
+        return self.bins is not None or self.period is not None or self.mean is not None
+
+    def settled(self, numbers: Floats) -> "Number":
+        """It with mean and scale of these numbers (n,), unless it has them; NaN is left out."""
+        if self.is_settled:
+            return self
+        found = numbers[np.isfinite(numbers)]
+        unit = self.unit
+        if self.log:
+            if unit is None:
+                # Nearly all of the numbers are above it, so that theirs is a plain logarithm.
+                sizes = np.abs(found[found != 0.0])
+                unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
+                unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
+            found = logarithms(found, unit)
+        mean = float(found.mean()) if len(found) else 0.0
+        scale = float(found.std()) if len(found) else 1.0
+        if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all alike, but for rounding
+            scale = 1.0
+        return replace(self, unit=unit, mean=mean, scale=scale)
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        x = values.number(self.name, value)
+        if self.period is not None:
+            wave(x / self.period, row, at)
+        elif self.bins is not None:
+            row[at + bisect.bisect_right(self.bins, x)] = 1.0
+        else:
+            if self.log:
+                x = logarithm(x, self.unit or 1.0)
+            if self.mean is not None and self.scale is not None:
+                x = (x - self.mean) / self.scale
+            row[at] = x
+
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.numbers()
+
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray(np.abs(numbers) <= values.LARGEST)
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of numbers (n,) into rows of zeros; the same as `write`, one by one."""
+        if self.period is not None:
+            waves(numbers / self.period, rows)
+        elif self.bins is not None:
+            rows[np.arange(len(rows)), np.searchsorted(self.bins, numbers, side="right")] = 1.0
+        else:
+            if self.log:
+                numbers = logarithms(numbers, self.unit or 1.0)
+            if self.mean is not None and self.scale is not None:
+                numbers = (numbers - self.mean) / self.scale
+            rows[:, 0] = numbers
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says."""
+        return values.from_text(text)
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of several levels: text, or numbers that name something.
+
+    With `levels` every one of them has a column, and all others share one. Without, levels are
+    hashed into `buckets` columns: any number of levels, of which some share a column. A missing
+    level is in no column.
+
+    >>> hs.Category("device", levels=["phone", "desktop"]).columns
+    ('device=phone', 'device=desktop', 'device other')
+    >>> hs.Category("brand", buckets=3).columns
+    ('brand#0', 'brand#1', 'brand#2')
+    """
+
+    kind: ClassVar[str] = "category"
+
+    name: str
+    _: KW_ONLY
+    levels: Sequence[str] | None = None
+    buckets: int = 32
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_levels(self)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return _with_missing(self, _level_columns(self))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {level: i for i, level in enumerate(self.levels or ())}
+
+    def column_of(self, level: str) -> int:
+        """The column of a level, among its own."""
+        if self.levels is None:
+            return bucket(f"{self.name}={level}", self.buckets)
+        return self._index.get(level, len(self._index))
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        column = self._index.get(value) if type(value) is str else None
+        if column is None:
+            column = self.column_of(values.level(self.name, value))
+        row[at + column] = 1.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: itself."""
+        return text
+
+
+@dataclass(frozen=True)
+class Tags:
+    """A list of texts, such as genres: n different ones add 1/√n to their columns each.
+
+    Columns are those of a `Category`. A text is divided at the `separator`.
+
+    >>> hs.Tags("genres", levels=["Action", "Comedy"]).columns
+    ('genres=Action', 'genres=Comedy', 'genres other')
+    """
+
+    kind: ClassVar[str] = "tags"
+
+    name: str
+    _: KW_ONLY
+    levels: Sequence[str] | None = None
+    buckets: int = 32
+    separator: str = "|"
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_levels(self)
+        if not isinstance(self.separator, str) or not self.separator:
+            raise ValueError(
+                f"separator of {self.name!r} must be text, got {checks.short(self.separator)}"
+            )
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return _with_missing(self, _level_columns(self))
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {level: i for i, level in enumerate(self.levels or ())}
+
+    def column_of(self, level: str) -> int:
+        """The column of a tag, among its own."""
+        if self.levels is None:
+            return bucket(f"{self.name}={level}", self.buckets)
+        return self._index.get(level, len(self._index))
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        tags = values.tags(self.name, value, self.separator)
+        found = [at + self.column_of(tag) for tag in tags]
+        for column in found:
+            row[column] += 1.0
+        root = math.sqrt(len(tags))
+        for column in dict.fromkeys(found):
+            row[column] /= root
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: a list in JSON, or tags and separators."""
+        return values.list_from_text(text) if text.startswith("[") else text
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A list of `size` numbers, as it is: an embedding.
+
+    >>> hs.Vector("embedding", 2).columns
+    ('embedding[0]', 'embedding[1]')
+    """
+
+    kind: ClassVar[str] = "vector"
+
+    name: str
+    size: int
+    _: KW_ONLY
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        object.__setattr__(self, "size", checks.count(f"size of {self.name!r}", self.size))
+        if self.size > MOST_LEVELS:
+            raise ValueError(f"size of {self.name!r} must be at most {MOST_LEVELS:,}")
+        _check_switch(self.name, "missing", self.missing)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return _with_missing(self, [f"{self.name}[{i}]" for i in range(self.size)])
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        for i, number in enumerate(values.vector(self.name, value, self.size)):
+            row[at + i] = number
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: a list in JSON."""
+        return values.list_from_text(text)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false: 1 or 0.
+
+    >>> hs.Flag("new").columns
+    ('new',)
+    """
+
+    kind: ClassVar[str] = "flag"
+
+    name: str
+    _: KW_ONLY
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_switch(self.name, "missing", self.missing)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return _with_missing(self, [self.name])
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        row[at] = values.flag(self.name, value)
+
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.booleans()
+
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray((numbers == 0.0) | (numbers == 1.0))
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of zeros and ones (n,) into rows of zeros."""
+        rows[:, 0] = numbers + 0.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says."""
+        return values.flag_from_text(text)
+
+
+@dataclass(frozen=True)
+class Date:
+    """A date or time: its hour as sine and cosine, its weekday and month in a column each.
+
+    It is text in ISO 8601, a date, a datetime or seconds since 1970. A time with a zone is read in
+    UTC, and so is one without. `parts` are those that become columns.
+
+    >>> hs.Date("at", parts=["hour"]).columns
+    ('at hour sine', 'at hour cosine')
+    >>> len(hs.Date("at").columns)
+    9
+    """
+
+    kind: ClassVar[str] = "date"
+
+    name: str
+    _: KW_ONLY
+    parts: Sequence[Part] = ("hour", "weekday")
+    missing: bool = False
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        _check_switch(self.name, "missing", self.missing)
+        given = (self.parts,) if isinstance(self.parts, str) else tuple(self.parts)
+        for part in given:
+            checks.one_of(f"parts of {self.name!r}", part, _PARTS)
+        if not given:
+            raise ValueError(f"parts of {self.name!r} must be some of {', '.join(_PARTS)}")
+        parts = tuple(part for part in _PARTS if part in given)
+        object.__setattr__(self, "parts", parts)
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        names: dict[str, list[str]] = {
+            "hour": [f"{self.name} hour sine", f"{self.name} hour cosine"],
+            "weekday": [f"{self.name}={day}" for day in _WEEKDAYS],
+            "month": [f"{self.name}={month}" for month in _MONTHS],
+        }
+        return _with_missing(self, [name for part in self.parts for name in names[part]])
+
+    def write(self, value: object, row: Row, at: int) -> None:
+        """Write the columns of a value into a row of zeros."""
+        seconds = values.seconds(self.name, value)
+        if "hour" in self.parts:
+            wave(seconds / _DAY, row, at)
+            at += 2
+        if "weekday" in self.parts:
+            row[at + (math.floor(seconds / _DAY) + _FIRST_WEEKDAY) % 7] = 1.0
+            at += 7
+        if "month" in self.parts:
+            row[at + datetime.fromtimestamp(math.floor(seconds), UTC).month - 1] = 1.0
+
+    def numbers(self, column: Column) -> Floats | None:
+        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        return column.seconds()
+
+    def takes(self, numbers: Floats) -> Booleans:
+        """Which of the numbers it takes; a missing one is none of them."""
+        return np.asarray((numbers >= values.FIRST_SECOND) & (numbers <= values.LAST_SECOND))
+
+    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+        """Write the columns of seconds since 1970 (n,) into rows of zeros."""
+        at, every = 0, np.arange(len(rows))
+        if "hour" in self.parts:
+            waves(numbers / _DAY, rows)
+            at += 2
+        if "weekday" in self.parts:
+            days = np.floor(numbers / _DAY).astype(np.int64)
+            rows[every, at + (days + _FIRST_WEEKDAY) % 7] = 1.0
+            at += 7
+        if "month" in self.parts:
+            months = np.floor(numbers).astype("datetime64[s]").astype("datetime64[M]")
+            rows[every, at + months.astype(np.int64) % 12] = 1.0
+
+    def parsed(self, text: str) -> object:
+        """What a text in a file without types says: seconds, or a date or time in ISO 8601."""
+        return values.from_text(text)
+
+
+Attribute = Number | Category | Tags | Vector | Flag | Date
+
+KINDS: dict[str, type[Attribute]] = {
+    kind.kind: kind for kind in (Number, Category, Tags, Vector, Flag, Date)
+}
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"an attribute must be named by text, got {checks.short(name)}")
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(
+            f"the name of an attribute must have at most {_LONGEST_NAME} characters, "
+            f"got {len(name):,}: {checks.short(name)}"
+        )
+    values.level(name, name)
+
+
+def _check_switch(name: str, field: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{field} of {name!r} must be true or false, got {checks.short(value)}")
+
+
+def _check_levels(attribute: Category | Tags) -> None:
+    name = attribute.name
+    _check_name(name)
+    _check_switch(name, "missing", attribute.missing)
+    buckets = checks.count(f"buckets of {name!r}", attribute.buckets)
+    if buckets > MOST_LEVELS:
+        raise ValueError(f"buckets of {name!r} must be at most {MOST_LEVELS:,}, got {buckets:,}")
+    object.__setattr__(attribute, "buckets", buckets)
+    if attribute.levels is None:
+        return
+    if isinstance(attribute.levels, str) or not isinstance(attribute.levels, Iterable):
+        raise ValueError(
+            f"levels of {name!r} must be a list of texts, got {checks.short(attribute.levels)}"
+        )
+    given = list(attribute.levels)
+    if not 1 <= len(given) <= MOST_LEVELS:
+        raise ValueError(
+            f"levels of {name!r} must be from 1 to {MOST_LEVELS:,} texts, got {len(given):,}; "
+            "without levels they are hashed"
+        )
+    levels = tuple(values.level(name, level) for level in given)
+    if len(set(levels)) < len(levels) or "" in levels:
+        again = next(level for i, level in enumerate(levels) if not level or level in levels[:i])
+        raise ValueError(f"levels of {name!r} must be different texts, got {again!r} again")
+    object.__setattr__(attribute, "levels", levels)
+
+
+def _level_columns(attribute: Category | Tags) -> list[str]:
+    name = attribute.name
+    if attribute.levels is None:
+        return [f"{name}#{i}" for i in range(attribute.buckets)]
+    return [*(f"{name}={level}" for level in attribute.levels), f"{name} other"]
+
+
+def _with_missing(attribute: Attribute, columns: Sequence[str]) -> tuple[str, ...]:
+    return (*columns, f"{attribute.name} missing") if attribute.missing else tuple(columns)
+
+
+def _edges(name: str, bins: object) -> tuple[float, ...]:
+    if isinstance(bins, str) or not isinstance(bins, Iterable):
+        raise ValueError(f"bins of {name!r} must be a list of numbers, got {checks.short(bins)}")
+    edges = tuple(checks.real(f"bins of {name!r}", edge) for edge in cast("list[float]", bins))
+    increasing = all(low < high for low, high in itertools.pairwise(edges))
+    if not 1 <= len(edges) <= MOST_LEVELS or not increasing or not all(map(math.isfinite, edges)):
+        raise ValueError(f"bins of {name!r} must be increasing numbers, got {checks.short(bins)}")
+    return edges

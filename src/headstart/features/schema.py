@@ -1,0 +1,447 @@
+"""Features: a schema of attributes, and the one function from raw attributes to numbers."""
+
+import json
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats, Integers
+from headstart.features import plain, rows, values
+from headstart.features.attributes import Attribute, Number
+from headstart.features.columns import Column
+from headstart.features.encoding import Fault, Side
+from headstart.features.hashing import bucket
+from headstart.features.products import cross_rows, fill_arms
+from headstart.features.rows import Rows
+
+_MOST_COLUMNS = 10_000
+_MANY_COLUMNS = 500
+_SIDES = ("item", "context", "task")
+_TIMES = " × "
+CONSTANT = "constant"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedItems:
+    """Items as numbers: a matrix (K, d_item), and their ids where they have some.
+
+    >>> features = hs.Features(item=[hs.Number("price"), hs.Flag("new")])
+    >>> found = features.encode_items({"tea": {"price": 3, "new": True}, "rum": {"price": 20}})
+    >>> found.ids, found.matrix
+    (['tea', 'rum'], array([[ 3.,  1.],
+           [20.,  0.]]))
+    """
+
+    matrix: Floats
+    ids: Sequence[Hashable] | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class EncodedLog:
+    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), what is wrong."""
+
+    features: Floats
+    tasks: Floats
+    faults: Sequence[Fault]
+
+
+@dataclass(frozen=True, eq=False)
+class _Crosses:
+    """Which columns are multiplied, as the kernels in `products` take it."""
+
+    crosses: Integers  # (n, 5): left, n_left, right, n_right, and the first of its places
+    places: Integers  # the column of each product, cross by cross
+
+
+@dataclass(frozen=True)
+class Features:
+    """A schema: the attributes of items, context and tasks, and pairs of them that are crossed.
+
+    It is one function from (item, context, about) to x, (d,): the columns of the item's attributes,
+    of the context's and of the crosses, and last a constant 1. Attributes of a task are no columns
+    by themselves, since all its arms share them: they are side information z, (p,), from which the
+    prior of the task follows. Crossed with an attribute of items or context they are columns of x.
+
+    A cross has the products of its attributes' columns; where that would be more than `buckets`,
+    products are hashed into so many.
+
+    >>> features = hs.Features(
+    ...     item=[hs.Number("price", mean=20.0, scale=10.0), hs.Category("brand", buckets=2)],
+    ...     context=[hs.Category("device", levels=["phone"])],
+    ...     cross=[("device", "price")],
+    ... )
+    >>> features.columns[:5]
+    ('price', 'brand#0', 'brand#1', 'device=phone', 'device other')
+    >>> features.columns[5:]
+    ('device=phone × price', 'device other × price', 'constant')
+    >>> features.encode({"price": 35, "brand": "acme"}, {"device": "phone"})
+    array([1.5, 0. , 1. , 1. , 0. , 1.5, 0. , 1. ])
+    """
+
+    item: Sequence[Attribute] = ()
+    context: Sequence[Attribute] = ()
+    task: Sequence[Attribute] = ()
+    cross: Sequence[tuple[str, str]] = ()
+    buckets: int = 256
+
+    def __post_init__(self) -> None:
+        for side in _SIDES:
+            object.__setattr__(self, side, _attributes(side, getattr(self, side)))
+        object.__setattr__(self, "buckets", checks.count("buckets", self.buckets))
+        names = [attribute.name for attribute in self._all()]
+        if not names:
+            raise ValueError("features must have at least one attribute, got none")
+        if len(set(names)) < len(names):
+            again = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ValueError(
+                f"an attribute must be one of item, context or task, got {again!r} twice"
+            )
+        object.__setattr__(self, "cross", self._checked_crosses(self.cross))
+        size = sum(len(group) for group in self._group_columns())
+        if size > _MOST_COLUMNS:
+            raise ValueError(
+                f"features must have at most {_MOST_COLUMNS:,} columns, got {size:,}: "
+                f"{self._largest_groups()}"
+            )
+        if len(set(self.columns)) < size or len(set(self.task_columns)) < self.n_task:
+            seen: set[str] = set()
+            again = next(
+                name
+                for name in (*self.columns, *self.task_columns)
+                if name in seen or seen.add(name)  # type: ignore[func-returns-value]
+            )
+            raise ValueError(f"columns must have different names, got {again!r} twice")
+        if size > _MANY_COLUMNS:
+            warnings.warn(
+                f"features have d = {size:,} columns, and a decision takes time of order d²: "
+                f"{self._largest_groups()}",
+                stacklevel=3,
+            )
+
+    def _all(self) -> Iterator[Attribute]:
+        return chain(self.item, self.context, self.task)
+
+    def _checked_crosses(self, given: object) -> tuple[tuple[str, str], ...]:
+        crosses = []
+        sides = self.sides
+        for pair in _listed("cross", given):
+            names = () if isinstance(pair, str) else tuple(pair)
+            if len(names) != 2 or names[0] == names[1]:
+                raise ValueError(f"a cross must be two attributes, got {checks.short(pair)}")
+            for name in names:
+                if name not in sides:
+                    raise ValueError(
+                        f"a cross must be of attributes of the schema, got {checks.short(name)}"
+                    )
+            if sides[names[0]] == sides[names[1]] == "task":
+                raise ValueError(
+                    "a cross must have an attribute of items or context, got two of tasks: "
+                    f"{names[0]!r} and {names[1]!r}"
+                )
+            crosses.append(names)
+        if len({frozenset(pair) for pair in crosses}) < len(crosses):
+            raise ValueError(f"a cross must be given once, got {checks.short(crosses)}")
+        return tuple(crosses)
+
+    # What it is made of
+
+    @cached_property
+    def sides(self) -> Mapping[str, str]:
+        """Of every attribute whether it is of "item", "context" or "task"."""
+        return {one.name: side for side in _SIDES for one in getattr(self, side)}
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Attribute]:
+        """The attributes by name."""
+        return {attribute.name: attribute for attribute in self._all()}
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the d columns of x; the last is the constant."""
+        return tuple(name for group in self._group_columns() for name in group)
+
+    @property
+    def dimension(self) -> int:
+        """d, the constant included."""
+        return len(self.columns)
+
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """Of every column the index of its group: an attribute, a cross, or the constant."""
+        return tuple(i for i, group in enumerate(self._group_columns()) for _ in group)
+
+    @cached_property
+    def group_names(self) -> tuple[str, ...]:
+        """The names of the groups: "brand", "device × brand", "constant"."""
+        alone = [attribute.name for attribute in (*self.item, *self.context)]
+        return (*alone, *(_TIMES.join(pair) for pair in self.cross), CONSTANT)
+
+    @cached_property
+    def task_columns(self) -> tuple[str, ...]:
+        """The names of the p columns of z, side information of tasks."""
+        return tuple(name for attribute in self.task for name in attribute.columns)
+
+    @property
+    def n_task(self) -> int:
+        """p, the number of columns of tasks."""
+        return len(self.task_columns)
+
+    @cached_property
+    def n_item(self) -> int:
+        """The number of columns of items, without crosses."""
+        return sum(len(attribute.columns) for attribute in self.item)
+
+    @cached_property
+    def n_context(self) -> int:
+        """The number of columns of the context, without crosses."""
+        return sum(len(attribute.columns) for attribute in self.context)
+
+    def _group_columns(self) -> list[tuple[str, ...]]:
+        alone = [attribute.columns for attribute in (*self.item, *self.context)]
+        return [*alone, *(self._cross_columns(pair) for pair in self.cross), (CONSTANT,)]
+
+    def _cross_columns(self, pair: tuple[str, str]) -> tuple[str, ...]:
+        left, right = (self.attributes[name].columns for name in pair)
+        if len(left) * len(right) > self.buckets:
+            return tuple(f"{_TIMES.join(pair)}#{i}" for i in range(self.buckets))
+        return tuple(f"{a}{_TIMES}{b}" for a in left for b in right)
+
+    def _largest_groups(self) -> str:
+        sizes = zip(map(len, self._group_columns()), self.group_names, strict=True)
+        return ", ".join(f"{name} {size:,}" for size, name in sorted(sizes, reverse=True)[:3])
+
+    @cached_property
+    def _sides(self) -> tuple[Side, Side, Side]:
+        return Side(self.item, "item"), Side(self.context, "context"), Side(self.task, "about")
+
+    @cached_property
+    def _products(self) -> _Crosses:
+        offset = {"item": 0, "context": self.n_item, "task": self.n_item + self.n_context}
+        sides = dict(zip(_SIDES, self._sides, strict=True))
+        crosses: list[list[int]] = []
+        places: list[int] = []
+        at = self.n_item + self.n_context
+        for pair in self.cross:
+            first = [offset[side := self.sides[name]] + sides[side].first(name) for name in pair]
+            left, right = (self.attributes[name].columns for name in pair)
+            n = len(left) * len(right)
+            crosses.append([first[0], len(left), first[1], len(right), len(places)])
+            if n > self.buckets:
+                names = (a + _TIMES + b for a in left for b in right)
+                places += [at + bucket(name, self.buckets) for name in names]
+            else:
+                places += range(at, at + n)
+            at += min(n, self.buckets)
+        return _Crosses(
+            np.array(crosses, dtype=np.int64).reshape(-1, 5), np.array(places, dtype=np.int64)
+        )
+
+    # From raw attributes to numbers
+
+    def encode(
+        self,
+        item: Mapping[str, Any] | None,
+        context: Mapping[str, Any] | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Floats:
+        """The features x (d,) of an item in a context, for a task of which `about` is known.
+
+        What is not given is missing; an attribute that the schema does not have is an error.
+        """
+        items = self._sides[0].row(item)[None, :]
+        return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
+
+    def encode_items(self, items: Rows) -> EncodedItems:
+        """Items as numbers: dicts by id or in a list, a pandas or Polars frame, an Arrow table.
+
+        A pandas index holds the items' ids. Columns of a frame that are no attributes are left out.
+        """
+        side = self._sides[0]
+        table = rows.read(items, side.names, "items")
+        return EncodedItems(matrix=side.matrix(table.columns, table.n_rows), ids=table.ids)
+
+    def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
+        """The columns of the context (c,)."""
+        return self._sides[1].row(context)
+
+    def encode_task(self, about: Mapping[str, Any] | None) -> Floats:
+        """What is known of a task, z (p,)."""
+        return self._sides[2].row(about)
+
+    def arms(
+        self, items: Floats, context: Floats, task: Floats, out: Floats | None = None
+    ) -> Floats:
+        """The arms (K, d) of a decision, from what the `encode` functions returned."""
+        arms = np.empty((len(items), self.dimension)) if out is None else out
+        products = self._products
+        fill_arms(items, context, task, products.crosses, products.places, arms)
+        return arms
+
+    def encode_log(self, columns: Mapping[str, Any]) -> tuple[Floats, Floats]:
+        """The features (n, d) and what is known of tasks (n, p) in a log's columns by name.
+
+        Attributes without a column are missing; other columns are left out.
+        """
+        found = self.read_log(columns)
+        for fault in found.faults:
+            raise fault.error
+        return found.features, found.tasks
+
+    def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
+        """As `encode_log`, with what is wrong in which rows instead of an error.
+
+        is_text: whether the columns come from a file without types, so that a text may stand for a
+        number, a flag or a list.
+        """
+        n_rows = len(next(iter(columns.values()))) if columns else 0
+        item, context, task = self._sides
+        n_alone = self.n_item + self.n_context
+        features = np.zeros((n_rows, self.dimension))
+        tasks = np.zeros((n_rows, self.n_task))
+        faults = [
+            *item.fill(columns, features[:, : self.n_item], is_text=is_text),
+            *context.fill(columns, features[:, self.n_item : n_alone], is_text=is_text),
+            *task.fill(columns, tasks, is_text=is_text),
+        ]
+        products = self._products
+        cross_rows(features, tasks, n_alone, products.crosses, products.places)
+        return EncodedLog(features=features, tasks=tasks, faults=faults)
+
+    # Data that it is settled by
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether every number has its mean and scale, or needs none."""
+        return all(one.is_settled for one in self._all() if isinstance(one, Number))
+
+    def settled(
+        self, *, items: Rows = None, context: Rows = None, tasks: Rows = None
+    ) -> "Features":
+        """It with mean and scale of all numbers that have none, from rows of each side.
+
+        Rows are dicts, columns or a frame. Numbers of a side without rows stay as they are.
+
+        >>> features = hs.Features(item=[hs.Number("price")])
+        >>> settled = features.settled(items=[{"price": 10}, {"price": 30}])
+        >>> settled.item[0].mean, settled.item[0].scale
+        (20.0, 10.0)
+        """
+        return replace(
+            self,
+            item=_settled(self.item, items, "items"),
+            context=_settled(self.context, context, "context"),
+            task=_settled(self.task, tasks, "tasks"),
+        )
+
+    # As data
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data, for JSON, TOML and messages."""
+        found: dict[str, Any] = {
+            side: [plain.describe(one) for one in getattr(self, side)]
+            for side in _SIDES
+            if getattr(self, side)
+        }
+        if self.cross:
+            found["cross"] = [list(pair) for pair in self.cross]
+        if self.buckets != Features.buckets:
+            found["buckets"] = self.buckets
+        return found
+
+    @classmethod
+    def from_plain(cls, table: Mapping[str, Any]) -> "Features":
+        """The schema that plain data describe.
+
+        >>> hs.Features.from_plain({"item": [{"type": "flag", "name": "new"}]}).columns
+        ('new', 'constant')
+        """
+        if not isinstance(table, Mapping):
+            raise ValueError(f"features must be a table, got {checks.short(table)}")
+        known = (*_SIDES, "cross", "buckets")
+        for name in table:
+            if name not in known:
+                raise ValueError(
+                    f"features.{name} is no part of a schema, which has {', '.join(known)}"
+                )
+        given: dict[str, Any] = {
+            side: [
+                plain.read(one, f"features.{side}[{i}]")
+                for i, one in enumerate(_listed(f"features.{side}", table.get(side, ())))
+            ]
+            for side in _SIDES
+        }
+        return cls(**given, **{name: table[name] for name in known[3:] if name in table})
+
+    def to_json(self) -> str:
+        """As JSON, one attribute per line.
+
+        >>> features = hs.Features(item=[hs.Number("price", log=True), hs.Category("brand")])
+        >>> print(features.to_json())
+        {
+          "item": [
+            {"type": "number", "name": "price", "log": true},
+            {"type": "category", "name": "brand"}
+          ]
+        }
+        """
+        parts = []
+        for name, value in self.plain().items():
+            text = json.dumps(value, ensure_ascii=False)
+            if isinstance(value, list):
+                lines = ",\n".join(f"    {json.dumps(one, ensure_ascii=False)}" for one in value)
+                text = f"[\n{lines}\n  ]"
+            parts.append(f'  "{name}": {text}')
+        return "{\n" + ",\n".join(parts) + "\n}"
+
+    @classmethod
+    def from_json(cls, given: str | bytes | Mapping[str, Any]) -> "Features":
+        """The schema in a JSON text, or in what was read from one."""
+        if isinstance(given, Mapping):
+            return cls.from_plain(given)
+        try:
+            table = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"features must be JSON: {error}") from error
+        return cls.from_plain(table)
+
+
+def _listed(what: str, given: object) -> tuple[Any, ...]:
+    if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
+        raise ValueError(f"{what} must be a list, got {checks.short(given)}")
+    return tuple(given)
+
+
+def _attributes(side: str, given: object) -> tuple[Attribute, ...]:
+    found = _listed(side, given)
+    for one in found:
+        if not isinstance(one, Attribute):
+            raise ValueError(
+                f"{side} must be attributes such as hs.Number, got {checks.short(one)}"
+            )
+    return found
+
+
+def _settled(
+    attributes: Sequence[Attribute], given: Rows | None, what: str
+) -> tuple[Attribute, ...]:
+    if given is None:
+        return tuple(attributes)
+    table = rows.read(given, [attribute.name for attribute in attributes], what)
+
+    def settled(attribute: Attribute) -> Attribute:
+        if not isinstance(attribute, Number):
+            return attribute
+        column = Column(table.columns[attribute.name])
+        numbers = column.numbers()
+        if numbers is None:
+            present = (value for value in column.listed() if not values.is_missing(value))
+            numbers = np.array([values.number(attribute.name, value) for value in present])
+        return attribute.settled(numbers)
+
+    return tuple(settled(attribute) for attribute in attributes)
