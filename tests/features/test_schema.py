@@ -201,7 +201,7 @@ def test_numbers_are_settled_once() -> None:
     items = [{"price": 10, "size": 5}, {"price": 30}, {}]
     some = features.settled(items=items, context=[{"age": 7}])
     assert some.item == (hs.Number("price", mean=20.0, scale=10.0), features.item[1])
-    assert some.context == (hs.Number("age", mean=7.0, scale=1.0),)
+    assert some.context == (hs.Number("age", mean=7.0, scale=7.0),)
     assert not some.is_settled
     both = some.settled(items=[{"price": 1000}], tasks={"income": [1000.0, 100.0]})
     assert both.item == some.item

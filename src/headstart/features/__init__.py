@@ -2,6 +2,7 @@
 
 from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
 from headstart.features.schema import EncodedItems, Features
+from headstart.features.transformer import Schema, Transformed, Transformer, schema_of
 
 __all__ = [
     "Category",
@@ -10,6 +11,10 @@ __all__ = [
     "Features",
     "Flag",
     "Number",
+    "Schema",
     "Tags",
+    "Transformed",
+    "Transformer",
     "Vector",
+    "schema_of",
 ]

@@ -131,10 +131,13 @@ class Number:
         return self.bins is not None or self.period is not None or self.mean is not None
 
     def settled(self, numbers: Floats) -> "Number":
-        """It with mean and scale of these numbers (n,), unless it has them; NaN is left out."""
-        if self.is_settled:
-            return self
+        """It with mean and scale of these numbers (n,), unless it has them; NaN is left out.
+
+        Where all of them are alike, as one of them is, their size is the scale.
+        """
         found = numbers[np.isfinite(numbers)]
+        if self.is_settled or len(found) == 0:
+            return self
         unit = self.unit
         if self.log:
             if unit is None:
@@ -143,10 +146,9 @@ class Number:
                 unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
                 unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
             found = logarithms(found, unit)
-        mean = float(found.mean()) if len(found) else 0.0
-        scale = float(found.std()) if len(found) else 1.0
+        mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all alike, but for rounding
-            scale = 1.0
+            scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
         return replace(self, unit=unit, mean=mean, scale=scale)
 
     def write(self, value: object, row: Row, at: int) -> None:

@@ -274,6 +274,18 @@ class Features:
         """What is known of a task, z (p,)."""
         return self._sides[2].row(about)
 
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether an item has the same features in every context and for every task."""
+        crossed = {self.sides[name] for pair in self.cross for name in pair}
+        return not self.context and "task" not in crossed
+
+    def arms_of(self, items: Rows, context: Mapping[str, Any] | None, task: Floats) -> EncodedItems:
+        """The arms (K, d) of items in a context, for a task of which z (p,) is known, with ids."""
+        encoded = self.encode_items(items)
+        arms = self.arms(encoded.matrix, self.encode_context(context), task)
+        return EncodedItems(matrix=arms, ids=encoded.ids)
+
     def arms(
         self, items: Floats, context: Floats, task: Floats, out: Floats | None = None
     ) -> Floats:
@@ -315,7 +327,7 @@ class Features:
 
     # Data that it is settled by
 
-    @property
+    @cached_property
     def is_settled(self) -> bool:
         """Whether every number has its mean and scale, or needs none."""
         return all(one.is_settled for one in self._all() if isinstance(one, Number))
@@ -338,6 +350,25 @@ class Features:
             context=_settled(self.context, context, "context"),
             task=_settled(self.task, tasks, "tasks"),
         )
+
+    def settled_as(self, other: object) -> "Features":
+        """It with the mean and scale that another schema has, for numbers that have none.
+
+        >>> features, other = hs.Features(item=[hs.Number("price")]), [{"price": 10}, {"price": 30}]
+        >>> features.settled_as(features.settled(items=other)).item[0].mean
+        20.0
+        """
+        if self.is_settled:
+            return self
+
+        def settled(one: Attribute) -> Attribute:
+            like = other.attributes.get(one.name) if isinstance(other, Features) else None
+            if not isinstance(one, Number) or not isinstance(like, Number) or one.is_settled:
+                return one
+            return replace(one, unit=one.unit or like.unit, mean=like.mean, scale=like.scale)
+
+        item, context, task = (tuple(map(settled, getattr(self, side))) for side in _SIDES)
+        return replace(self, item=item, context=context, task=task)
 
     # As data
 
@@ -430,7 +461,7 @@ def _attributes(side: str, given: object) -> tuple[Attribute, ...]:
 def _settled(
     attributes: Sequence[Attribute], given: Rows | None, what: str
 ) -> tuple[Attribute, ...]:
-    if given is None:
+    if given is None or all(one.is_settled for one in attributes if isinstance(one, Number)):
         return tuple(attributes)
     table = rows.read(given, [attribute.name for attribute in attributes], what)
 

@@ -1,7 +1,7 @@
 """Chooser: how an arm is chosen from scores, for one task and for many, and what is kept of it."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -288,7 +288,7 @@ class Chooser:
     def decide(
         self,
         task: Name,
-        arms: Arms | Catalogue,
+        arms: Arms | Catalogue | DecisionSet,
         *,
         mask: Mask | None,
         n: int | None,
@@ -305,8 +305,15 @@ class Chooser:
         with self._memory.knowing(name, side):
             return self._decide(name, arms, mask, n)
 
-    def _decide_in_one_call(self, task: Name, arms: Arms | Catalogue) -> Decision | None:
+    def _decide_in_one_call(
+        self, task: Name, arms: Arms | Catalogue | DecisionSet
+    ) -> Decision | None:
         """The decision of an open task among arms (K, d), compiled; None if it takes more."""
+        ids = None
+        if isinstance(arms, DecisionSet):
+            if arms.catalogue is not None or not arms.allowed.all():
+                return None
+            ids, arms = arms.ids, arms.features
         # True and 1.0 would find the task 1.
         plain = self._in_one_call and (type(task) is str or type(task) is int)
         tasks, stream = self._tasks, self._stream
@@ -342,10 +349,11 @@ class Chooser:
             raise too_large("arms", arms)
         pending.note_time(free.pop())
         stream.advance(1)
-        return Decision(pending.id_of(code), task, choice, choice, scores, propensity)
+        arm = choice if ids is None else ids[choice]
+        return Decision(pending.id_of(code), task, arm, choice, scores, propensity)
 
     def _decide(
-        self, name: Name, arms: Arms | Catalogue, mask: Mask | None, n: int | None
+        self, name: Name, arms: Arms | Catalogue | DecisionSet, mask: Mask | None, n: int | None
     ) -> Decision | list[Decision]:
         """Decide for any arms, any policy and any task."""
         arms_of_task = decision_set(arms, self._names).masked(mask)
@@ -378,9 +386,19 @@ class Chooser:
         self._names.note(arms.columns)
         return Choices(indices, propensities, (best[None],), ())
 
-    def propensities(self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None) -> Floats:
+    def propensities(
+        self,
+        task: Name,
+        arms: Arms | Catalogue | DecisionSet,
+        *,
+        mask: Mask | None,
+        side: Floats | None = None,
+    ) -> Floats:
         """`MetaBandit.propensities`."""
         name = name_of(task)
+        if side is not None:
+            with self._memory.knowing(name, side, keep=False):
+                return self.propensities(name, arms, mask=mask)
         arms_of_task = decision_set(arms, self._names).masked(mask)
         n_uniforms = self._scores.n_uniforms(len(arms_of_task.features))
         if n_uniforms and not self._draws:
@@ -423,7 +441,12 @@ class Chooser:
     # Many tasks.
 
     def decide_many(
-        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None
+        self,
+        tasks: Sequence[Name],
+        arms: ArmsOfTasks,
+        *,
+        mask: MaskOfTasks | None,
+        sides: Mapping[Name, Floats] | None = None,
     ) -> Decisions:
         """`MetaBandit.decide_many`."""
         names = tuple(tasks)
@@ -432,9 +455,13 @@ class Chooser:
         if len(set(names)) < len(names):
             raise ValueError("tasks must be different names, got one of them more than once")
         batch = read_batch(len(names), arms, mask, self._names)
-        with self._memory.opened(names) as slots:
-            choices = self.choose_batch(slots, batch)
-        ids = Ids(self._tasks.pending.prefix, self._keep_batch(slots, batch, choices)).texts()
+        with ExitStack() as stack:
+            for name, side in (sides or {}).items():
+                stack.enter_context(self._memory.knowing(name, side))
+            with self._memory.opened(names) as slots:
+                choices = self.choose_batch(slots, batch)
+            codes = self._keep_batch(slots, batch, choices)
+        ids = Ids(self._tasks.pending.prefix, codes).texts()
         indices, scores = choices.indices, batch.padded(choices.scores)
         return Decisions(ids, names, batch.ids(indices), indices, scores, choices.propensities)
 

@@ -13,7 +13,7 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.inputs import Arms, FeatureNames, Mask, is_frame, read_arms, read_mask
 
 # Arms for all tasks, or for each of them; masks likewise.
-ArmsOfTasks = Arms | Catalogue | Sequence[Arms | Catalogue]
+ArmsOfTasks = Arms | Catalogue | Sequence["Arms | Catalogue | DecisionSet"]
 MaskOfTasks = Mask | Sequence[Mask | None]
 
 
@@ -26,6 +26,7 @@ class DecisionSet:
     allowed: Booleans  # (K,), which may be chosen; at least one
     columns: tuple[str, ...] | None  # the names of the features, where the arms have them
     catalogue: Catalogue | None  # that the arms are
+    index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name, if not of all
 
     @classmethod
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
@@ -41,15 +42,19 @@ class DecisionSet:
         """The same arms, of which only those of the mask may be chosen."""
         if mask is None:
             return self
-        ids = self.ids if self.catalogue is None else self.catalogue.index
+        ids = self.ids if self.index is None else self.index
         allowed = self.allowed & read_mask(mask, len(self.features), ids)
         if not allowed.any():
             raise ValueError("mask must leave at least one item of the catalogue, got none")
         return replace(self, allowed=allowed)
 
 
-def decision_set(arms: Arms | Catalogue, names: FeatureNames, what: str = "arms") -> DecisionSet:
+def decision_set(
+    arms: "Arms | Catalogue | DecisionSet", names: FeatureNames, what: str = "arms"
+) -> DecisionSet:
     """Arms as a decision set."""
+    if isinstance(arms, DecisionSet):
+        return arms
     if isinstance(arms, Catalogue):
         return _of_catalogue(arms, names)
     table = read_arms(arms, names.dimension, names.known, what)
@@ -64,6 +69,8 @@ def decision_set(arms: Arms | Catalogue, names: FeatureNames, what: str = "arms"
 
 def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
     features, columns = catalogue.features, catalogue.feature_names
+    if catalogue.schema is not None and not catalogue.schema.is_fixed:
+        raise ValueError("a catalogue whose items have attributes needs a bandit with its features")
     checks.shape("the catalogue", features, (len(features), names.dimension), "(K, d)")
     if columns is not None and names.known is not None and columns != names.known:
         raise ValueError(
@@ -78,6 +85,7 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
         allowed=catalogue.available.copy(),
         columns=columns,
         catalogue=catalogue,
+        index=catalogue.index,
     )
 
 
@@ -167,7 +175,7 @@ def _array(arms: object) -> Any:
 
 
 def _has_ids(arms: object) -> bool:
-    return isinstance(arms, Mapping | Catalogue) or is_frame(arms)
+    return isinstance(arms, Mapping | Catalogue | DecisionSet) or is_frame(arms)
 
 
 def _masks(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:

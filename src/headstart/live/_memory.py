@@ -3,7 +3,7 @@
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -51,6 +51,7 @@ class Memory:
     def __init__(self, tasks: Tasks, population: Population) -> None:
         self.tasks = tasks
         self.population = population
+        tasks.n_side = tasks.n_side or n_side(population.estimator)
         settings = tasks.settings
         self.inline = settings.refresh == "inline"
         # Whether the rows hold the current estimates between calls.
@@ -91,9 +92,7 @@ class Memory:
         elif self._changed:
             self.request()
         population, side = self.population, self.tasks.sides.get(name)
-        start = population.start
-        if side is not None:
-            start = population.starting_from(population.state.memory, side)
+        start = population.start_with(side)
         if not start.is_finite:
             raise ValueError("the prior must be finite: the memory's sums are out of range")
         slot = self.tasks.open(name, start.row)
@@ -102,28 +101,46 @@ class Memory:
         return slot
 
     @contextmanager
-    def knowing(self, name: Name, side: ArrayLike) -> Iterator[None]:
+    def knowing(self, name: Name, side: ArrayLike, *, keep: bool = True) -> Iterator[None]:
         """Note the side information (p,) of a task for a call; it is taken back if the call fails.
 
-        The first that is given for a task counts. An open task moves to the prior that it gives.
+        The first that is given for a task counts. A task that is known moves to the prior that it
+        gives, after the call. Without `keep`, it is taken back in any case.
         """
-        size, tasks = n_side(self.population.estimator), self.tasks
-        if size == 0:
+        tasks = self.tasks
+        if tasks.n_side == 0:
             raise ValueError(
                 "side information must be given to a prior that uses it, "
                 f"got {self.population.estimator!r}"
             )
-        array = checks.side("side", side, (), size)
-        new, was_open = name not in tasks.sides, name in tasks.slots
-        if new:
+        array = checks.side("side", side, (), tasks.n_side)
+        is_first, is_known = name not in tasks.sides, name in tasks
+        if is_first and not is_known:
             tasks.sides[name] = array
         try:
             yield
         except BaseException:
-            if new:
-                del tasks.sides[name]
+            keep = False
             raise
-        if was_open and new:
+        finally:
+            if is_first and not is_known and not keep:
+                del tasks.sides[name]
+        if is_first and is_known and keep:
+            self._learn_side(name, array)
+
+    def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
+        """`knowing`, where there is side information."""
+        return nullcontext() if side is None else self.knowing(name, side)
+
+    def _learn_side(self, name: Name, side: Floats) -> None:
+        """Note the side information of a task that is known, which is counted anew with it."""
+        tasks, row = self.tasks, self.tasks.row(name)
+        if row[COUNTED] == AS_IT_IS:
+            self._earlier[name] = tasks.statistics(name)
+            row[COUNTED] = AS_IT_WAS
+            self.note(name)
+        tasks.sides[name] = side
+        if name in tasks.slots:
             self.move(name)
 
     def move_bias(self, slot: int) -> None:
@@ -358,6 +375,8 @@ class Memory:
             n_pending=tasks.pending.n_waiting(row),
             noise_scale=float(scalars[columns.NOISE_SCALE]),
             feature_names=tasks.feature_names.all,
+            groups=tasks.feature_names.groups,
+            side=tasks.sides.get(name),
         )
 
     def explain(self, decision: str, arm: Hashable | None) -> Explanation:
@@ -381,6 +400,7 @@ class Memory:
             bias=row[tasks.layout.bias],
             width=math.sqrt(max(float(x @ u), 0.0)),
             noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
+            groups=tasks.feature_names.groups,
         )
 
 

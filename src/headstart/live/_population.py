@@ -20,6 +20,7 @@ from headstart.interfaces import (
     LivePriorEstimator,
     Memory,
     PriorEstimator,
+    n_side,
     starting_prior,
 )
 from headstart.kernels import Components
@@ -36,6 +37,8 @@ _OUTLYING = 1e3
 _TASKS_TO_COMPARE = 5
 # What is left of a sum from which tasks were taken is 0 below this share of it.
 _ROUNDING = 1e-12
+# How much of what tasks with side information start from is kept, in bytes.
+_STARTS_BYTES = 1 << 24
 # How many rewards it takes to know the sizes.
 _ROUNDS_TO_LEARN = 32
 
@@ -103,6 +106,7 @@ class Population:
         self.bias_moves = estimator.running_bias(self.state.memory) is not None
         self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
         self._start: Start | None = None
+        self._starts: dict[bytes, Start] = {}  # by side information
         # S̄ of the latest start, the same for all tasks, or (0, 0).
         self.mean_covariance: Floats = np.empty((0, 0))
         self._position = 0.0  # of the latest contribution
@@ -114,6 +118,18 @@ class Population:
             self._install_start(self.starting_from(self.state.memory))
         assert self._start is not None
         return self._start
+
+    def start_with(self, side: Floats | None) -> Start:
+        """What a new task with this side information starts from, by the memory as it is."""
+        start = self.start
+        if side is None or n_side(self.estimator) == 0:
+            return start
+        key = side.tobytes()
+        if key not in self._starts:
+            if (len(self._starts) + 1) * start.row.nbytes > _STARTS_BYTES:
+                self._starts.clear()
+            self._starts[key] = self.starting_from(self.state.memory, side)
+        return self._starts[key]
 
     def _install_start(self, start: Start) -> None:
         self._start, covariance = start, start.prior.mean_covariance
@@ -144,7 +160,7 @@ class Population:
 
     def install(self, state: State, start: Start | None = None) -> None:
         """Go on with another memory."""
-        self.state, self._start = state, None
+        self.state, self._start, self._starts = state, None, {}
         if start is not None:
             self._install_start(start)
 

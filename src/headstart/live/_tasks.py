@@ -39,6 +39,9 @@ class Tasks:
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(layout)
         self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
+        self.n_side = 0  # how many numbers that is
+        # What counts as the side information of a task of which nothing was told.
+        self.unknown_side: Floats | None = None
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
         self.pending = Pending(layout.dimension, settings.max_pending)
         if settings.deadline_seconds is not None:
@@ -140,7 +143,7 @@ class Tasks:
             statistics = self.layout.finished_statistics(self.finished.row(name))
         else:
             statistics = self.layout.statistics(self.rows[slot])
-        side = self.sides.get(name)
+        side = self.sides.get(name, self.unknown_side)
         return statistics if side is None else replace(statistics, side=side)
 
     def place(self, decision: str) -> int:

@@ -11,10 +11,17 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
+from headstart.features import Schema, Transformer, schema_of
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import _logs, files, inputs
 from headstart.live._chooser import Chooser
 from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
+from headstart.live._encoder import (
+    AttributesOfTasks,
+    Encoder,
+    only_numbers,
+    refuse_side,
+)
 from headstart.live._fork import Guard
 from headstart.live._memory import Memory
 from headstart.live._population import Population
@@ -24,7 +31,7 @@ from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
-from headstart.live.inputs import Arms, FeatureNames, Mask, Name
+from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items, Mask, Name
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
@@ -40,15 +47,23 @@ class MetaBandit:
     prior of the others, open or finished, and counts once; one that comes back goes on from what
     it was. Threads may share a bandit, and the children of a fork go on with ids of their own.
 
-    dimension: the number of features, d. policy: how an arm is chosen, `BayesUCB(z="growing")` if
-    None. prior: the estimator that learns across tasks, `Hierarchical()` if None. seed: for runs
-    that can be repeated. feature_names: what `explain` calls the features, and which columns of a
-    DataFrame are taken. clock: the time in seconds. settings: those of `Settings`, none needed.
+    dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
+    items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
+    policy: how an arm is chosen, `BayesUCB(z="growing")` if None. prior: the estimator that learns
+    across tasks, `Hierarchical()` if None, with `n_side` where the schema has attributes of tasks.
+    seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
+    columns of a DataFrame are taken. clock: the time in seconds. settings: those of `Settings`,
+    none needed; with a schema, which scales its numbers, `scales` is None if it is not given.
 
     >>> bandit = MetaBandit(dimension=2, seed=0)
     >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
     >>> bandit.reward(decision.id, 1.0)
     <Outcome.PAID: 'paid'>
+    >>> features = hs.Features(item=[hs.Number("price")], context=[hs.Category("device")])
+    >>> bandit = MetaBandit(features=features, seed=0)
+    >>> menu = {"tea": {"price": 3}, "rum": {"price": 20}}
+    >>> bandit.decide("ann", menu, context={"device": "phone"}).arm in menu
+    True
     """
 
     log_report: LogReport | None = None  # of the last `fit`
@@ -56,7 +71,8 @@ class MetaBandit:
     def __init__(
         self,
         *,
-        dimension: int,
+        dimension: int | None = None,
+        features: Schema | Transformer | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
         seed: int | np.random.Generator | None = None,
@@ -64,15 +80,29 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
         **settings: Unpack[Options],
     ) -> None:
+        schema, n_task = None, 0
+        if features is not None:
+            if dimension is not None or feature_names is not None:
+                raise ValueError("give features, or dimension and feature_names, not both")
+            schema = schema_of(features)
+            dimension, n_task = schema.dimension, schema.n_task
+            settings = {"scales": None, **settings}
+        if dimension is None:
+            raise ValueError("give the dimension or features of a bandit, got neither")
         self.dimension = checks.count("dimension", dimension)
         # A live task may have no last round: the quantile that grows excludes no arm for good.
         self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
-        self.prior: PriorEstimator = Hierarchical() if prior is None else prior
+        self.prior: PriorEstimator = Hierarchical(n_side=n_task) if prior is None else prior
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
-        called = FeatureNames(self.dimension, feature_names)
+        if schema is None:
+            called = FeatureNames(self.dimension, feature_names)
+        else:
+            groups = Groups(schema.group_names, schema.groups)
+            called = FeatureNames(self.dimension, schema.columns, groups)
         self._tasks = Tasks(population.layout, self.settings, called)
         self._memory = Memory(self._tasks, population)
+        self._encoder = None if schema is None else Encoder(schema, self._memory)
         self._stream = UniformStream(np.random.default_rng(seed))
         self._chooser = Chooser(self.policy, self._memory, self._stream)
         self._rewards = Rewards(self._memory)
@@ -86,6 +116,11 @@ class MetaBandit:
             f"finished tasks, {len(self._tasks.pending):,} pending decisions"
         )
 
+    @property
+    def features(self) -> Schema | None:
+        """The schema, with the numbers that data have settled; None for features in numbers."""
+        return None if self._encoder is None else self._encoder.schema
+
     def next_prior(self) -> Prior:
         """What the next task starts from, by all that is known now."""
         with self._lock:
@@ -96,7 +131,10 @@ class MetaBandit:
         """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
         with self._lock:
             prior, state = self.next_prior(), self._memory.population.state
-            return Learned.from_prior(prior, n_tasks=state.n_tasks, weight=state.weight)
+            names = self._tasks.feature_names.all
+            return Learned.from_prior(
+                prior, n_tasks=state.n_tasks, weight=state.weight, names=names
+            )
 
     @property
     def n_finished(self) -> int:
@@ -111,48 +149,66 @@ class MetaBandit:
     def task(self, name: Name) -> TaskView:
         """What is known of a task, open or finished."""
         with self._lock:
-            return self._memory.view(inputs.name_of(name))
+            return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
 
     @overload
     def decide(
         self,
         task: Name,
-        arms: Arms | Catalogue,
+        arms: Arms | Items | Catalogue,
         *,
         mask: Mask | None = None,
         n: None = None,
         side: ArrayLike | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
     ) -> Decision: ...
 
     @overload
     def decide(
         self,
         task: Name,
-        arms: Arms | Catalogue,
+        arms: Arms | Items | Catalogue,
         *,
         mask: Mask | None = None,
         n: int,
         side: ArrayLike | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
     ) -> list[Decision]: ...
 
     def decide(
         self,
         task: Name,
-        arms: Arms | Catalogue,
+        arms: Arms | Items | Catalogue,
         *,
         mask: Mask | None = None,
         n: int | None = None,
         side: ArrayLike | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
     ) -> Decision | list[Decision]:
         """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
 
         `mask` (K,) says which arms may be chosen; n asks for the best n, each a decision. `side`
         (p,) is known of the task beforehand, for a prior that uses it; the first given counts.
+
+        With a schema, arms are items with attributes: dicts by id or in a list, a DataFrame, or a
+        Catalogue of them. `context` is known of this decision. `about` is known of the task: the
+        first given counts, for this and all later decisions.
         """
         with self._lock:
             if self._tasks.runs_out:
                 self._rewards.run_out()  # first: it may finish the task
-            decision = self._chooser.decide(task, arms, mask=mask, n=n, side=side)
+            encoder, chooser = self._encoder, self._chooser
+            if encoder is None:
+                numbers = only_numbers(arms, context, about)
+                decision = chooser.decide(task, numbers, mask=mask, n=n, side=side)
+            else:
+                refuse_side(side)
+                told = encoder.decision(task, arms, context, about)
+                decision = chooser.decide(task, told.arms, mask=mask, n=n, side=told.side)
+                encoder.keep(told.schema)
             if self._rewards.counts_defaults:
                 self._rewards.count(decision)
             self._drop_excess()
@@ -176,13 +232,31 @@ class MetaBandit:
             return self._rewards.pay(decision, value, weight)
 
     def observe(
-        self, task: Name, features: ArrayLike, value: float, weight: float = 1.0
+        self,
+        task: Name,
+        features: ArrayLike | Attributes,
+        value: float,
+        weight: float = 1.0,
+        *,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
     ) -> Outcome:
-        """Learn the reward of features (d,) that were chosen for the task elsewhere."""
+        """Learn the reward of features (d,) that were chosen for the task elsewhere.
+
+        With a schema, of the attributes of an item in a context; `about` is known of the task.
+        """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
             self._rewards.run_out()
-            return self._rewards.observe(inputs.name_of(task), features, value, weight)
+            name, encoder = inputs.name_of(task), self._encoder
+            if encoder is None:
+                numbers = only_numbers(features, context, about)
+                return self._rewards.observe(name, numbers, value, weight)
+            told = encoder.observation(name, features, context, about)
+            with self._memory.knowing_if(name, told.side):
+                outcome = self._rewards.observe(name, told.features, value, weight)
+            encoder.keep(told.schema)
+            return outcome
 
     def cancel(self, decision_id: str) -> bool:
         """Give up the reward of a decision, its default too; false if it is not pending."""
@@ -200,16 +274,31 @@ class MetaBandit:
             self._memory.forget(inputs.name_of(task))
 
     def decide_many(
-        self, tasks: Sequence[Name], arms: ArmsOfTasks, *, mask: MaskOfTasks | None = None
+        self,
+        tasks: Sequence[Name],
+        arms: ArmsOfTasks | Items | Sequence[Items],
+        *,
+        mask: MaskOfTasks | None = None,
+        context: AttributesOfTasks | None = None,
+        about: AttributesOfTasks | None = None,
     ) -> Decisions:
         """Choose for n different tasks at once; if anything is wrong with one, for none.
 
         Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
-        set for all. The mask is one for all, or a list of n.
+        set for all. The mask is one for all, or a list of n; so are, with a schema, `context` and
+        `about`.
         """
+        names = list(tasks)
         with self._lock:
             self._rewards.run_out()
-            decisions = self._chooser.decide_many(list(tasks), arms, mask=mask)
+            encoder, chooser = self._encoder, self._chooser
+            if encoder is None:
+                numbers = only_numbers(arms, context, about)
+                decisions = chooser.decide_many(names, numbers, mask=mask)
+            else:
+                told = encoder.decisions(names, arms, context, about)
+                decisions = chooser.decide_many(names, told.arms, mask=mask, sides=told.sides)
+                encoder.keep(told.schema)
             if self._rewards.counts_defaults:
                 self._rewards.count(decisions)
             self._drop_excess()
@@ -224,7 +313,13 @@ class MetaBandit:
             return self._rewards.pay_many(decision_ids, values, weights)
 
     def propensities(
-        self, task: Name, arms: Arms | Catalogue, *, mask: Mask | None = None
+        self,
+        task: Name,
+        arms: Arms | Items | Catalogue,
+        *,
+        mask: Mask | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
     ) -> Floats:
         """The probability (K,) of every arm to be chosen now; nothing is decided.
 
@@ -232,7 +327,14 @@ class MetaBandit:
         `propensity_draws` fresh draws.
         """
         with self._lock:
-            return self._chooser.propensities(task, arms, mask=mask)
+            encoder, chooser = self._encoder, self._chooser
+            if encoder is None:
+                numbers = only_numbers(arms, context, about)
+                return chooser.propensities(task, numbers, mask=mask)
+            told = encoder.decision(task, arms, context, about)
+            found = chooser.propensities(task, told.arms, mask=mask, side=told.side)
+            encoder.keep(told.schema)
+            return found
 
     def fit(
         self,
@@ -271,22 +373,26 @@ class MetaBandit:
     def merge(self, other: "MetaBandit") -> "MetaBandit":
         """Take over what another bandit knows: its memory, its tasks, its pending decisions.
 
-        Both must have the same prior and different tasks. The other is unchanged.
+        Both must have the same prior, the same features and different tasks. The other is
+        unchanged.
         """
         content = other._saved()
         with self._lock:
+            schema = content.common_features(self.features)
             content.merge_into(self._memory)
+            if self._encoder is not None and schema is not None:
+                self._encoder.keep(schema)
         return self
 
     def _saved(self) -> files.Saved:
         with self._lock:
-            return files.Saved.of(self._memory, self._stream, self.policy)
+            return files.Saved.of(self._memory, self._stream, self.policy, self.features)
 
     def save(self, path: str | Path | IO[bytes]) -> None:
         """Write the bandit to one .npz file, atomically, readable by its owner only."""
         with self._lock:
             file = Path(path) if isinstance(path, str) else path
-            files.save(file, self._memory, self._stream, self.policy)
+            files.save(file, self._memory, self._stream, self.policy, self.features)
 
     @classmethod
     def load(
@@ -297,6 +403,7 @@ class MetaBandit:
         seed: int | np.random.Generator | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
+        features: Schema | Transformer | None = None,
         clock: Callable[[], float] = time.time,
         **changes: Any,
     ) -> "MetaBandit":
@@ -305,11 +412,13 @@ class MetaBandit:
         Its random numbers are fresh, so that copies do not explore alike; with `resume` they go on
         where they were. New decisions get ids that no other copy gives. Changes may be made to all
         settings but discount and scales; `refresh`, if it was never set, follows from the seed. A
-        policy or prior of your own has to be given again.
+        policy or prior of your own, and a transformer, have to be given again; a schema is in the
+        file, and `features` that are given must be the same.
         """
         for name in changes:
             checks.one_of("the setting to change", name, names(Change.ON_LOAD))
         changes |= {"policy": policy, "prior": prior, "seed": seed, "clock": clock}
+        changes |= {"features": features}
         return cls._restored(files.Saved.read(Path(path)), resume=resume, **changes)
 
     @classmethod
@@ -325,6 +434,7 @@ class MetaBandit:
         given = {
             "policy": self.policy,
             "prior": self.prior,
+            "features": self.features,
             "seed": None,
             "clock": self.settings.clock,
             "refresh": self.settings.refresh,  # a copy has no seed from which it could follow

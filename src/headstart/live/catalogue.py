@@ -1,12 +1,26 @@
 """Catalogue: a fixed set of items that many decisions choose from."""
 
+import copy
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from headstart import checks
-from headstart.live.inputs import Arms, ArmTable, FeatureNames, read_arms, vector_of
+from headstart.arrays import Floats
+from headstart.features import Schema
+from headstart.live.inputs import (
+    Arms,
+    ArmTable,
+    Attributes,
+    FeatureNames,
+    Items,
+    different_ids,
+    has_attributes,
+    read_arms,
+    vector_of,
+)
 
 
 class Catalogue:
@@ -19,29 +33,44 @@ class Catalogue:
 
     `feature_names` are the columns to take from DataFrames, all of the first one's by default.
 
+    With `features`, a schema, items are dicts of attributes or rows of a DataFrame, and encoded
+    once. Where the context or the task changes their features, a decision computes those columns.
+    Numbers without mean and scale are settled by the items, unless the bandit that decides among
+    them was settled by other data before: it has the items encoded again, once.
+
+    >>> import headstart as hs
     >>> menu = Catalogue({"tea": [1.0, 0.0], "milk": [0.5, 0.5]})
     >>> menu.add({"rum": [0.0, 1.0]})
     ['rum']
     >>> menu.remove("milk")
     >>> menu
     Catalogue(2 items, d=2: 'tea', 'rum')
+    >>> features = hs.Features(item=[hs.Number("price"), hs.Category("kind")])
+    >>> Catalogue({"tea": {"price": 3, "kind": "hot"}, "rum": {"price": 20}}, features=features)
+    Catalogue(2 items with attributes: 'tea', 'rum')
     """
 
     def __init__(
         self,
-        arms: Arms,
+        arms: Arms | Items,
         *,
         dimension: int | None = None,
         feature_names: Sequence[str] | None = None,
+        features: Schema | None = None,
     ) -> None:
-        if dimension is not None:
-            dimension = checks.count("dimension", dimension)
-        elif feature_names is not None and not isinstance(feature_names, str):
-            dimension = len(feature_names)
-        columns = None
-        if feature_names is not None:
-            columns = FeatureNames(dimension or 1, feature_names).known
-        table = read_arms(arms, dimension, columns)
+        self.schema: Schema | None = None  # in which the items are encoded
+        self._raw: _Raw | None = None
+        if features is None:
+            table, columns = _read_numbers(arms, dimension, feature_names)
+        else:
+            if dimension is not None or feature_names is not None:
+                raise ValueError("give features, or dimension and feature_names, not both")
+            self.schema = features.settled(items=arms)
+            table = _encoded(arms, self.schema)
+            columns = self.schema.columns if self.schema.is_fixed else None
+            if self.schema != features:
+                self._raw = _Raw(features)
+                self._raw.add(arms, len(table.features))
         self.dimension: int = table.features.shape[1]
         self._names = FeatureNames(self.dimension, columns)
         self.features = np.empty((0, self.dimension))
@@ -61,7 +90,9 @@ class Catalogue:
     def __repr__(self) -> str:
         keys = list(self._index)
         shown = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
-        return f"Catalogue({len(keys):,} items, d={self.dimension}: {shown})"
+        if self.schema is None:
+            return f"Catalogue({len(keys):,} items, d={self.dimension}: {shown})"
+        return f"Catalogue({len(keys):,} items with attributes: {shown})"
 
     @property
     def index(self) -> Mapping[Hashable, int]:
@@ -73,9 +104,16 @@ class Catalogue:
         """The names of the features, where they were given or a DataFrame had them."""
         return self._names.known
 
-    def add(self, arms: Arms) -> list[Hashable]:
+    def add(self, arms: Arms | Items) -> list[Hashable]:
         """Add new items; returns their ids: a mapping's keys, a DataFrame's index, or indices."""
-        return self._append(read_arms(arms, self.dimension, self._names.known))
+        if self.schema is None:
+            numbers: Any = arms
+            return self._append(read_arms(numbers, self.dimension, self._names.known))
+        table = _encoded(arms, self.schema)
+        ids = self._append(table)
+        if self._raw is not None:
+            self._raw.add(arms, len(table.features))
+        return ids
 
     def _append(self, table: ArmTable) -> list[Hashable]:
         features = table.features
@@ -100,10 +138,16 @@ class Catalogue:
         del self._index[item]
         self.available[index] = False
 
-    def change(self, item: Hashable, features: ArrayLike) -> None:
-        """Give an item other features (d,)."""
+    def change(self, item: Hashable, features: ArrayLike | Attributes) -> None:
+        """Give an item other features (d,), or other attributes."""
         index = self._find(item)
-        x = vector_of("features", features, self.dimension)
+        if self.schema is None:
+            numbers: Any = features
+            x = vector_of("features", numbers, self.dimension)
+        else:
+            (x,) = _encoded([features], self.schema).features
+            if self._raw is not None:
+                self._raw.change(index, features)
         self.version += 1
         self.features[index] = x
         self.changed[index] = self.version
@@ -112,3 +156,81 @@ class Catalogue:
         if item not in self:
             raise ValueError(f"item must be in the catalogue, got {item!r}")
         return self._index[item]
+
+    def fit_to(self, schema: Schema) -> Schema:
+        """That schema, settled by the items where it is not settled; the items are encoded in it.
+
+        Items that were settled by themselves are encoded again for a schema that has other numbers.
+        """
+        own = self.schema
+        if own is None:
+            raise ValueError("the catalogue must have items with attributes, got numbers")
+        settled, raw = schema.settled_as(own), self._raw
+        if settled.item == own.item and settled.columns == own.columns:
+            self._raw = None
+            return settled
+        if raw is None or raw.schema.settled_as(schema) != schema.settled_as(raw.schema):
+            raise ValueError(
+                "the catalogue must have the features of the bandit: "
+                f"give it features=bandit.features, got {checks.short(own)}"
+            )
+        self.features = raw.encoded(schema, self.features)
+        self.schema, self._raw = schema, None
+        self.version += 1
+        self.changed[:] = self.version
+        return schema
+
+
+class _Raw:
+    """The items of a catalogue as they were given, for a schema that is settled later."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema  # as it was given
+        self._parts: list[tuple[int, int, Any]] = []  # from which index, to which, what
+        self._n = 0
+
+    def add(self, items: Any, n: int) -> None:
+        """Note n new items."""
+        self._parts.append((self._n, self._n + n, copy.deepcopy(items)))
+        self._n += n
+
+    def change(self, index: int, item: Any) -> None:
+        """Note that an item became another."""
+        self._parts.append((index, index + 1, [copy.deepcopy(item)]))
+
+    def encoded(self, schema: Schema, before: Floats) -> Floats:
+        """All items in a schema, in an array like the one that they were in before."""
+        features = np.empty_like(before)
+        for start, stop, items in self._parts:
+            features[start:stop] = _encoded(items, schema).features
+        return features
+
+
+def _encoded(items: Any, schema: Schema) -> ArmTable:
+    """Items with attributes: their features (K, d) if those are fixed, else the items' own part."""
+    if not has_attributes(items):
+        raise ValueError(
+            f"items must be dicts of attributes or a DataFrame of them, got {checks.short(items)}"
+        )
+    encoded = schema.encode_items(items)
+    matrix = encoded.matrix
+    if len(matrix) == 0:
+        raise ValueError("items must be 1 or more, got none")
+    if schema.is_fixed:
+        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_task(None))
+    ids = None if encoded.ids is None else different_ids(list(encoded.ids), "items")
+    return ArmTable(features=matrix, ids=ids)
+
+
+def _read_numbers(
+    arms: Any, dimension: int | None, feature_names: Sequence[str] | None
+) -> tuple[ArmTable, tuple[str, ...] | None]:
+    """Arms that are numbers, and the columns to take from DataFrames, where they are given."""
+    if dimension is not None:
+        dimension = checks.count("dimension", dimension)
+    elif feature_names is not None and not isinstance(feature_names, str):
+        dimension = len(feature_names)
+    columns = None
+    if feature_names is not None:
+        columns = FeatureNames(dimension or 1, feature_names).known
+    return read_arms(arms, dimension, columns), columns

@@ -1,7 +1,7 @@
 """What live use returns: decisions, and what is known of a task."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -11,9 +11,10 @@ from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
+from headstart.features import Schema
 from headstart.intervals import quantile
 from headstart.live.explanation import Explanation
-from headstart.live.inputs import Name, default_names
+from headstart.live.inputs import Attributes, Groups, Name, default_names
 
 
 class Decision(NamedTuple):
@@ -97,6 +98,9 @@ class TaskView(NamedTuple):
     n_pending: int  # decisions without a reward yet
     noise_scale: float
     feature_names: tuple[str, ...] = ()  # x1 to xd where there are none
+    groups: Groups | None = None  # which features belong together
+    schema: Schema | None = None  # by which attributes become features
+    side: Floats | None = None  # (p,), what is known of the task beforehand
 
     def __repr__(self) -> str:
         return (
@@ -105,27 +109,56 @@ class TaskView(NamedTuple):
             f"d={self.estimate.prior.dimension})"
         )
 
-    @overload
-    def interval(self, features: Sequence[float]) -> tuple[float, float]: ...
+    def _features(
+        self, features: ArrayLike | Attributes, context: Attributes | None = None
+    ) -> Floats:
+        """Features as they are given, or those of an item's attributes in a context."""
+        if self.schema is None or not isinstance(features, Mapping):
+            if context is not None:
+                raise ValueError("context must come with the attributes of an item, got numbers")
+            numbers: Any = features
+            return checks.floats("features", numbers)
+        side = self.schema.encode_task(None) if self.side is None else self.side
+        x: Floats = self.schema.arms_of([features], context, side).matrix[0]
+        return x
 
     @overload
-    def interval(self, features: ArrayLike) -> tuple[Any, Any]: ...
+    def interval(
+        self, features: Sequence[float] | Attributes, *, context: Attributes | None = None
+    ) -> tuple[float, float]: ...
 
-    def interval(self, features: ArrayLike) -> tuple[Any, Any]:
+    @overload
+    def interval(
+        self, features: ArrayLike, *, context: Attributes | None = None
+    ) -> tuple[Any, Any]: ...
+
+    def interval(
+        self, features: ArrayLike | Attributes, *, context: Attributes | None = None
+    ) -> tuple[Any, Any]:
         """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
 
-        Two arrays (K,) for features (K, d), two floats for one vector (d,).
+        Two arrays (K,) for features (K, d), two floats for one vector (d,) or for the attributes of
+        one item, in a context if there is one.
         """
-        x = checks.floats("features", features)
+        x = self._features(features, context)
         arms = x[None] if x.ndim == 1 else x
         middle = self.estimate.predict(arms)
         half = quantile(math.inf) * self.noise_scale * self.estimate.widths(arms)
         low, high = middle - half, middle + half
         return (float(low[0]), float(high[0])) if x.ndim == 1 else (low, high)
 
-    def explain(self, features: ArrayLike, *, arm: Hashable | None = None) -> Explanation:
-        """What the task's estimate says about features (d,), and where it comes from."""
-        x = checks.floats("features", features)
+    def explain(
+        self,
+        features: ArrayLike | Attributes,
+        *,
+        context: Attributes | None = None,
+        arm: Hashable | None = None,
+    ) -> Explanation:
+        """What the task's estimate says about features (d,), and where it comes from.
+
+        Or about the attributes of an item, in a context if there is one.
+        """
+        x = self._features(features, context)
         dimension = self.estimate.prior.dimension
         checks.shape("features", x, (dimension,), "(d,)")
         return Explanation.of(
@@ -137,6 +170,7 @@ class TaskView(NamedTuple):
             bias=self.estimate.prior.bias,
             width=float(self.estimate.widths(x[None])[0]),
             noise_scale=self.noise_scale,
+            groups=self.groups,
         )
 
 
@@ -159,16 +193,19 @@ class Learned(NamedTuple):
     noise_scale: float  # the standard deviation of a reward
     n_tasks: int  # how many tasks it was learned from
     effective_tasks: float  # the sum of their weights: fewer where the memory forgets
+    feature_names: tuple[str, ...] = ()  # of the d features
 
     @classmethod
-    def from_prior(cls, prior: Prior, *, n_tasks: int, weight: float) -> "Learned":
+    def from_prior(
+        cls, prior: Prior, *, n_tasks: int, weight: float, names: tuple[str, ...] = ()
+    ) -> "Learned":
         """The numbers of a prior N(h, s²Λ⁻¹)."""
         matrix = prior.regularization
         if prior.isotropic:
             matrix = prior.regularization * np.eye(prior.dimension)
         scale = float(prior.noise_scale)
         spread = scale * np.sqrt(np.diagonal(np.linalg.inv(matrix)))
-        return cls(prior.bias.copy(), spread, scale, n_tasks, weight)
+        return cls(prior.bias.copy(), spread, scale, n_tasks, weight, names)
 
 
 def _short(array: Floats) -> str:

@@ -3,14 +3,34 @@
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from headstart.arrays import Floats, Integers
 from headstart.intervals import quantile
+from headstart.live.inputs import Groups
 
 # A table shows this many features, those of the largest contributions; the others as one row.
 _SHOWN = 20
+
+
+class GroupOfFeatures(NamedTuple):
+    """What the features of one attribute, or of a cross of two, contribute together.
+
+    >>> features = hs.Features(item=[hs.Category("brand", levels=["acme", "zeta"])])
+    >>> bandit = hs.MetaBandit(features=features, prior=hs.priors.Fixed.zero(), seed=0)
+    >>> _ = bandit.observe("ann", {"brand": "acme"}, 1.0)
+    >>> group = bandit.task("ann").explain({"brand": "acme"}).groups[0]
+    >>> group.text, round(group.contribution, 2)
+    ('brand = acme', 0.4)
+    """
+
+    name: str  # "brand", "device × brand", "constant"
+    text: str  # "brand = acme" where one level is all that it has, else the name
+    contribution: float
+    from_prior: float
+    from_rewards: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -18,7 +38,8 @@ class Explanation:
     """What a task's estimate says about an arm x, and where it comes from.
 
     The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each is what the prior says, xᵢhᵢ, and what
-    the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ).
+    the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ). Features that come from attributes are added
+    up by attribute, in `groups`, the largest first.
 
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
     >>> _ = bandit.observe("ann", [1.0, 0.5], 1.0)
@@ -37,6 +58,7 @@ class Explanation:
     contributions: Floats  # (d,), xᵢŵᵢ
     from_prior: Floats  # (d,), xᵢhᵢ
     from_rewards: Floats  # (d,), xᵢ(ŵᵢ − hᵢ)
+    groups: tuple[GroupOfFeatures, ...] = ()  # of attributes, where features come from them
 
     @classmethod
     def of(
@@ -50,11 +72,13 @@ class Explanation:
         bias: Floats,
         width: float,
         noise_scale: float,
+        groups: Groups | None = None,
     ) -> "Explanation":
         """What ŵ and h, (d,) each, say about features (d,) of this width."""
         contributions, from_prior = features * parameter, features * bias
         mean = float(features @ parameter)
         half = quantile(math.inf) * noise_scale * width
+        parts = (contributions, from_prior, contributions - from_prior)
         return cls(
             task=task,
             arm=arm,
@@ -65,13 +89,37 @@ class Explanation:
             interval=(mean - half, mean + half),
             contributions=contributions,
             from_prior=from_prior,
-            from_rewards=contributions - from_prior,
+            from_rewards=parts[2],
+            groups=() if groups is None else _grouped(groups, names, features, parts),
         )
 
     def __str__(self) -> str:
-        """A table of the features in the order of their contributions, the largest first."""
+        """The attributes, or a table of features, in the order of contributions, largest first."""
+        lines = self._attributes() if self.groups else self._table()
+        return "\n".join([self._head(), *lines])
+
+    def _head(self) -> str:
         low, high = self.interval
         arm = "an arm" if self.arm is None else f"arm {self.arm!r}"
+        return (
+            f"{arm} for task {self.task!r}: mean {self.mean:.4g}, "
+            f"95 % interval [{low:.4g}, {high:.4g}], width {self.width:.4g}"
+        )
+
+    def _attributes(self) -> list[str]:
+        """A line for every attribute and cross that contributes."""
+        there = [group for group in self.groups if group.contribution or group.from_prior]
+        lines = [
+            f"{group.text}: {group.contribution:+.4g} "
+            f"(prior {group.from_prior:+.4g}, rewards {group.from_rewards:+.4g})"
+            for group in there[:_SHOWN]
+        ]
+        if len(there) > _SHOWN:
+            rest = sum(group.contribution for group in there[_SHOWN:])
+            lines.append(f"{len(there) - _SHOWN} others: {rest:+.4g}")
+        return lines
+
+    def _table(self) -> list[str]:
         order = np.argsort(-np.abs(self.contributions), kind="stable")
         rows = [("feature", "value", "contribution", "from prior", "from rewards")]
         rows += [
@@ -82,18 +130,13 @@ class Explanation:
             rows.append((f"{len(order) - _SHOWN} others", "", *self._cells(order[_SHOWN:])))
         rows.append(("sum", "", *self._cells(order)))
         widths = [max(len(row[column]) for row in rows) for column in range(5)]
-        lines = [
+        return [
             "  ".join(
                 cell.ljust(width) if column == 0 else cell.rjust(width)
                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))
             )
             for row in rows
         ]
-        head = (
-            f"{arm} for task {self.task!r}: mean {self.mean:.4g}, "
-            f"95 % interval [{low:.4g}, {high:.4g}], width {self.width:.4g}"
-        )
-        return "\n".join([head, *lines])
 
     def __repr__(self) -> str:
         return (
@@ -106,3 +149,22 @@ class Explanation:
         columns = (self.contributions, self.from_prior, self.from_rewards)
         first, second, third = (f"{column[which].sum():+.4g}" for column in columns)
         return first, second, third
+
+
+def _grouped(
+    groups: Groups, names: tuple[str, ...], features: Floats, parts: tuple[Floats, Floats, Floats]
+) -> tuple[GroupOfFeatures, ...]:
+    """The parts of the mean (d,) added up by group, the largest first."""
+    found = []
+    of_features = np.array(groups.of_features)
+    for i, name in enumerate(groups.names):
+        members = np.flatnonzero(of_features == i)
+        present = members[features[members] != 0.0]
+        text = name
+        if len(present) == 1:  # the one column that is there, a level's, says more
+            text = names[present[0]]
+            for attribute in name.split(" × "):
+                text = text.replace(f"{attribute}=", f"{attribute} = ", 1)
+        sums = (float(part[members].sum()) for part in parts)
+        found.append(GroupOfFeatures(name, text, *sums))
+    return tuple(sorted(found, key=lambda group: -abs(group.contribution)))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from headstart import checks, specs
 from headstart.arrays import Floats
 from headstart.atomic import atomic_write
+from headstart.features import Features, Schema, Transformed, Transformer, schema_of
 from headstart.interfaces import Memory as Arrays
 from headstart.live._memory import Memory
 from headstart.live._pending import N_PROVISIONAL, Held, owner_of_finished
@@ -24,6 +25,9 @@ from headstart.live.inputs import Name
 
 # Raised when the meaning of a file changes.
 FORMAT = 1
+
+# In place of a schema: a transformer, which is code, and not in the file.
+_TRANSFORMER = "transformer"
 
 STATE_NUMBERS = tuple(field.name for field in fields(State) if field.name != "memory")
 
@@ -88,17 +92,23 @@ class Saved:
         return cls(header, arrays)
 
     @classmethod
-    def of(cls, memory: Memory, stream: UniformStream, policy: object) -> "Saved":
+    def of(
+        cls, memory: Memory, stream: UniformStream, policy: object, schema: Schema | None
+    ) -> "Saved":
         """What a file of a bandit holds."""
         file = io.BytesIO()
-        write(file, memory, stream, policy)
+        write(file, memory, stream, policy, schema)
         file.seek(0)
         return cls.read(file)
 
     def arguments(self, *, resume: bool, **changes: Any) -> dict[str, Any]:
         """The arguments of a `MetaBandit` with this content, but for some changes."""
         header = self.header
-        settings: dict[str, Any] = {**header["settings"], "feature_names": header["feature_names"]}
+        settings: dict[str, Any] = dict(header["settings"])
+        features = self.features(changes.pop("features"))
+        if features is None:
+            numbers = {"dimension": header["dimension"], "feature_names": header["feature_names"]}
+            settings |= numbers
         if header["refresh_by_seed"]:
             # As for a new bandit, but that a run which goes on does so as it was.
             inline = settings.pop("refresh") == "inline"
@@ -108,7 +118,54 @@ class Saved:
         for name, package in (("policy", "policies"), ("prior", "priors")):
             if settings[name] is None:
                 settings[name] = specs.rebuild(header[name], package, where=name)
-        return {"dimension": header["dimension"], **settings}
+        return {"features": features, **settings}
+
+    def features(self, given: Schema | Transformer | None) -> Schema | None:
+        """The schema of the file: one that is given must be the same, but for unsettled numbers."""
+        stored = self.header.get("features")
+        if stored is None:
+            if given is not None:
+                raise ValueError(
+                    "features must be left out for a bandit whose features are numbers, "
+                    f"got {checks.short(given)}"
+                )
+            return None
+        schema = None if given is None else schema_of(given)
+        if stored == _TRANSFORMER:
+            if not isinstance(schema, Transformed):
+                raise ValueError("features must be given again: the transformer is not in the file")
+            if list(schema.columns) != self.header["feature_names"]:
+                raise ValueError(
+                    "features must have the columns of the transformer in the file, "
+                    f"{checks.short(self.header['feature_names'])}, "
+                    f"got {checks.short(list(schema.columns))}"
+                )
+            return schema
+        own = Features.from_plain(stored)
+        if schema is not None and schema.settled_as(own) != own.settled_as(schema):
+            raise ValueError(
+                "features must be those of the file, which Features.from_plain reads, "
+                f"got {checks.short(schema)}"
+            )
+        return own
+
+    def common_features(self, schema: Schema | None) -> Schema | None:
+        """The schema of this bandit and of another, to be merged: the same, settled alike."""
+        stored = self.header.get("features")
+        if stored is None and schema is None:
+            return None
+        if stored == _TRANSFORMER and isinstance(schema, Transformed):
+            if list(schema.columns) == self.header["feature_names"]:
+                return schema
+        elif isinstance(stored, Mapping) and isinstance(schema, Features):
+            theirs = Features.from_plain(stored)
+            common = schema.settled_as(theirs)
+            if common == theirs.settled_as(schema):
+                return common
+        raise ValueError(
+            "bandits must have the same features to be merged, with the same mean and scale of "
+            "their numbers: give both the settled features of one"
+        )
 
     def stream(self) -> UniformStream:
         """The stream of uniform numbers, where it was."""
@@ -221,16 +278,28 @@ class Saved:
         return check_rows(name, np.asarray(self.arrays[name], dtype=np.float64))
 
 
-def save(path: Path | IO[bytes], memory: Memory, stream: UniformStream, policy: object) -> None:
+def save(
+    path: Path | IO[bytes],
+    memory: Memory,
+    stream: UniformStream,
+    policy: object,
+    schema: Schema | None,
+) -> None:
     """Write the file atomically, readable by its owner only: it holds the names of tasks."""
     if not isinstance(path, Path):
-        write(path, memory, stream, policy)
+        write(path, memory, stream, policy, schema)
         return
     with atomic_write(path, mode=0o600) as part, part.open("wb") as file:
-        write(file, memory, stream, policy)
+        write(file, memory, stream, policy, schema)
 
 
-def write(file: IO[bytes], memory: Memory, stream: UniformStream, policy: object) -> None:
+def write(
+    file: IO[bytes],
+    memory: Memory,
+    stream: UniformStream,
+    policy: object,
+    schema: Schema | None,
+) -> None:
     """Write the content of a file, with a memory that is up to date."""
     memory.bring_up_to_date()
     tasks, population = memory.tasks, memory.population
@@ -248,6 +317,11 @@ def write(file: IO[bytes], memory: Memory, stream: UniformStream, policy: object
         "dimension": tasks.dimension,
         "settings": tasks.settings.plain(),
         "refresh_by_seed": tasks.settings.refresh_by_seed,
+        "features": schema.plain()
+        if isinstance(schema, Features)
+        else _TRANSFORMER
+        if schema
+        else None,
         "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
         "prior": specs.describe(population.estimator, "priors").plain(),

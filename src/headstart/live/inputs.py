@@ -3,7 +3,7 @@
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,11 @@ Name = str | int
 
 # Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
 Arms = ArrayLike | Mapping[Any, ArrayLike]
+
+# What is known of an item, of the context or of a task, by name.
+Attributes = Mapping[str, object]
+# Items by id or in a list; to a type checker, a DataFrame or a table of attributes is an array.
+Items = Mapping[Any, Attributes] | Sequence[Attributes]
 
 # An arm whose squared width exceeds this leaves no digits for the other directions.
 LARGEST_GROWTH = 1e12
@@ -116,15 +121,25 @@ def too_large(name: str, features: Floats) -> ValueError:
     )
 
 
+class Groups(NamedTuple):
+    """Which of d features belong together: the columns of one attribute, those of a cross."""
+
+    names: tuple[str, ...]
+    of_features: tuple[int, ...]  # (d,), the group of every feature
+
+
 class FeatureNames:
     """The names of d features: those given, else a DataFrame's columns, else x1 to xd.
 
     `known` is None until names were given or noted. A DataFrame's columns are then found by name,
-    whatever their order.
+    whatever their order. `groups`: which features belong together, where they do.
     """
 
-    def __init__(self, dimension: int, names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, dimension: int, names: Sequence[str] | None = None, groups: "Groups | None" = None
+    ) -> None:
         self.dimension = dimension
+        self.groups = groups
         self.known: tuple[str, ...] | None = None
         if names is not None:
             self.known = _different_names(names, dimension)
@@ -196,6 +211,15 @@ def is_frame(arms: object) -> bool:
     return all(hasattr(arms, name) for name in ("columns", "dtypes", "to_numpy"))
 
 
+def has_attributes(arms: object) -> bool:
+    """Whether arms are items with attributes, rather than numbers: dicts, a frame or a table."""
+    if isinstance(arms, Mapping):
+        return isinstance(next(iter(arms.values()), None), Mapping)
+    if isinstance(arms, list | tuple):
+        return len(arms) > 0 and isinstance(arms[0], Mapping)
+    return is_frame(arms) or hasattr(arms, "column_names")
+
+
 def _read_mapping(arms: Mapping[Any, Any], dimension: int | None, what: str) -> ArmTable:
     ids = list(arms)
     try:
@@ -236,12 +260,12 @@ def _read_frame(frame: Any, names: tuple[str, ...] | None, what: str) -> ArmTabl
         features = np.stack(series, axis=1) if series else np.empty((len(frame), 0))
     return ArmTable(
         features=checks.floats(what, features),
-        ids=_different(frame.index.tolist(), what) if has_index else None,
+        ids=different_ids(frame.index.tolist(), what) if has_index else None,
         columns=tuple(map(str, columns)) if named else None,
     )
 
 
-def _different(ids: list[Hashable], what: str) -> list[Hashable]:
+def different_ids(ids: list[Hashable], what: str) -> list[Hashable]:
     """The ids of an index, which must be different."""
     if len(set(ids)) < len(ids):
         seen: set[Hashable] = set()

@@ -142,7 +142,12 @@ class StoredMemory:
     def learned(self, model: Model, start: Start | None = None) -> Learned:
         """The prior in numbers; `start` may be given where it is known."""
         prior = (self.start(model) if start is None else start).prior
-        return Learned.from_prior(prior, n_tasks=self.state.n_tasks, weight=self.state.weight)
+        return Learned.from_prior(
+            prior,
+            n_tasks=self.state.n_tasks,
+            weight=self.state.weight,
+            names=model.feature_names.all,
+        )
 
     def to_bytes(self) -> bytes:
         """As a file of plain arrays and a JSON header; nothing in it is code."""

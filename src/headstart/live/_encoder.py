@@ -1,0 +1,262 @@
+"""Encoder: what calls tell of items, of the context and of tasks, as the numbers of arms."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Booleans, Floats
+from headstart.features import Schema
+from headstart.interfaces import n_side
+from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
+from headstart.live._memory import Memory
+from headstart.live.catalogue import Catalogue
+from headstart.live.inputs import (
+    Arms,
+    Attributes,
+    Items,
+    Name,
+    different_ids,
+    has_attributes,
+    name_of,
+    vector_of,
+)
+
+# One for all tasks, or one for each of them.
+AttributesOfTasks = Attributes | Sequence[Attributes | None]
+
+
+class Told(NamedTuple):
+    """What a decision was told, as numbers; the encoder keeps nothing of it yet."""
+
+    arms: Arms | Catalogue | DecisionSet
+    side: Floats | None  # (p,), what is known of the task, where that is new
+    schema: Schema  # settled by what was told
+
+
+class ToldOfMany(NamedTuple):
+    """What decisions of n tasks were told."""
+
+    arms: Sequence[DecisionSet]
+    sides: Mapping[Name, Floats]
+    schema: Schema
+
+
+class Observed(NamedTuple):
+    """What an observation was told."""
+
+    features: Floats  # (d,)
+    side: Floats | None
+    schema: Schema
+
+
+class Encoder:
+    """The schema of a bandit, applied to what its calls tell.
+
+    Numbers without mean and scale are settled by the first data that has them: those of items by
+    the items of a decision or a catalogue, those of the context and of tasks by their first value.
+    `keep` has them stay so, after a call that did not fail.
+    """
+
+    def __init__(self, schema: Schema, memory: Memory) -> None:
+        self.schema = schema
+        self._tasks = memory.tasks
+        self._nothing = schema.encode_task(None)
+        size = n_side(memory.population.estimator)
+        if size not in (0, schema.n_task):
+            raise ValueError(
+                f"prior must have n_side = {schema.n_task}, the columns of the tasks' attributes, "
+                f"or 0, got {size}"
+            )
+        self._tasks.n_side = schema.n_task
+        if size:
+            self._tasks.unknown_side = self._nothing
+
+    def keep(self, schema: Schema) -> None:
+        """Go on with a schema that a call has settled."""
+        self.schema = schema
+
+    def decision(
+        self,
+        task: Name,
+        arms: Arms | Items | Catalogue,
+        context: Attributes | None,
+        about: Attributes | None,
+    ) -> Told:
+        """What a decision was told."""
+        schema = self.schema
+        if not schema.is_settled:
+            schema = _settled(schema, arms, context, about)
+        side, z = self._about(schema, name_of(task), about)
+        return Told(self._arms(schema, arms, context, z), side, schema)
+
+    def decisions(
+        self,
+        tasks: Sequence[Name],
+        arms: ArmsOfTasks | Items | Sequence[Items],
+        context: AttributesOfTasks | None,
+        about: AttributesOfTasks | None,
+    ) -> ToldOfMany:
+        """What decisions of n tasks were told; what several of them share they share in numbers."""
+        names, n = list(map(name_of, tasks)), len(tasks)
+        contexts, abouts = _each("context", context, n), _each("about", about, n)
+        each = self._each_arms(arms, n)
+        schema = self.schema
+        for some, one, other in zip(each, contexts, abouts, strict=True):
+            if schema.is_settled:
+                break
+            schema = _settled(schema, some, one, other)
+        sets: list[DecisionSet] = []
+        sides: dict[Name, Floats] = {}
+        known: dict[tuple[int, int, bytes], DecisionSet] = {}
+        for i, (some, one) in enumerate(zip(each, contexts, strict=True)):
+            side, z = self._about(schema, names[i], abouts[i])
+            if side is not None:
+                sides[names[i]] = side
+            key = id(some), id(one), z.tobytes()
+            if key not in known:
+                found = self._arms(schema, some, one, z)
+                known[key] = decision_set(found, self._tasks.feature_names, f"arms[{i}]")
+            sets.append(known[key])
+        return ToldOfMany(sets, sides, schema)
+
+    def observation(
+        self, name: Name, item: Any, context: Attributes | None, about: Attributes | None
+    ) -> Observed:
+        """What was told of an item that was chosen elsewhere."""
+        schema, attributes = self.schema, isinstance(item, Mapping)
+        if not schema.is_settled:
+            schema = _settled(schema, [item] if attributes else (), context, about)
+        side, z = self._about(schema, name, about)
+        if attributes:
+            x = schema.arms_of([item], context, z).matrix[0]
+            return Observed(x, side, schema)
+        _refuse_context(context)
+        return Observed(vector_of("features", item, schema.dimension), side, schema)
+
+    def _about(
+        self, schema: Schema, name: Name, about: Attributes | None
+    ) -> tuple[Floats | None, Floats]:
+        """What is known of a task, where that is new; and what counts, (p,)."""
+        known = self._tasks.sides.get(name)
+        if about is None:
+            return None, self._nothing if known is None else known
+        told = schema.encode_task(about)
+        if known is not None:
+            return None, known
+        return (told if len(about) and len(told) else None), told
+
+    def _arms(
+        self,
+        schema: Schema,
+        arms: Arms | Items | Catalogue,
+        context: Attributes | None,
+        z: Floats,
+    ) -> Arms | Catalogue | DecisionSet:
+        if isinstance(arms, Catalogue) and arms.schema is not None:
+            return _of_catalogue(arms, schema, context, z)
+        if isinstance(arms, Catalogue) or not has_attributes(arms):
+            _refuse_context(context)
+            return cast("Arms | Catalogue", arms)
+        encoded = schema.arms_of(arms, context, z)
+        ids = encoded.ids
+        if ids is not None and not isinstance(arms, Mapping):
+            ids = different_ids(list(ids), "items")
+        if len(encoded.matrix) == 0:
+            raise ValueError("items must be 1 or more, got none")
+        return DecisionSet.of(encoded.matrix, ids)
+
+    def _each_arms(self, arms: Any, n: int) -> list[Any]:
+        """The arms of n tasks: one decision set for all, or a list of n."""
+        if not isinstance(arms, list | tuple) or (has_attributes(arms) and not _are_sets(arms)):
+            if isinstance(arms, np.ndarray) and arms.ndim == 3:
+                return list(arms)
+            return [arms] * n
+        if len(arms) != n:
+            raise ValueError(f"arms must be one decision set or n = {n} of them, got {len(arms)}")
+        return list(arms)
+
+
+def _settled(schema: Schema, arms: Any, context: Any, about: Any) -> Schema:
+    """The schema with the numbers settled that these data have."""
+    if isinstance(arms, Catalogue):
+        if arms.schema is not None:
+            schema = arms.fit_to(schema)
+        arms = None
+    return schema.settled(
+        items=arms if has_attributes(arms) else None,
+        context=None if context is None else [context],
+        tasks=None if about is None else [about],
+    )
+
+
+def _of_catalogue(
+    catalogue: Catalogue, schema: Schema, context: Attributes | None, z: Floats
+) -> DecisionSet | Catalogue:
+    """The items of a catalogue in a context: as they are where nothing changes them."""
+    own = catalogue.schema
+    if own is None or own.item != schema.item or own.columns != schema.columns:
+        catalogue.fit_to(schema)
+    c = schema.encode_context(context)
+    if schema.is_fixed:
+        return catalogue
+    if len(catalogue) == 0:
+        raise ValueError("the catalogue must have at least one item, got none")
+    available: Booleans = catalogue.available.copy()
+    return DecisionSet(
+        features=schema.arms(catalogue.features, c, z),
+        ids=catalogue.ids,
+        allowed=available,
+        columns=None,
+        catalogue=None,
+        index=catalogue.index,
+    )
+
+
+def _are_sets(arms: Sequence[Mapping[Any, Any]]) -> bool:
+    """Whether a list holds items by id, one mapping for every task, rather than items."""
+    return all(isinstance(value, Mapping) for value in arms[0].values())
+
+
+def _each(what: str, given: Any, n: int) -> list[Any]:
+    """The attributes of n tasks."""
+    if given is None or isinstance(given, Mapping):
+        return [given] * n
+    if not isinstance(given, list | tuple):
+        raise ValueError(
+            f"{what} must be a dict of attributes, or a list of n = {n} of them, "
+            f"got {checks.short(given)}"
+        )
+    if len(given) != n:
+        raise ValueError(f"{what} must be one dict or n = {n} of them, got {len(given)}")
+    return list(given)
+
+
+def only_numbers(arms: Any, context: object, about: object) -> Any:
+    """The arms of a bandit whose features are numbers, which takes no attributes."""
+    if context is not None or about is not None:
+        what, given = ("context", context) if context is not None else ("about", about)
+        raise ValueError(
+            f"{what} must be given to a bandit with features, got {checks.short(given)}"
+        )
+    if type(arms) is dict and isinstance(next(iter(arms.values()), None), Mapping):
+        raise ValueError(
+            "items with attributes must be given to a bandit with features, "
+            f"got {checks.short(arms)}"
+        )
+    return arms
+
+
+def refuse_side(side: object) -> None:
+    """Raise where side information is given in numbers to a bandit with a schema."""
+    if side is not None:
+        raise ValueError("side must be given as attributes where there are features: about={…}")
+
+
+def _refuse_context(context: object) -> None:
+    if context is not None:
+        raise ValueError(
+            f"context must come with items that have attributes, got numbers and "
+            f"{checks.short(context)}"
+        )
