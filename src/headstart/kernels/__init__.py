@@ -31,6 +31,7 @@ from headstart.kernels.factors import (
     thin_rewards,
 )
 from headstart.kernels.learning import DRIFT_LIMIT, change_reward, learn, learn_choices
+from headstart.kernels.mean_task import Reduced, average_mean, explain, reduce
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import (
     index,
@@ -63,14 +64,17 @@ __all__ = [
     "Expected",
     "FactorModel",
     "Reading",
+    "Reduced",
     "TaskState",
     "ThinTasks",
     "add_observation",
+    "average_mean",
     "change_reward",
     "choose",
     "climb",
     "component_posterior",
     "expect",
+    "explain",
     "factorise",
     "flush",
     "index",
@@ -89,6 +93,7 @@ __all__ = [
     "read_mean",
     "read_mean_one",
     "read_one",
+    "reduce",
     "refactorise_drifted",
     "regrets",
     "restate_surprise",
