@@ -26,7 +26,7 @@ class Audit:
     lost: int  # acknowledged, and not in the store as it was acknowledged
     twice: int  # one key with two decisions, one decision or observation that counts twice
     wrong: int  # answers that contradict an earlier one
-    miscounted: int  # tasks whose counts differ from their paid decisions
+    miscounted: int  # tasks whose counts differ from their decisions that count
     deviation: float  # of statistics from a replay, relative; the largest of all tasks
 
     @property
@@ -81,15 +81,18 @@ def _twice(connection: Connection, rows: dict[str, Any], records: Records) -> in
 
 
 def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
-    """Tasks whose counts differ from their paid decisions, and how far their statistics do."""
+    """Tasks whose counts differ from their decisions that count, and how far their statistics do.
+
+    A decision counts once it is paid; with a default reward, from the start.
+    """
     layout, table = Layout(dimension), schema.decisions
     miscounted, deviation = 0, 0.0
-    paid: dict[int, list[Any]] = {}
-    query = select(table).where(table.c.status == schema.PAID)
+    counted: dict[int, list[Any]] = {}
+    query = select(table).where(table.c.round.is_not(None))
     for row in connection.execute(query.order_by(table.c.round)):
-        paid.setdefault(row.task, []).append(row)
+        counted.setdefault(row.task, []).append(row)
     for task in connection.execute(select(schema.tasks)).all():
-        rows = paid.get(task.id, [])
+        rows = counted.get(task.id, [])
         rounds = [row.round for row in rows]
         miscounted += rounds != list(range(1, len(rows) + 1)) or task.n_rewards != len(rows)
         found = layout.finished_statistics(np.frombuffer(task.state))
@@ -98,7 +101,7 @@ def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
 
 
 def _replay(rows: Sequence[Any], dimension: int) -> TaskStatistics:
-    """Sums of √w·x and √w·y over paid decisions: V = Σ w xxᵀ, b = Σ w yx, Σ w and Σ w y²."""
+    """Sums of √w·x and √w·y over decisions: V = Σ w xxᵀ, b = Σ w yx, Σ w and Σ w y²."""
     features = np.array([np.frombuffer(row.features) for row in rows]).reshape(-1, dimension)
     weights = np.array([1.0 if row.weight is None else row.weight for row in rows])
     values, root = np.array([row.value for row in rows]), np.sqrt(weights)

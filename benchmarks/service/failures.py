@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.service.audit import Audit, audit
 from benchmarks.service.load import PATH, Client, Records, opened, set_up
@@ -33,16 +34,19 @@ Disturbance = Callable[[Sequence[Process], Records], Awaitable[None]]
 
 
 def under_load(
-    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1
+    store: str, folder: Path, disturbance: Disturbance, *, n_processes: int = 1, **settings: Any
 ) -> Result:
-    """Load a store through processes, disturb them, and audit the store afterwards."""
+    """Load a store through processes, disturb them, and audit the store afterwards.
+
+    settings: those of the bandit, beside its control share.
+    """
     begin = time.monotonic()
     records = opened(folder)
     processes = [Process(store, folder) for _ in range(n_processes)]
     try:
         for each in processes:
             each.start()
-        set_up(processes[0], DIMENSION, N_ITEMS, control_share=0.1)
+        set_up(processes[0], DIMENSION, N_ITEMS, control_share=0.1, **settings)
         asyncio.run(_disturbed(processes, records, disturbance))
         for each in processes:
             each.stop()

@@ -6,6 +6,7 @@ another reward replaces it exactly.
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -293,6 +294,18 @@ def _reward_all(
     return len(codes), 0, NONE
 
 
+class Counts(NamedTuple):
+    """What a task counts for a decision: a reward, its weight, by what that was discounted since.
+
+    And the number of the reward among the task's.
+    """
+
+    value: float
+    weight: float
+    fade: float
+    number: float
+
+
 class Rewards:
     """How the tasks of a bandit learn, and how their decisions expire."""
 
@@ -548,7 +561,7 @@ class Rewards:
             return outcome
         decision, finished = pending.decision(place), tasks.finished_owner(place)
         slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace(slot, place, value, weight)
+        status = self._replace_kept(slot, place, value, weight)
         if status == REFUSED:
             if finished is not None:
                 tasks.finish(finished)
@@ -564,17 +577,34 @@ class Rewards:
         self._finish_if_told(slot)
         return PAID
 
-    def _replace(self, slot: int, place: int, value: float, weight: float) -> int:
+    def _replace_kept(self, slot: int, place: int, value: float, weight: float) -> int:
         """Have a task count another reward for a decision; a weight of 0 takes it out."""
-        tasks, pending = self._tasks, self._tasks.pending
+        pending = self._tasks.pending
         before, weight_before, fade, number, _ = pending.provisional[place].tolist()
-        if (value, weight) == (before, weight_before):
+        counts = Counts(before, weight_before, fade, number)
+        return self._replace(slot, pending.kept, place, counts, value, weight)
+
+    def replace(
+        self, name: Name, features: Floats, counts: Counts, value: float, weight: float
+    ) -> Outcome:
+        """Have an open task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
+        slot = self._tasks.slot(name)
+        status = self._replace(slot, features[None], 0, counts, value, weight)
+        if status == REFUSED:
+            return Outcome.OUT_OF_RANGE
+        self._follow_up(slot, status, new=False)
+        return PAID
+
+    def _replace(
+        self, slot: int, kept: Floats, place: int, counts: Counts, value: float, weight: float
+    ) -> int:
+        """Replace what counts for what is kept in a place."""
+        tasks, fade = self._tasks, counts.fade
+        if (value, weight) == (counts.value, counts.weight):
             return 0
-        counts = np.array([before, fade * weight_before, number])
+        before = np.array([counts.value, fade * counts.weight, counts.number])
         while True:
-            status = int(
-                _replace(tasks.rows, slot, pending.kept, place, counts, value, fade * weight)
-            )
+            status = int(_replace(tasks.rows, slot, kept, place, before, value, fade * weight))
             if status != CHANGES:
                 break
             self._memory.note_change(slot)
@@ -590,7 +620,7 @@ class Rewards:
             return
         finished = tasks.finished_owner(place)
         slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace(slot, place, 0.0, 0.0)
+        status = self._replace_kept(slot, place, 0.0, 0.0)
         pending.drop(tasks.rows, place)
         self._follow_up(slot, status, new=False)
         if finished is not None:

@@ -36,8 +36,9 @@ def _check(result: Result) -> None:
     assert result.audit.rewards > 100
 
 
+@pytest.mark.parametrize("settings", [{}, {"deadline_seconds": 3_600.0, "default_reward": 0.25}])
 def test_nothing_is_lost_or_counted_twice_when_a_process_is_killed(
-    store: str, tmp_path: Path
+    store: str, tmp_path: Path, settings: dict[str, float]
 ) -> None:
     """Twice kill -9, on PostgreSQL of one of two processes, and a backup in between.
 
@@ -53,7 +54,7 @@ def test_nothing_is_lost_or_counted_twice_when_a_process_is_killed(
         await kills(1, seed=2)(processes, records)
 
     n_processes = 2 if store.startswith("postgresql") else 1
-    result = under_load(store, tmp_path, disturb, n_processes=n_processes)
+    result = under_load(store, tmp_path, disturb, n_processes=n_processes, **settings)
     _check(result)
     assert result.n_broken > 0  # requests were under way
     (miscounted, deviation) = found[0]

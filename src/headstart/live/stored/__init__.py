@@ -12,10 +12,11 @@ from headstart.live._refresh import Pace
 from headstart.live.inputs import FeatureNames, default_names
 from headstart.live.stored.memory import Model, StoredMemory, memory_of_log
 from headstart.live.stored.recount import Recount, StoredTask, recount
-from headstart.live.stored.tasks import Chosen, StoredTasks, statistics_of
+from headstart.live.stored.tasks import Chosen, Counted, StoredTasks, statistics_of
 
 __all__ = [
     "Chosen",
+    "Counted",
     "DecisionSet",
     "FeatureNames",
     "Model",

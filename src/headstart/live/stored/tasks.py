@@ -15,7 +15,7 @@ from headstart.live._chooser import Choices, Chooser
 from headstart.live._decision_sets import DecisionSet, batch_of
 from headstart.live._memory import Memory
 from headstart.live._population import Start
-from headstart.live._rewards import Rewards
+from headstart.live._rewards import Counts, Rewards
 from headstart.live._rows import (
     AS_IT_WAS,
     COUNTED,
@@ -42,6 +42,14 @@ class Chosen(NamedTuple):
     halves: Floats  # (n,), half of the 95 % intervals
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
+
+
+class Counted(NamedTuple):
+    """A reward that a task counts, and its number among the task's."""
+
+    value: float
+    weight: float
+    number: int
 
 
 class StoredTasks:
@@ -125,6 +133,15 @@ class StoredTasks:
     def learn(self, task: int, features: Floats, value: float, weight: float) -> Outcome:
         """Learn a reward of features (d,)."""
         return self._rewards.observe(task, features, value, weight)
+
+    def replace(
+        self, task: int, features: Floats, before: Counted, value: float, weight: float
+    ) -> Outcome:
+        """Have a task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
+        later = self._tasks.scalar(self._tasks.slots[task], columns.REWARDS) - before.number
+        fade = self.model.settings.discount ** max(later, 0.0)
+        counts = Counts(before.value, before.weight, fade, before.number)
+        return self._rewards.replace(task, features, counts, value, weight)
 
     def taken_moves(self) -> list[int]:
         """The tasks that want a newer prior since the last call."""

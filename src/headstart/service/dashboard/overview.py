@@ -55,6 +55,7 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         "early_rounds": COMPARED_ROUNDS,
         "relative": None if gain is None or control.mean <= 0 else gain.mean / control.mean,
         "rounds_chart": _rounds_chart(*by_round),
+        "default": bandit.configuration.default_reward,
     }
 
 

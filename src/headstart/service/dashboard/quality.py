@@ -25,7 +25,7 @@ MEANINGS = (
     (
         "expired",
         "Expired",
-        "No reward by the deadline. Where a default reward is set, it is learned instead.",
+        "No reward by the deadline. Where a default reward is set, it stays the decision's reward.",
     ),
 )
 _SHOWN_FEATURES = 50

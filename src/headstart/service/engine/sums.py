@@ -67,8 +67,34 @@ class Sums:
         self._note(bandit, False, **{_OUTCOMES[outcome]: 1})
 
     def paid(self, bandit: int, task: TaskEntry, value: float) -> None:
-        """A task learned a reward; the entry is changed with it."""
-        self._note(bandit, task.control, rewards=1, reward_sum=value)
+        """A task learned a reward that came; the entry is changed with it."""
+        self.told(bandit, task, value, new=True)
+        self.counted(bandit, task, value)
+
+    def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
+        """A reward came, or a default has become final; or one that had come changed so much."""
+        self._note(bandit, task.control, rewards=int(new), reward_sum=value)
+
+    def replaced(
+        self, bandit: int, task: TaskEntry, number: int, before: float, after: float
+    ) -> None:
+        """The reward of this number among the task's has become another."""
+        change, squares = after - before, after * after - before * before
+        task.reward_sum += change
+        control, process = int(task.control), self._process
+        if number <= schema.ROUNDS_MEASURED:
+            self._add(
+                schema.rounds, (bandit, control, number, process), sum=change, squares=squares
+            )
+        if number <= schema.EARLY_ROUNDS:
+            mean = task.early_sum / task.early_rewards
+            task.early_sum += change
+            new = task.early_sum / task.early_rewards
+            key = (bandit, control, process)
+            self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
+
+    def counted(self, bandit: int, task: TaskEntry, value: float) -> None:
+        """A task counts one more reward, which may be a default; the entry is changed with it."""
         task.n_rewards += 1
         task.reward_sum += value
         control, process = int(task.control), self._process

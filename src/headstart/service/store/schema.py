@@ -70,8 +70,8 @@ tasks = Table(
     Column("control", Boolean, nullable=False),
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
-    Column("last_used", Double, nullable=False),  # opened, or its latest reward
-    Column("n_rewards", BigInteger, nullable=False),
+    Column("last_used", Double, nullable=False),  # opened, or when it last learned
+    Column("n_rewards", BigInteger, nullable=False),  # that count, defaults included
     Column("reward_sum", Double, nullable=False),
     Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
     Column("early_sum", Double, nullable=False),
@@ -129,7 +129,7 @@ decisions = Table(
     Column("prior_version", Integer, nullable=False),
     Column("time", Double, nullable=False),
     Column("status", SmallInteger, nullable=False),
-    Column("value", Double),
+    Column("value", Double),  # what the task counts for it: while it is pending, its default
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from sqlalchemy import insert
 
-from headstart.arrays import packed
+from headstart.arrays import Floats, packed
 from headstart.live.stored import Chosen, DecisionSet
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.idempotency import Keys
-from headstart.service.engine.requests.tasks import by_names, close_all, open_all
+from headstart.service.engine.requests.tasks import (
+    by_names,
+    close_all,
+    open_all,
+    write_learned,
+)
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,
@@ -46,6 +51,9 @@ _COLUMNS = (
     "prior_version",
     "time",
     "status",
+    "value",
+    "weight",
+    "round",
 )
 _INSERT = Prepared(insert(table), _COLUMNS)
 
@@ -113,9 +121,9 @@ def _find_tasks(
 ) -> list[TaskEntry]:
     """Find or open the tasks of requests; returns those that were opened."""
     names = {choice.task for choice in wanted}
-    found: dict[str, TaskEntry | ServiceError] = {
-        **by_names(transaction, bandit, names, lock=False)
-    }
+    # Tasks that learn a default with their decisions are to change.
+    lock = bandit.model.settings.default_reward is not None
+    found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
     new: dict[str, list[float] | None] = {}
     for choice in wanted:
         if choice.task not in found and (choice.task not in new or new[choice.task] is None):
@@ -164,6 +172,8 @@ class _Batch:
         self._block = transaction.block(n)
         self._rows: list[tuple[Any, ...]] = []
         self._n = {False: 0, True: 0}
+        self._default = bandit.model.settings.default_reward
+        self._learned: dict[int, TaskEntry] = {}
 
     def decide(
         self, wanted: Sequence[_Choice]
@@ -225,6 +235,7 @@ class _Batch:
                     high=mean + half,
                 )
             )
+            counted = self._count(choice.entry, chosen.features[i])
             self._rows.append(
                 (
                     self._bandit.number,
@@ -243,6 +254,7 @@ class _Batch:
                     self._bandit.prior_version,
                     self._transaction.now,
                     schema.PENDING,
+                    *counted,
                 )
             )
         self._n[choice.entry.control] += len(ids)
@@ -254,9 +266,25 @@ class _Batch:
             control=choice.entry.control,
         )
 
+    def _count(
+        self, task: TaskEntry, features: Floats
+    ) -> tuple[float | None, float | None, int | None]:
+        """Have a task learn the default, if there is one: its value, weight and number."""
+        if self._default is None:
+            return None, None, None
+        self._transaction.touch(self._bandit, [task])
+        try:
+            self._bandit.rows(task).learn(task.id, features, self._default, 1.0)
+        except ValueError:  # too large to be learned: the decision counts from its reward on
+            return None, None, None
+        self._transaction.sums.counted(self._bandit.number, task, self._default)
+        self._learned[task.id] = task
+        return self._default, 1.0, task.n_rewards
+
     def write(self) -> None:
-        """Store the decisions."""
+        """Store the decisions, and the tasks that learned with them."""
         _INSERT.execute(self._transaction.connection, self._rows)
+        write_learned(self._transaction, self._bandit, list(self._learned.values()))
         for control, n in self._n.items():
             if n:
                 self._transaction.sums.decided(self._bandit.number, control, n)

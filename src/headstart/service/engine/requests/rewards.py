@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, update
 from headstart.arrays import floats
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome, outcome_of
+from headstart.live.stored import Counted
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
 from headstart.service.engine.transaction import Transaction
@@ -38,6 +39,9 @@ class Payment:
     value: float | None
     features: bytes
     time: float
+    weight: float | None
+    round: int | None  # None: the task has learned nothing for it
+    observed: bool
 
 
 class Payments:
@@ -71,12 +75,37 @@ class Payments:
         if request.time is not None:  # by a clock that may be wrong: not before, and not to come
             happened = min(max(request.time, payment.time), happened)
         settings = self._bandit.model.settings
-        in_time = not settings.has_expired(payment.time, happened)
-        if payment.status == schema.EXPIRED:
-            return Outcome.EXPIRED
-        outcome = outcome_of(payment.status, value, settings, paid=payment.value, in_time=in_time)
-        if outcome is Outcome.PAID:
+        default = settings.default_reward
+        outcome = outcome_of(
+            payment.status,
+            value,
+            settings,
+            paid=payment.value,
+            is_default=payment.value == default and not payment.observed,
+            in_time=not settings.has_expired(payment.time, happened),
+        )
+        if outcome is not Outcome.PAID:
+            return outcome
+        if payment.round is None:
             return self.learn(payment, value, weight, happened, schema.PAID)
+        return self._replace(payment, value, weight, happened)
+
+    def _replace(self, payment: Payment, value: float, weight: float, happened: float) -> Outcome:
+        """Have the decision's task count a reward instead of the one that it counts."""
+        task, sums = self._tasks[payment.task], self._transaction.sums
+        assert payment.value is not None
+        assert payment.weight is not None
+        assert payment.round is not None
+        before = Counted(payment.value, payment.weight, payment.round)
+        self._transaction.touch(self._bandit, [task])
+        rows, features = self._bandit.rows(task), floats(payment.features)
+        outcome = rows.replace(task.id, features, before, value, weight)
+        if outcome is Outcome.PAID:
+            waited = payment.status == schema.PENDING
+            sums.replaced(self._bandit.number, task, before.number, before.value, value)
+            sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
+            self._learned[task.id] = task
+            self.settle(payment, schema.PAID, value, weight, happened, payment.round)
         return outcome
 
     def learn(
@@ -107,6 +136,7 @@ class Payments:
     ) -> None:
         """Note what became of a decision."""
         payment.status, payment.value = status, value
+        payment.weight, payment.round = weight, number
         self._rows.append(
             (self._bandit.number, payment.id, status, value, weight, happened, number)
         )
@@ -141,9 +171,10 @@ def reward(
 
 
 def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
-    """Have decisions expire whose deadline has passed, with the default reward if there is one.
+    """Have decisions expire whose deadline has passed, the oldest first, and so many at most.
 
-    The oldest first, and so many at most; how many there were.
+    Those that count as their default stay with it; others learn it, if there is one by now. Returns
+    how many there were.
     """
     deadline = bandit.configuration.deadline_seconds
     if deadline is None:
@@ -155,10 +186,14 @@ def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
         task = payments.task_of(payment)
         if payment.status != schema.PENDING or task is None:
             continue
-        status, outcome = schema.EXPIRED, None
-        if default is not None:
-            outcome = payments.learn(payment, default, 1.0, transaction.now, status)
-        if outcome is not Outcome.PAID:
+        status = schema.EXPIRED
+        if payment.round is not None and payment.value is not None:
+            transaction.sums.told(bandit.number, task, payment.value, True)
+            counts = (payment.value, payment.weight, transaction.now, payment.round)
+            payments.settle(payment, status, *counts)
+        elif default is not None:
+            payments.learn(payment, default, 1.0, transaction.now, status)
+        if payment.status == schema.PENDING:
             payments.settle(payment, status)
         transaction.sums.expired(bandit.number, task.control)
     payments.write()

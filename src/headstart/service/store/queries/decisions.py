@@ -26,8 +26,19 @@ _C = decisions.c
 STATUSES = DECISION_STATUS
 # The index of pending decisions serves a query only that has its condition word for word.
 _IS_PENDING = _C.status == literal_column(str(PENDING))
+_PAYMENT = (
+    "id",
+    "task",
+    "status",
+    "value",
+    "features",
+    "time",
+    "weight",
+    "round",
+    "observed",
+)
 _TO_PAY = Lookup(
-    select(*(_C[name] for name in ("id", "task", "status", "value", "features", "time"))).where(
+    select(*(_C[name] for name in _PAYMENT)).where(
         _C.bandit == bindparam("own"), _C.id.in_(LISTED)
     ),
     ["own"],
@@ -102,8 +113,8 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
             for name, value, prior, rewards in by_feature
         ],
         status=STATUSES[row.status],
-        value=row.value,
-        weight=row.weight,
+        value=None if row.status == PENDING else row.value,
+        weight=None if row.status == PENDING else row.weight,
         paid_time=row.paid_time,
         round=row.round,
     )
@@ -172,10 +183,14 @@ def _selected(query: Select[Any], c: Any, arm: str | None, status: str | None) -
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[DecisionRow]:
-    return [
-        DecisionRow(**{**row, "observed": bool(row["observed"]), "status": STATUSES[row["status"]]})
-        for row in connection.execute(query).mappings()
-    ]
+    return [DecisionRow(**_fields(row)) for row in connection.execute(query).mappings()]
+
+
+def _fields(row: Any) -> dict[str, Any]:
+    """The columns of a decision; while it waits, what it counts as is no reward of its own."""
+    value = None if row["status"] == PENDING else row["value"]
+    changed = {"observed": bool(row["observed"]), "status": STATUSES[row["status"]]}
+    return {**row, **changed, "value": value}
 
 
 def _page(
@@ -205,7 +220,10 @@ def overdue(connection: Connection, bandit: int, before: float, limit: int) -> l
 
 
 def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]:
-    """Id, task, status, value, features and time of decisions, of the driver's own types."""
+    """What paying decisions needs to know of them, in the order of _PAYMENT.
+
+    They are of the driver's own types.
+    """
     return _TO_PAY.rows(connection, ids, (bandit,))
 
 
