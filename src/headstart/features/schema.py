@@ -317,8 +317,8 @@ class Features:
         features = np.zeros((n_rows, self.dimension))
         tasks = np.zeros((n_rows, self.n_task))
         faults = [
-            *item.fill(columns, features[:, : self.n_item], is_text=is_text),
-            *context.fill(columns, features[:, self.n_item : n_alone], is_text=is_text),
+            *item.fill(columns, features, is_text=is_text),
+            *context.fill(columns, features, self.n_item, is_text=is_text),
             *task.fill(columns, tasks, is_text=is_text),
         ]
         products = self._products
@@ -349,6 +349,29 @@ class Features:
             item=_settled(self.item, items, "items"),
             context=_settled(self.context, context, "context"),
             task=_settled(self.task, tasks, "tasks"),
+        )
+
+    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Features":
+        """It with mean and scale of all numbers that have none, from a log's columns by name.
+
+        What is no number is left out: whoever reads the rows has to refuse it.
+        """
+
+        def settled(attribute: Attribute) -> Attribute:
+            if not isinstance(attribute, Number) or attribute.name not in columns:
+                return attribute
+            column = Column(columns[attribute.name], is_text=is_text)
+            numbers = column.numbers()
+            if numbers is None:
+                levels, codes = column.levels()
+                numbers = np.array([*map(attribute.number_of, levels), np.nan])[codes]
+            return attribute.settled(numbers)
+
+        return replace(
+            self,
+            item=tuple(map(settled, self.item)),
+            context=tuple(map(settled, self.context)),
+            task=tuple(map(settled, self.task)),
         )
 
     def settled_as(self, other: object) -> "Features":

@@ -9,6 +9,7 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.features import rows, values
+from headstart.features.columns import listed
 from headstart.features.rows import Rows
 from headstart.features.schema import CONSTANT, EncodedItems, Features
 
@@ -122,7 +123,7 @@ class Transformed:
         own = [name for name in self._names if name not in more]
         table = rows.read(items, own, "items")
         nothing = [None] * table.n_rows
-        columns = {name: rows.listed(table.columns.get(name, nothing)) for name in own}
+        columns = {name: listed(table.columns.get(name, nothing)) for name in own}
         columns |= {name: [value] * table.n_rows for name, value in more.items()}
         frame = pd.DataFrame(columns, columns=self._names)
         try:

@@ -28,8 +28,10 @@ from headstart.kernels.factors import (
     climb,
     expect,
     new_direction,
+    thin_rewards,
 )
 from headstart.kernels.learning import DRIFT_LIMIT, change_reward, learn, learn_choices
+from headstart.kernels.mean_task import Reduced, average_mean, explain, reduce
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import (
     index,
@@ -62,14 +64,17 @@ __all__ = [
     "Expected",
     "FactorModel",
     "Reading",
+    "Reduced",
     "TaskState",
     "ThinTasks",
     "add_observation",
+    "average_mean",
     "change_reward",
     "choose",
     "climb",
     "component_posterior",
     "expect",
+    "explain",
     "factorise",
     "flush",
     "index",
@@ -88,6 +93,7 @@ __all__ = [
     "read_mean",
     "read_mean_one",
     "read_one",
+    "reduce",
     "refactorise_drifted",
     "regrets",
     "restate_surprise",
@@ -96,6 +102,7 @@ __all__ = [
     "revision_due",
     "revision_to_repeat",
     "start",
+    "thin_rewards",
     "update_noises",
     "win_probabilities",
 ]

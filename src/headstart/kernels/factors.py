@@ -20,6 +20,11 @@ from headstart.arrays import Floats
 from headstart.kernels.compilation import compiled
 from headstart.kernels.factorisation import factorise
 
+# Products of the determinants' factors are taken for as long as they are above this.
+_LEAST_PRODUCT = 1e-150
+# By how many times the last step's fall of the deviance further ones are thought to lower it.
+_HOPE = 3.0
+
 
 class ThinTasks(NamedTuple):
     """N tasks: features, rewards and z, and sums of squares of pure noise."""
@@ -49,6 +54,7 @@ class Expected(NamedTuple):
     scores: Floats  # (NR, r), K
     projected: Floats  # (NR, pd), z ⊗ PX
     diagonal: Floats  # (NR,), of P
+    filtered: Floats  # (NR,), Py
     factor_covariances: Floats  # (N, r, r), C
     mean_covariance: Floats  # (pd, pd), S̄ of H
     coefficients: Floats  # (pd,), H
@@ -58,55 +64,126 @@ class Expected(NamedTuple):
 
 
 @compiled
+def thin_rewards(
+    designs: Floats, moments: Floats, weights: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Features (N, R, d), rewards and squares (N, R) of the tasks that have a weight, of W.
+
+    Without the last rows where no task has data; with one at least.
+    """
+    n, n_rows, dimension = 0, 1, designs.shape[2]
+    squares = np.zeros(designs.shape[:2])
+    for j in range(designs.shape[0]):
+        n += weights[j] > 0.0
+        for i in range(designs.shape[1] if weights[j] > 0.0 else 0):
+            for a in range(dimension):
+                squares[j, i] += designs[j, i, a] ** 2
+            if squares[j, i] > 0.0:
+                n_rows = max(n_rows, i + 1)
+    kept, rewards, own = (
+        np.empty((n, n_rows, dimension)),
+        np.zeros((n, n_rows)),
+        np.empty((n, n_rows)),
+    )
+    n = 0
+    for j in range(designs.shape[0]):
+        if weights[j] > 0.0:
+            for i in range(n_rows):
+                own[n, i] = squares[j, i]
+                for a in range(dimension):
+                    kept[n, i, a] = designs[j, i, a]
+                    rewards[n, i] += designs[j, i, a] * moments[j, a]
+                rewards[n, i] = rewards[n, i] / own[n, i] if own[n, i] > 0.0 else 0.0
+            n += 1
+    return kept, rewards, own
+
+
+@compiled
 def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
     """The posterior of H given all tasks, and what P says about each of them."""
+    return _expect(tasks, _weighted(tasks), model, _room(tasks, model.loadings.shape[1]))
+
+
+@compiled
+def _room(tasks: ThinTasks, rank: int) -> Expected:
+    """Arrays for what a model of this rank expects: allocating them takes longer than a step."""
     n, rows, dimension = tasks.designs.shape
     size = tasks.regressors.shape[1] * dimension
-    scores = np.zeros((n * rows, model.loadings.shape[1]))
-    projected, diagonal = np.empty((n * rows, size)), np.empty(n * rows)
-    filtered, factor_covariances = np.empty(n * rows), _squares_of(n, model.loadings.shape[1])
+    return Expected(
+        np.zeros((n * rows, rank)), np.empty((n * rows, size)), np.empty(n * rows),
+        np.empty(n * rows), np.zeros((n, rank, rank)), np.empty((size, size)), np.empty(size),
+        np.empty(n * rows), np.empty((n, dimension)), 0.0,
+    )  # fmt: skip
+
+
+@compiled
+def _weighted(tasks: ThinTasks) -> Floats:
+    """Features times a task's weight, once for every z: z ⊗ wX, (NR, pd)."""
+    n, rows, dimension = tasks.designs.shape
+    n_regressors = tasks.regressors.shape[1]
+    weighted = np.empty((n * rows, n_regressors * dimension))
+    for j in range(n):
+        for k in range(n_regressors):
+            z = tasks.weights[j] * tasks.regressors[j, k]
+            for i in range(rows):
+                for a in range(dimension):
+                    weighted[j * rows + i, k * dimension + a] = z * tasks.designs[j, i, a]
+    return weighted
+
+
+@compiled
+def _expect(tasks: ThinTasks, weighted: Floats, model: FactorModel, room: Expected) -> Expected:
+    """What `expect` returns, in the arrays of an earlier call."""
+    n, rows, dimension = tasks.designs.shape
+    n_regressors, rank = tasks.regressors.shape[1], model.loadings.shape[1]
+    size = n_regressors * dimension
+    projected, covariance, coefficients = room.projected, room.mean_covariance, room.coefficients
+    if rank:
+        np.dot(tasks.designs.reshape(n * rows, dimension), model.loadings, room.scores)
     deviance = 0.0
     for j in range(n):
-        own = _project(tasks, model, j, scores, projected, diagonal, filtered, factor_covariances)
-        deviance += tasks.weights[j] * own
-    deviance += _regress_out(tasks, projected)
+        deviance += tasks.weights[j] * _project(tasks, model, j, room)
+    _regress_out(tasks, projected)
     precision, target = np.empty((size, size)), np.zeros(size)
-    weighted = np.empty((n * rows, size))
     for j in range(n):
-        for i in range(j * rows, (j + 1) * rows):
-            reward, x = (
-                tasks.weights[j] * tasks.rewards[j, i - j * rows],
-                tasks.designs[j, i - j * rows],
-            )
-            for k in range(tasks.regressors.shape[1]):
-                z = tasks.weights[j] * tasks.regressors[j, k]
-                part = weighted[i, k * dimension : (k + 1) * dimension]
-                for a in range(dimension):
-                    part[a] = z * x[a]
+        for i in range(rows):
+            reward = tasks.weights[j] * tasks.rewards[j, i]
+            row = projected[j * rows + i]
             for b in range(size):
-                target[b] += projected[i, b] * reward
+                target[b] += row[b] * reward
     np.dot(weighted.T, projected, precision)
     for a in range(size):
         precision[a, a] += 1.0 / model.means[a // dimension]
         for b in range(a):
             precision[a, b] = precision[b, a] = (precision[a, b] + precision[b, a]) / 2.0
-        deviance += math.log(model.means[a // dimension])
+    for k in range(n_regressors):
+        deviance += dimension * math.log(model.means[k])
     deviance += _widen(model, precision)
-    covariance, coefficients = np.empty((size, size)), np.empty(size)
     deviance += factorise(covariance, precision, np.zeros((1, 1)))
     np.dot(covariance, target, coefficients)
-    gaps, gradients = np.empty(n * rows), np.zeros((n, dimension))
-    np.dot(projected, coefficients, gaps)
+    np.dot(projected, coefficients, room.gaps)
     for a in range(size):
         deviance -= coefficients[a] * target[a]
-    for i in range(n * rows):
-        gaps[i] = filtered[i] - gaps[i]
-        for a in range(dimension):
-            gradients[i // rows, a] += tasks.designs[i // rows, i % rows, a] * gaps[i]
+    _read_gaps(tasks, room)
     return Expected(
-        scores, projected, diagonal, factor_covariances, covariance, coefficients, gaps, gradients,
-        deviance,
+        room.scores, projected, room.diagonal, room.filtered, room.factor_covariances, covariance,
+        coefficients, room.gaps, room.gradients, deviance,
     )  # fmt: skip
+
+
+@compiled
+def _read_gaps(tasks: ThinTasks, room: Expected) -> None:
+    """Set P(y − XHz), given PXHz in its place, and XᵀP(y − XHz)."""
+    n, rows, dimension = tasks.designs.shape
+    for j in range(n):
+        gradient = room.gradients[j]
+        for a in range(dimension):
+            gradient[a] = 0.0
+        for i in range(rows):
+            gap = room.filtered[j * rows + i] - room.gaps[j * rows + i]
+            room.gaps[j * rows + i] = gap
+            for a in range(dimension):
+                gradient[a] += tasks.designs[j, i, a] * gap
 
 
 @compiled
@@ -135,102 +212,101 @@ def _widen(model: FactorModel, precision: Floats) -> float:
 
 
 @compiled
-def _squares_of(n: int, size: int) -> Floats:
-    """N matrices of a size, which may be 0."""
-    return np.zeros((n, size, size))
-
-
-@compiled
-def _regress_out(tasks: ThinTasks, projected: Floats) -> float:
-    """Let rows of PX (NR, d first columns) become z ⊗ PX; returns 0."""
+def _regress_out(tasks: ThinTasks, projected: Floats) -> None:
+    """Let rows of PX (NR, d first columns) become z ⊗ PX."""
     n, rows, dimension = tasks.designs.shape
     for j in range(n):
         for i in range(j * rows, (j + 1) * rows):
             for k in range(1, tasks.regressors.shape[1]):
                 for a in range(dimension):
                     projected[i, k * dimension + a] = tasks.regressors[j, k] * projected[i, a]
-    return 0.0
 
 
 @compiled
-def _project(
-    tasks: ThinTasks,
-    model: FactorModel,
-    j: int,
-    scores: Floats,
-    projected: Floats,
-    diagonal: Floats,
-    filtered: Floats,
-    factor_covariances: Floats,
-) -> float:
-    """Set K, PX, P's diagonal, Py and C of task j; returns its part of the deviance but for H."""
+def _project(tasks: ThinTasks, model: FactorModel, j: int, room: Expected) -> float:
+    """Set PX, P's diagonal, Py and C of task j, given K; returns its part of the deviance."""
     rows, dimension = tasks.designs.shape[1:]
     rank, noise, first = model.loadings.shape[1], model.noise, j * tasks.designs.shape[1]
-    x, y, k = tasks.designs[j], tasks.rewards[j], scores[first : first + rows]
-    covariance = factor_covariances[j]
-    shrunk, moved = np.empty(rows), np.zeros((rank, dimension))
-    precision, along = np.zeros((rank, rank)), np.zeros(rank)
+    x, y, k = tasks.designs[j], tasks.rewards[j], room.scores[first : first + rows]
+    # KᵀD⁻¹K/s², KᵀD⁻¹y and KᵀD⁻¹X.
+    precision, along, moved = (
+        room.factor_covariances[j],
+        np.zeros(rank),
+        np.zeros((rank, dimension)),
+    )
+    for m in range(rank):
+        for other in range(rank):
+            precision[m, other] = 1.0 if m == other else 0.0
     deviance: float = tasks.counts[j] * math.log(noise) + tasks.residuals[j] / noise
+    product, ratio = 1.0, model.task / noise
     for i in range(rows):
-        shrunk[i] = 1.0 / (1.0 + tasks.squares[j, i] * model.task / noise)
-        deviance -= math.log(shrunk[i])
-        _whiten(x[i], y[i], shrunk[i], model, k[i], precision, along, moved)
-    if rank:
-        deviance += factorise(covariance, precision, np.ones((1, 1)))
-    half = np.empty(rank)
-    for i in range(rows):
-        diagonal[first + i], filtered[first + i] = shrunk[i] / noise, shrunk[i] * y[i] / noise
-        for a in range(dimension):
-            projected[first + i, a] = shrunk[i] * x[i, a] / noise
+        shrunk = 1.0 / (1.0 + tasks.squares[j, i] * ratio)
+        room.diagonal[first + i] = shrunk
+        product *= shrunk
+        if product < _LEAST_PRODUCT:
+            deviance -= math.log(product)
+            product = 1.0
         for m in range(rank):
-            half[m] = 0.0
+            weight = shrunk * k[i, m]
+            along[m] += weight * y[i]
             for other in range(rank):
-                half[m] += shrunk[i] * k[i, other] * covariance[other, m] / noise**2
-            diagonal[first + i] -= half[m] * shrunk[i] * k[i, m]
-            filtered[first + i] -= half[m] * along[m]
+                precision[m, other] += weight * k[i, other] / noise
             for a in range(dimension):
-                projected[first + i, a] -= half[m] * moved[m, a]
-        deviance += y[i] * filtered[first + i]
+                moved[m, a] += weight * x[i, a]
+    deviance -= math.log(product)
+    deviance += _invert(precision)
+    for i in range(rows):
+        shrunk = room.diagonal[first + i]
+        own, filtered, scale = shrunk / noise, shrunk * y[i] / noise, shrunk / noise
+        row = room.projected[first + i]
+        for a in range(dimension):
+            row[a] = scale * x[i, a]
+        for m in range(rank):
+            half = 0.0
+            for other in range(rank):
+                half += k[i, other] * precision[other, m]
+            half *= shrunk / noise**2
+            own -= half * shrunk * k[i, m]
+            filtered -= half * along[m]
+            for a in range(dimension):
+                row[a] -= half * moved[m, a]
+        room.diagonal[first + i], room.filtered[first + i] = own, filtered
+        deviance += y[i] * filtered
     return deviance
 
 
 @compiled
-def _whiten(
-    x: Floats,
-    y: float,
-    shrunk: float,
-    model: FactorModel,
-    scores: Floats,
-    precision: Floats,
-    along: Floats,
-    moved: Floats,
-) -> None:
-    """Set a row of K, (r,), and add it to KᵀD⁻¹K/s², to KᵀD⁻¹y and to KᵀD⁻¹X."""
-    rank, dimension = moved.shape
-    for k in range(rank):
-        scores[k] = 0.0
-        for a in range(dimension):
-            scores[k] += x[a] * model.loadings[a, k]
-    for k in range(rank):
-        weight = shrunk * scores[k]
-        along[k] += weight * y
-        for m in range(rank):
-            precision[k, m] += weight * scores[m] / model.noise
-        for a in range(dimension):
-            moved[k, a] += weight * x[a]
+def _invert(matrix: Floats) -> float:
+    """Invert a small positive definite matrix where it lies (sweeps); returns log det of it."""
+    size, log_determinant = matrix.shape[0], 0.0
+    for k in range(size):
+        pivot = matrix[k, k]
+        log_determinant += math.log(pivot)
+        for a in range(size):
+            if a != k:
+                share = matrix[a, k] / pivot
+                for b in range(size):
+                    if b != k:
+                        matrix[a, b] -= share * matrix[k, b]
+                matrix[a, k] = -share
+        for b in range(size):
+            if b != k:
+                matrix[k, b] /= pivot
+        matrix[k, k] = 1.0 / pivot
+    return log_determinant
 
 
 @compiled
-def improve(tasks: ThinTasks, model: FactorModel, expected: Expected) -> FactorModel:
+def improve(tasks: ThinTasks, model: FactorModel, expected: Expected, moved: Floats) -> FactorModel:
     """One step of expectation-maximisation, with H unknown (as in REML), and L as unknown as H.
 
     f and w are the missing data. L's columns are estimated as H is, from regressors f in the
     place of z, so they are taken to be as uncertain: a factor 1 + N fᵀ(Σ E ffᵀ)⁻¹f of the
-    covariance of Hz. The new L is rotated and scaled to E ffᵀ = I (parameter expansion).
+    covariance of Hz. The new L is rotated and scaled to E ffᵀ = I (parameter expansion). `moved`,
+    (NR, pd), is room for PXS̄.
     """
     n, rows, dimension = tasks.designs.shape
     rank, noise, task = model.loadings.shape[1], model.noise, model.task
-    moved = np.empty_like(expected.projected)
     np.dot(expected.projected, expected.mean_covariance, moved)
     factors, scatter, step = _factor_moments(tasks, model, expected, moved)
     total_weight, n_rewards = 0.0, 0.0
@@ -303,7 +379,7 @@ def _factor_moments(
     rank = model.loadings.shape[1]
     factors, scatter = np.dot(expected.gradients, model.loadings), np.zeros((rank, rank))
     step = np.zeros((dimension, rank))
-    for j in range(n):
+    for j in range(n if rank else 0):
         weight, part = tasks.weights[j], slice(j * rows, (j + 1) * rows)
         scores = expected.scores[part]
         # B = KᵀPX for each z, (r, pd), and PXS̄Bᵀ, (R, r).
@@ -322,31 +398,43 @@ def _factor_moments(
 
 @compiled
 def climb(
-    tasks: ThinTasks, model: FactorModel, n_steps: int, least: float, most: float
+    tasks: ThinTasks,
+    model: FactorModel,
+    n_steps: int,
+    least: float,
+    most: float,
+    target: float = np.inf,
 ) -> tuple[FactorModel, Expected]:
     """So many steps from a model, and what the last one expects; λ stays from least to most.
 
     Steps grow for as long as the deviance falls (overrelaxation), because small variances would
-    otherwise take hundreds of them.
+    otherwise take hundreds of them. They end where the deviance is not going to reach a target:
+    if all further steps fell by three times as much as the last one.
     """
-    floor = 1e-300
+    floor, total = 1e-300, max(tasks.counts.sum(), 1.0)
     for j in range(tasks.designs.shape[0]):
         size = tasks.residuals[j] + (tasks.rewards[j] ** 2).sum()
-        floor += 1e-13 * tasks.weights[j] * size / max(tasks.counts.sum(), 1.0)
+        floor += 1e-13 * tasks.weights[j] * size / total
     model = _within(model, model, 1.0, floor, least, most)
-    expected = expect(tasks, model)
+    weighted, room = _weighted(tasks), _room(tasks, model.loadings.shape[1])
+    moved = np.empty_like(room.projected)
+    expected = _expect(tasks, weighted, model, room)
     length = 1.5
-    for _ in range(n_steps):
-        plain = improve(tasks, model, expected)
+    for step in range(1, n_steps + 1):
+        before = expected.deviance
+        plain = improve(tasks, model, expected, moved)
         longer = _within(model, plain, length, floor, least, most)
-        reached = expect(tasks, longer)
-        if reached.deviance <= expected.deviance:
+        expected = _expect(tasks, weighted, longer, room)
+        if expected.deviance <= before:
             length = min(1.5 * length, 10.0)
         else:
             longer = _within(model, plain, 1.0, floor, least, most)
-            reached = expect(tasks, longer)
+            expected = _expect(tasks, weighted, longer, room)
             length = 1.5
-        model, expected = longer, reached
+        model = longer
+        fall = max(before - expected.deviance, 0.0)
+        if step >= 2 and expected.deviance - _HOPE * (n_steps - step) * fall > target:
+            break
     return model, expected
 
 

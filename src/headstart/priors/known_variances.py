@@ -10,6 +10,7 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import _memories
+from headstart.priors.hierarchical.grid import Weights
 from headstart.priors.hierarchical.isotropic import Posterior
 from headstart.priors.hierarchical.normal import regularization_from
 from headstart.priors.hierarchical.sums import Sums
@@ -71,8 +72,15 @@ class KnownVariances:
         """The mean (…, d) and covariance (…, d, d) of h given all completed tasks."""
         ratio = np.full((1, 1), self.task_variance / self.mean_variance)
         posterior = Posterior(Sums.from_memory(memory), self._regularizations(memory), ratio)
-        covariance = self.task_variance * posterior.mean_covariance()[..., 0, 0, :, :]
-        return posterior.mean()[..., 0, 0, :], covariance
+        one = np.ones((*memory["count"].shape, 1, 1))
+        given = Weights(
+            mean=one,
+            scale=self.task_variance * one,
+            noise_variance=self.noise_variance * one[..., 0, 0],
+            task_variance=self.task_variance * one[..., 0, 0],
+        )
+        found = posterior.next_task(given)
+        return found.mean, found.mean_covariance
 
     def _regularizations(self, memory: Memory) -> Floats:
         """λ = s²/τ² as a grid of one value, (…, 1)."""

@@ -122,4 +122,6 @@ def take(state: State, part: slice) -> State:
 
 def join(states: Sequence[State]) -> State:
     """The state of the replications of all states, in their order."""
+    if len(states) == 1:
+        return states[0]
     return {name: np.concatenate([state[name] for state in states]) for name in states[0]}

@@ -18,7 +18,7 @@ from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFi
 from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
 from headstart.priors.hierarchical.normal import Normal, mixture
 from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
-from headstart.priors.hierarchical.sums import Sums
+from headstart.priors.hierarchical.sums import Spectrum, Sums
 
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
 _INITIAL_LAMBDA = 0.5
@@ -98,12 +98,16 @@ class Hierarchical:
             )
         unit = self._unit(memory, task)
         scaled = self._scaled(task, unit)
-        sums = Sums.of_task(scaled, grid.regularizations(unit)).to_memory()
+        spectrum = Spectrum.of(scaled)
+        sums = Sums.of_task(scaled, grid.regularizations(unit), spectrum).to_memory()
         after = {"unit": unit} | _memories.add(memory, sums, weight)
         if not self._stores_tasks:
             return after
         recent = RecentTasks.from_memory(memory)
-        recent = recent.with_task(scaled, weight) if weight > 0.0 else recent.without_task(scaled)
+        if weight > 0.0:
+            recent = recent.with_task(scaled, weight, spectrum)
+        else:
+            recent = recent.without_task(scaled)
         return self._refitted(dict(memory) | after | recent.to_memory())
 
     def scale(self, memory: Memory, factor: float) -> Memory:

@@ -9,14 +9,24 @@ few are never isotropic, and the largest direction among them gains more than it
 that is lost in noise, φ = 0, nothing can be fitted.
 """
 
+import math
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from headstart.arrays import Booleans, Floats
 from headstart.interfaces import Memory
-from headstart.kernels import Expected, FactorModel, ThinTasks, climb, expect, new_direction
+from headstart.kernels import (
+    Expected,
+    FactorModel,
+    ThinTasks,
+    climb,
+    expect,
+    new_direction,
+    thin_rewards,
+)
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.earlier import EarlierTasks, are_counted
 from headstart.priors.hierarchical.isotropic import IsotropicFit
@@ -222,23 +232,20 @@ class FactorFit:
 
 def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
     """The stored tasks of one replication; their regressors are 1 and standardised sides."""
-    kept = np.flatnonzero(recent.weights[i] > 0.0)
-    # Rows are in order: where no task has data, they are the last.
-    designs = recent.designs[i][kept]
-    n_rows = max(int(designs.any((0, 2)).sum()), 1)
-    designs = np.ascontiguousarray(designs[:, :n_rows])
-    squares = (designs**2).sum(-1)
-    moments = (designs @ recent.moments[i][kept][..., None])[..., 0]
-    known = squares > 0.0
-    sides = _standardised(recent, i, recent.sides[i][kept])
+    weights = recent.weights[i]
+    designs, rewards, squares = thin_rewards(recent.designs[i], recent.moments[i], weights)
+    kept = weights > 0.0
+    regressors = np.ones((len(designs), 1 + recent.sides.shape[-1]))
+    if recent.sides.shape[-1]:
+        regressors[:, 1:] = _standardised(recent, i, recent.sides[i][kept])
     return ThinTasks(
         designs=designs,
-        rewards=np.where(known, moments / np.where(known, squares, 1.0), 0.0),
+        rewards=rewards,
         squares=squares,
         residuals=recent.residuals[i][kept],
-        counts=recent.freedoms[i][kept] + known.sum(-1),
-        weights=recent.weights[i][kept],
-        regressors=np.concatenate([np.ones((len(kept), 1)), sides], -1),
+        counts=recent.freedoms[i][kept] + (squares > 0.0).sum(-1),
+        weights=weights[kept],
+        regressors=regressors,
     )
 
 
@@ -273,31 +280,54 @@ class Candidate:
         """The number of directions, r."""
         return int(self.model.loadings.shape[1])
 
-    @property
+    @cached_property
     def criterion(self) -> float:
         """Deviance + 2 × the number of parameters."""
-        n_variances = self.tasks.regressors.shape[-1] - 1 + (self.rank > 0)
-        return float(self.expected.deviance + self.penalty(self.rank) + 2.0 * n_variances)
+        return float(self.expected.deviance + self.penalty(self.rank) + self._variances(self.rank))
+
+    def deviance_needed(self, rank: int) -> float:
+        """A deviance that a model of this rank must be below to be better than this one."""
+        return self.criterion - 2.0 * self._parameters(rank) - self._variances(rank)
 
     def penalty(self, rank: int) -> float:
         """Twice the number of parameters of an L of this rank, corrected for few tasks."""
-        tasks, weights = self.tasks, self.tasks.weights
-        n, dimension = float(weights.sum()), tasks.designs.shape[-1]
-        determined = tasks.squares / (tasks.squares + self.model.noise / self.model.task)
-        share = float(weights @ determined.sum(-1)) / (n * dimension)
-        parameters = rank * dimension - rank * (rank - 1) // 2
-        return 2.0 * parameters * n / (n - share * rank) if n > rank else np.inf
+        n = self._n_tasks
+        return 2.0 * self._parameters(rank) * n / (n - self._share * rank) if n > rank else np.inf
+
+    def _parameters(self, rank: int) -> int:
+        return rank * self.tasks.designs.shape[-1] - rank * (rank - 1) // 2
+
+    def _variances(self, rank: int) -> float:
+        """Twice the number of variances beyond those of the isotropic model."""
+        return 2.0 * (self.tasks.regressors.shape[-1] - 1 + (rank > 0))
+
+    @cached_property
+    def _n_tasks(self) -> float:
+        return float(self.tasks.weights.sum())
+
+    @cached_property
+    def _share(self) -> float:
+        """The share of ε's variance that rewards determine, φ."""
+        squares, dimension = self.tasks.squares, self.tasks.designs.shape[-1]
+        determined = squares / (squares + self.model.noise / self.model.task)
+        return float(self.tasks.weights @ determined.sum(-1)) / (self._n_tasks * dimension)
 
 
-def fitted(tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int) -> Candidate | None:
-    """The model after so many steps; None where no digits are left to fit it with."""
+def fitted(
+    tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int, target: float = np.inf
+) -> Candidate | None:
+    """The model after so many steps; None where no digits are left to fit it with.
+
+    After fewer steps where it is not going to have a deviance below a target.
+    """
     try:
-        candidate = Candidate(tasks, *climb(tasks, model, steps, limits.least, limits.most))
+        found, expected = climb(tasks, model, steps, limits.least, limits.most, target)
     except np.linalg.LinAlgError:
         return None
-    values = (candidate.expected.deviance, candidate.model.noise, candidate.model.task)
-    is_sound = np.isfinite(values).all() and np.isfinite(candidate.model.loadings).all()
-    return candidate if is_sound and np.isfinite(candidate.expected.gradients).all() else None
+    is_sound = math.isfinite(expected.deviance + found.noise + found.task)
+    is_sound = is_sound and bool(np.isfinite(found.loadings).all())
+    is_sound = is_sound and bool(np.isfinite(expected.gradients).all())
+    return Candidate(tasks, found, expected) if is_sound else None
 
 
 def select(
@@ -340,7 +370,8 @@ def resized(start: Candidate, limits: Limits) -> Candidate:
             break
         best = longer
     if best is start and best.rank:
-        shorter = fitted(best.tasks, _shortened(best.model, best.rank - 1), limits, _TRIAL_STEPS)
+        model, target = _shortened(best.model, best.rank - 1), best.deviance_needed(best.rank - 1)
+        shorter = fitted(best.tasks, model, limits, _TRIAL_STEPS, target)
         if shorter is not None and shorter.criterion < best.criterion:
             best = shorter
     return best
@@ -357,7 +388,7 @@ def _grown(best: Candidate, limits: Limits) -> Candidate | None:
         return None
     loadings = np.column_stack([best.model.loadings, direction])
     model = best.model._replace(loadings=np.ascontiguousarray(loadings))
-    return fitted(best.tasks, model, limits, _TRIAL_STEPS)
+    return fitted(best.tasks, model, limits, _TRIAL_STEPS, best.deviance_needed(best.rank + 1))
 
 
 def _shortened(model: FactorModel, rank: int) -> FactorModel:

@@ -4,6 +4,7 @@ Written in λ = s²/τ² and ρ = s²/κ², which do not depend on the rewards' 
 axes, G values of λ, P values of ρ.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,31 +12,29 @@ import numpy as np
 
 from headstart.arrays import Floats
 from headstart.interfaces import Memory
+from headstart.kernels import average_mean, explain, reduce
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.sums import Sums
 
-# Weights of λ below this part of all change no digit that matters.
-_NEGLIGIBLE = 1e-14
-
 
 class Posterior:
-    """Posterior of h, s² and the next task for every λ (…, G) and every e = ρ/λ (G, P).
-
-    With information = Q diag(m) Qᵀ and a = Qᵀ ridges, everything is a sum over d coordinates:
-    h = Q (a/(m + e)), its covariance τ² Q diag(1/(m + e)) Qᵀ.
-    """
+    """Posterior of h, s² and the next task for every λ (…, G) and every e = ρ/λ (G, P)."""
 
     def __init__(self, sums: Sums, regularizations: Floats, ratios: Floats) -> None:
-        self._sums = sums
-        self._regularizations = regularizations
-        values, self._basis = np.linalg.eigh(sums.information)
-        self._values = np.maximum(values, 0.0)[..., None, :]
-        self._rotated = (self._basis.mT @ sums.ridges[..., None])[..., None, :, 0]
-        self._ratios = ratios[..., None]
-        # The variances of h along the basis, in units of τ².
-        self._variances = 1.0 / (self._values + self._ratios)
-        explained = (self._rotated**2 * self._variances).sum(-1)
+        self._sums, self._ratios = sums, np.ascontiguousarray(ratios)
+        size, dimension = sums.ridges.shape[-2:]
+        self._lead = sums.ridges.shape[:-2]
+        n = math.prod(self._lead)
+        self._reduced = reduce(
+            np.ascontiguousarray(sums.information).reshape(n, size, dimension, dimension),
+            np.ascontiguousarray(sums.ridges).reshape(n, size, dimension),
+        )
+        determinants, explained = (
+            part.reshape(*self._lead, *self._ratios.shape)
+            for part in explain(self._reduced, self._ratios)
+        )
+        self._log_determinants = determinants
         residual = sums.residual[..., None] - regularizations[..., None] * explained
         # A difference of two sums of squares, never below their rounding error.
         floor = 1e-13 * sums.sum_of_squares[..., None, None]
@@ -58,22 +57,12 @@ class Posterior:
         variance = self.noise_variance
         count = self._sums.count[..., None, None]
         noise = count * np.log(np.where(variance > 0.0, variance, 1.0))
-        mean = np.log1p(self._values / self._ratios).sum(-1)
-        return np.asarray(noise + self._sums.log_determinant[..., None] + mean)
-
-    def mean(self) -> Floats:
-        """H, the best linear unbiased estimate of the mean task, shrunk by ρ, (…, G, P, d)."""
-        rotated = self._rotated * self._variances
-        return np.asarray(rotated @ self._basis.mT)
-
-    def mean_covariance(self) -> Floats:
-        """The covariance of h in units of τ², (information + eI)⁻¹, of shape (…, G, P, d, d)."""
-        basis = self._basis[..., None, :, :]
-        return np.asarray((basis * self._variances[..., None, :]) @ basis.mT)
+        known = noise + self._sums.log_determinant[..., None]
+        return np.asarray(known + self._log_determinants)
 
     def traces(self) -> Floats:
         """The trace of the information, (…, G)."""
-        return np.asarray(self._values.sum((-2, -1)))
+        return np.asarray(np.trace(self._sums.information, axis1=-2, axis2=-1))
 
     def next_task(self, weights: grid.Weights) -> Normal:
         """The moments of the next task, and the noise variance.
@@ -81,25 +70,19 @@ class Posterior:
         Given λ and ρ the task is N(h, Σ₀ + S̄) with Σ₀ = τ²I and S̄ = τ²(information + eI)⁻¹; the
         covariance of h between the values of λ and ρ is added.
         """
-        # Most values of λ have no weight; at d = 500 each takes two products of matrices. Set to 0,
-        # so that no other replication's weights matter.
-        counts = weights.mean.max(-1) > _NEGLIGIBLE
-        used = np.flatnonzero(counts.any(tuple(range(counts.ndim - 1))))
-        part = slice(used[0], used[-1] + 1)
-        kept = counts[..., part, None, None]
-        basis, variances = self._basis[..., part, :, :], self._variances[..., part, :, :]
-        rotated = self._rotated[..., part, :, :] * variances
-        share = np.where(kept, weights.mean[..., part, :, None], 0.0)
-        mean = (basis @ (share * rotated).sum(-2)[..., None])[..., 0].sum(-2)
-        # Centred before squaring, because h may be large and its variance small.
-        gap = rotated - (basis.mT @ mean[..., None, :, None])[..., None, :, 0]
-        gap = gap @ basis.mT
-        scale = np.where(kept, weights.scale[..., part, :, None], 0.0)
-        along = (scale * variances).sum(-2)[..., None, :]
-        of_mean = ((share * gap).mT @ gap + (basis * along) @ basis.mT).sum(-3)
-        covariance = of_mean + weights.task_variance[..., None, None] * np.eye(mean.shape[-1])
-        covariance = (covariance + covariance.mT) / 2.0
-        return Normal(mean, np.asarray(covariance), weights.noise_variance, of_mean)
+        shape = (math.prod(self._lead), *self._ratios.shape)
+        mean, of_mean = average_mean(
+            self._reduced,
+            self._ratios,
+            np.ascontiguousarray(weights.mean).reshape(shape),
+            np.ascontiguousarray(weights.scale).reshape(shape),
+        )
+        dimension = mean.shape[-1]
+        of_mean = of_mean.reshape(*self._lead, dimension, dimension)
+        of_mean = (of_mean + of_mean.mT) / 2.0
+        covariance = of_mean + weights.task_variance[..., None, None] * np.eye(dimension)
+        mean = mean.reshape(*self._lead, dimension)
+        return Normal(mean, covariance, weights.noise_variance, of_mean)
 
 
 @dataclass(frozen=True, eq=False)

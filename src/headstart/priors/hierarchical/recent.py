@@ -8,6 +8,7 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
+from headstart.priors.hierarchical.sums import Spectrum
 
 # The number of tasks that are stored; more where side information has to be learned from them.
 CAPACITY = 64
@@ -90,7 +91,9 @@ class RecentTasks:
         )
         return statistics, self.weights[..., part]
 
-    def with_task(self, task: TaskStatistics, weight: float) -> "RecentTasks":
+    def with_task(
+        self, task: TaskStatistics, weight: float, spectrum: Spectrum | None = None
+    ) -> "RecentTasks":
         """One more task, in place of the oldest if all slots are filled.
 
         A task without rewards changes nothing.
@@ -101,7 +104,7 @@ class RecentTasks:
         side = np.zeros((*task.lead, 0)) if task.side is None else task.side
         return self._set(
             slot,
-            thin(task, self.designs.shape[-2])
+            thin(task, self.designs.shape[-2], spectrum)
             | {
                 "moments": task.moment,
                 "counts": task.count,
@@ -130,12 +133,10 @@ class RecentTasks:
 
     def _set(self, slot: Booleans, values: dict[str, Floats], seen: Floats) -> "RecentTasks":
         """The values (…, own axes) in the slots (…, W) that are marked."""
-        arrays = {}
+        where = np.nonzero(slot)
+        arrays = {name: getattr(self, name).copy() for name in values}
         for name, value in values.items():
-            old = getattr(self, name)
-            own = (None,) * (old.ndim - slot.ndim)
-            axis = value.ndim - len(own)
-            arrays[name] = np.where(slot[(..., *own)], np.expand_dims(value, axis), old)
+            arrays[name][where] = value[where[:-1]]
         return replace(self, seen=np.asarray(seen), **arrays)
 
     def scaled(self, factor: float) -> "RecentTasks":
@@ -168,9 +169,11 @@ class RecentTasks:
         )
 
 
-def thin(task: TaskStatistics, directions: int) -> dict[str, Floats]:
+def thin(
+    task: TaskStatistics, directions: int, spectrum: Spectrum | None = None
+) -> dict[str, Floats]:
     """The thin form of tasks (…): designs (…, R, d), residuals and their degrees of freedom (…)."""
-    values, vectors = np.linalg.eigh(task.gram)
+    values, vectors = Spectrum.of(task) if spectrum is None else spectrum
     known = values > np.maximum(_NEGLIGIBLE * values[..., -1:], 0.0)
     values = np.where(known, values, 0.0)
     rotated = (vectors.mT @ task.moment[..., None])[..., 0]

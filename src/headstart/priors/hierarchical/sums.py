@@ -5,6 +5,7 @@ does not grow with the number of tasks. Shapes: … leading axes, G values of λ
 """
 
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,18 @@ from headstart.interfaces import Memory
 _LARGE = 128
 # Eigenvalues of V below this part of the largest are rounding errors.
 _ROUNDING = 1e-14
+
+
+class Spectrum(NamedTuple):
+    """V = U diag(v) Uᵀ of a task: v (…, d) in ascending order, and U (…, d, d)."""
+
+    values: Floats
+    vectors: Floats
+
+    @classmethod
+    def of(cls, task: TaskStatistics) -> "Spectrum":
+        """That of a task's gram."""
+        return cls(*np.linalg.eigh(task.gram))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +73,15 @@ class Sums:
         return Sums(**{name: array[i] for name, array in self.to_memory().items()})
 
     @classmethod
-    def of_task(cls, task: TaskStatistics, regularizations: Floats) -> "Sums":
-        """The sums over one task, for the λ's (…, G), through one eigendecomposition.
+    def of_task(
+        cls, task: TaskStatistics, regularizations: Floats, spectrum: Spectrum | None = None
+    ) -> "Sums":
+        """The sums over one task, for the λ's (…, G), through the spectrum of its V.
 
         V is never inverted: with V = U diag(v) Uᵀ, MV = U diag(v/(v + λ)) Uᵀ, whether the task has
         fewer rounds than features or not.
         """
-        values, vectors = np.linalg.eigh(task.gram)
+        values, vectors = Spectrum.of(task) if spectrum is None else spectrum
         if task.dimension >= _LARGE:
             # Rounds span few directions; those without data add nothing.
             known = values > _ROUNDING * values[..., -1:]

@@ -1,0 +1,9 @@
+from typing import Any, Self
+
+class OneHotEncoder:
+    def __init__(self, *, handle_unknown: str = ...) -> None: ...
+    def fit(self, X: Any) -> Self: ...  # noqa: N803 - their name
+    def transform(self, X: Any) -> Any: ...  # noqa: N803 - their name
+    def get_feature_names_out(self) -> Any: ...
+
+class StandardScaler: ...
