@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyarrow import DataType
 
@@ -10,5 +10,9 @@ class ReadOptions:
 
 class ConvertOptions:
     def __init__(
-        self, *, column_types: Mapping[str, DataType], strings_can_be_null: bool
+        self,
+        *,
+        column_types: Mapping[str, DataType],
+        strings_can_be_null: bool,
+        null_values: Sequence[str] | None = None,
     ) -> None: ...

@@ -7,7 +7,7 @@ nothing, but for the column that says so; that is `Features`' work, for all kind
 import bisect
 import itertools
 import math
-from collections.abc import Iterable, MutableSequence, Sequence
+from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,16 +19,17 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.features import values
 from headstart.features.columns import Column
-from headstart.features.curves import logarithm, logarithms, wave, waves
+from headstart.features.curves import fill_logarithms, fill_waves, logarithm, wave
 from headstart.features.hashing import bucket
 
 # A row, or a part of one, that an attribute writes its columns into.
-Row = MutableSequence[float] | Floats
+Row = MutableSequence[float] | MutableMapping[int, float] | Floats
 Part = Literal["hour", "weekday", "month"]
 
 # Of one attribute, and of a schema.
 MOST_LEVELS = 10_000
 _LONGEST_NAME = 200
+_LEVEL = f"text of at most {values.MOST_CHARACTERS:,} characters, or a number"
 _LEAST_SCALE = 1e-50
 _DAY = 86_400
 _PARTS: tuple[Part, ...] = ("hour", "weekday", "month")
@@ -62,6 +63,7 @@ class Number:
     """
 
     kind: ClassVar[str] = "number"
+    expected: ClassVar[str] = "a number"
 
     name: str
     _: KW_ONLY
@@ -145,7 +147,7 @@ class Number:
                 sizes = np.abs(found[found != 0.0])
                 unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
                 unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
-            found = logarithms(found, unit)
+            found = self._logarithms(found, unit)
         mean, scale = float(found.mean()), float(found.std())
         if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all alike, but for rounding
             scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
@@ -163,7 +165,16 @@ class Number:
                 x = logarithm(x, self.unit or 1.0)
             if self.mean is not None and self.scale is not None:
                 x = (x - self.mean) / self.scale
-            row[at] = x
+            row[at] = x + 0.0  # −0 is 0
+
+    def number_of(self, value: object) -> float:
+        """The number in a value or a text; NaN if there is none."""
+        if isinstance(value, str):
+            value = self.parsed(value)
+        try:
+            return math.nan if values.is_missing(value) else values.number(self.name, value)
+        except ValueError:
+            return math.nan
 
     def numbers(self, column: Column) -> Floats | None:
         """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
@@ -173,18 +184,24 @@ class Number:
         """Which of the numbers it takes; a missing one is none of them."""
         return np.asarray(np.abs(numbers) <= values.LARGEST)
 
-    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
         """Write the columns of numbers (n,) into rows of zeros; the same as `write`, one by one."""
         if self.period is not None:
-            waves(numbers / self.period, rows)
+            fill_waves(numbers, self.period, rows, at)
         elif self.bins is not None:
-            rows[np.arange(len(rows)), np.searchsorted(self.bins, numbers, side="right")] = 1.0
+            found = np.searchsorted(self.bins, numbers, side="right")
+            rows[np.arange(len(rows)), at + found] = 1.0
         else:
             if self.log:
-                numbers = logarithms(numbers, self.unit or 1.0)
+                numbers = self._logarithms(numbers, self.unit or 1.0)
             if self.mean is not None and self.scale is not None:
                 numbers = (numbers - self.mean) / self.scale
-            rows[:, 0] = numbers
+            rows[:, at] = numbers + 0.0
+
+    def _logarithms(self, numbers: Floats, unit: float) -> Floats:
+        found = np.empty(len(numbers))
+        fill_logarithms(numbers, unit, found)
+        return found
 
     def parsed(self, text: str) -> object:
         """What a text in a file without types says."""
@@ -206,6 +223,7 @@ class Category:
     """
 
     kind: ClassVar[str] = "category"
+    expected: ClassVar[str] = _LEVEL
 
     name: str
     _: KW_ONLY
@@ -254,6 +272,7 @@ class Tags:
     """
 
     kind: ClassVar[str] = "tags"
+    expected: ClassVar[str] = "a list of tags"
 
     name: str
     _: KW_ONLY
@@ -321,6 +340,11 @@ class Vector:
             raise ValueError(f"size of {self.name!r} must be at most {MOST_LEVELS:,}")
         _check_switch(self.name, "missing", self.missing)
 
+    @property
+    def expected(self) -> str:
+        """What its values must be."""
+        return f"a list of {self.size} numbers"
+
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
@@ -345,6 +369,7 @@ class Flag:
     """
 
     kind: ClassVar[str] = "flag"
+    expected: ClassVar[str] = "true or false"
 
     name: str
     _: KW_ONLY
@@ -371,9 +396,9 @@ class Flag:
         """Which of the numbers it takes; a missing one is none of them."""
         return np.asarray((numbers == 0.0) | (numbers == 1.0))
 
-    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
         """Write the columns of zeros and ones (n,) into rows of zeros."""
-        rows[:, 0] = numbers + 0.0
+        rows[:, at] = numbers + 0.0
 
     def parsed(self, text: str) -> object:
         """What a text in a file without types says."""
@@ -394,6 +419,7 @@ class Date:
     """
 
     kind: ClassVar[str] = "date"
+    expected: ClassVar[str] = values.TIME
 
     name: str
     _: KW_ONLY
@@ -441,11 +467,11 @@ class Date:
         """Which of the numbers it takes; a missing one is none of them."""
         return np.asarray((numbers >= values.FIRST_SECOND) & (numbers <= values.LAST_SECOND))
 
-    def write_numbers(self, numbers: Floats, rows: Floats) -> None:
+    def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
         """Write the columns of seconds since 1970 (n,) into rows of zeros."""
-        at, every = 0, np.arange(len(rows))
+        every = np.arange(len(rows))
         if "hour" in self.parts:
-            waves(numbers / _DAY, rows)
+            fill_waves(numbers, float(_DAY), rows, at)
             at += 2
         if "weekday" in self.parts:
             days = np.floor(numbers / _DAY).astype(np.int64)

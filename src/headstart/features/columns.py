@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Floats, Integers
+from headstart.features.values import NO_NUMBERS
 
 _PLAIN_NUMBERS = {int, float, type(None)}
 _NUMBERS = ("i", "u", "f")  # dtype.kind of integers and floats
@@ -190,12 +191,12 @@ def _arrow_numbers(array: Any, is_text: bool) -> Floats | None:
     number = types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind)
     if not number and not (is_text and _is_text(kind)):
         return None
-    if not types.is_float64(kind):
-        try:
-            array = array.cast(pa.float64(), safe=not number)
-        except pa.ArrowInvalid:  # a text that is no number
-            return None
-    return np.asarray(array.to_numpy(zero_copy_only=False))
+    if not number:
+        found = _cast_first(array, (pa.float64(),))
+        array = _cast_first(_without_words(array), (pa.float64(),)) if found is None else found
+    elif not types.is_float64(kind):
+        array = array.cast(pa.float64(), safe=False)
+    return None if array is None else np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
@@ -218,6 +219,15 @@ def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
     missing = np.iinfo(np.int64).min  # which NumPy reads as not a time
     times = array.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
     return _since_1970(times.view(f"datetime64[{unit}]"))
+
+
+def _without_words(array: Any) -> Any:
+    """Text in which words for a number that is missing are missing."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    missing = pc.is_in(pc.utf8_lower(array), pa.array(NO_NUMBERS, array.type))
+    return pc.if_else(missing, None, array)
 
 
 def _cast_first(array: Any, kinds: tuple[Any, ...]) -> Any:

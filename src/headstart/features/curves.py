@@ -30,32 +30,22 @@ def wave(turns: float, row: object, at: int) -> None:
     row[at + 1] = _rounded(math.cos(angle))  # type: ignore[index]
 
 
-def logarithms(numbers: Floats, unit: float) -> Floats:
-    """`logarithm` of each of the numbers (n,)."""
-    found = np.empty(len(numbers))
-    _fill_logarithms(np.ascontiguousarray(numbers), unit, found)
-    return np.copysign(np.rint(found * _GRID) / _GRID, numbers)
-
-
-def waves(turns: Floats, rows: Floats) -> None:
-    """`wave` of each of the turns (n,), into the first two columns of rows."""
-    found = np.empty((2, len(turns)))
-    _fill_waves(np.ascontiguousarray(turns), found)
-    rows[:, :2] = (np.rint(found * _GRID) / _GRID).T
-
-
 # Compiled, for NumPy has other functions for these than Python, with other last bits.
 
 
 @compiled(fastmath=False)
-def _fill_logarithms(numbers: Floats, unit: float, found: Floats) -> None:
+def fill_logarithms(numbers: Floats, unit: float, found: Floats) -> None:
+    """`logarithm` of each of the numbers (n,)."""
     for i in range(numbers.shape[0]):
-        found[i] = math.log1p(abs(numbers[i]) / unit)
+        rounded = np.rint(math.log1p(abs(numbers[i]) / unit) * _GRID) / _GRID
+        found[i] = math.copysign(rounded, numbers[i])
 
 
 @compiled(fastmath=False)
-def _fill_waves(turns: Floats, found: Floats) -> None:
-    for i in range(turns.shape[0]):
-        angle = (turns[i] - math.floor(turns[i])) * math.tau
-        found[0, i] = math.sin(angle)
-        found[1, i] = math.cos(angle)
+def fill_waves(numbers: Floats, period: float, rows: Floats, at: int) -> None:
+    """`wave` of each of the numbers (n,), into the columns `at` and at + 1 of rows."""
+    for i in range(numbers.shape[0]):
+        turns = numbers[i] / period
+        angle = (turns - math.floor(turns)) * math.tau
+        rows[i, at] = np.rint(math.sin(angle) * _GRID) / _GRID
+        rows[i, at + 1] = np.rint(math.cos(angle) * _GRID) / _GRID

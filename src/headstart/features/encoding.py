@@ -1,5 +1,6 @@
 """Encoding: attributes of one side, from one row of raw values or from columns of them."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +8,11 @@ from typing import Any
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Booleans, Floats, Integers
 from headstart.features import rows, values
 from headstart.features.attributes import Attribute, Date, Flag, Number
 from headstart.features.columns import Column
-
-# Numbers in a table of all levels: 32 MiB.
-_LARGEST_TABLE = 1 << 22
+from headstart.kernels.compilation import compiled
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,23 +67,22 @@ class Side:
         return row
 
     def fill(
-        self, columns: Mapping[str, Any], matrix: Floats, *, is_text: bool = False
+        self, columns: Mapping[str, Any], matrix: Floats, first: int = 0, *, is_text: bool = False
     ) -> list[Fault]:
-        """Write columns of n raw values into a matrix of zeros, and say what cannot be.
+        """Write columns of n raw values into a matrix of zeros, from its column `first` on.
 
-        An attribute without a column is missing. Rows with a fault hold numbers of no meaning.
+        Returns what cannot be written; rows with a fault hold numbers of no meaning. An attribute
+        without a column is missing.
         """
         faults = []
         for name, (attribute, at, flag) in self._places.items():
-            if name not in columns:
-                if flag >= 0:
-                    matrix[:, flag] = 1.0
-                continue
-            column = Column(columns[name], is_text=is_text)
-            part = matrix[:, at : at + len(attribute.columns)]
-            fault = _encode(attribute, column, part)
-            if fault is not None:
-                faults.append(fault)
+            if name in columns:
+                column = Column(columns[name], is_text=is_text)
+                fault = _encode(attribute, column, matrix, first + at)
+                if fault is not None:
+                    faults.append(fault)
+            elif flag >= 0:
+                matrix[:, first + flag] = 1.0
         return faults
 
     def matrix(self, columns: Mapping[str, Any], n_rows: int) -> Floats:
@@ -95,60 +93,77 @@ class Side:
         return matrix
 
 
-def _encode(attribute: Attribute, column: Column, rows: Floats) -> Fault | None:
-    """Write a column into rows of zeros (n, w)."""
+def _encode(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fault | None:
+    """Write a column into a matrix of zeros, from its column `at` on."""
     if not isinstance(attribute, Number | Flag | Date):
-        return _encode_levels(attribute, column, rows)
+        return _encode_levels(attribute, column, matrix, at)
     numbers = attribute.numbers(column)
     if numbers is None:
-        return _encode_levels(attribute, column, rows)
+        return _encode_levels(attribute, column, matrix, at)
+    numbers = np.require(numbers, requirements=["C", "W"])  # one type for compiled functions
     right = attribute.takes(numbers)
     if right.all():
-        attribute.write_numbers(numbers, rows)
+        attribute.write_numbers(numbers, matrix, at)
         return None
-    some = np.zeros((int(right.sum()), rows.shape[1]))
-    attribute.write_numbers(numbers[right], some)
-    rows[right] = some
+    end = at + len(attribute.columns)
+    some = np.zeros((int(right.sum()), end - at))
+    attribute.write_numbers(numbers[right], some, 0)
+    matrix[right, at:end] = some
     missing = np.isnan(numbers)
     if attribute.missing:
-        rows[missing, -1] = 1.0
+        matrix[missing, end - 1] = 1.0
     wrong = ~right & ~missing
     return _fault(attribute, wrong, float(numbers[wrong][0])) if wrong.any() else None
 
 
-def _encode_levels(attribute: Attribute, column: Column, rows: Floats) -> Fault | None:
-    """Write a column level by level."""
+def _encode_levels(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fault | None:
+    """Write a column level by level, of which only the numbers that are not 0 are kept."""
     levels, codes = column.levels()
     if column.is_text:
         levels = [attribute.parsed(v) if isinstance(v, str) and v else v for v in levels]
-    # The last level, which code −1 means, is a missing one.
-    missing = np.array([*map(values.is_missing, levels), True])
-    wrong = np.zeros(len(missing), dtype=bool)
+    wrong = np.zeros(len(levels) + 1, dtype=bool)
     errors = []
-    if len(missing) * rows.shape[1] <= _LARGEST_TABLE:
-        table = np.zeros((len(missing), rows.shape[1]))
-        for i in np.flatnonzero(~missing):
+    width = len(attribute.columns)
+    nothing = [(width - 1, 1.0)] if attribute.missing else []
+    ends, cells = [0], []
+    for i, level in enumerate(levels):
+        if values.is_missing(level):
+            cells += nothing
+        else:
+            row = _Cells()
             try:
-                attribute.write(levels[i], table[i], 0)
+                attribute.write(level, row, 0)
             except ValueError as error:
                 wrong[i] = True
                 errors.append(error)
-        if attribute.missing:
-            table[missing, -1] = 1.0
-        rows[:] = table[codes]
-    else:
-        for row, code in zip(rows, codes.tolist(), strict=True):
-            if not missing[code]:
-                try:
-                    attribute.write(levels[code], row, 0)
-                except ValueError as error:
-                    wrong[code] = True
-                    errors.append(error)
-            elif attribute.missing:
-                row[-1] = 1.0
+            cells += row.items()
+        ends.append(len(cells))
+    cells += nothing  # the last level, which code −1 means, is a missing one
+    ends.append(len(cells))
+    codes = np.where(codes < 0, len(levels), codes)
+    places = np.array([place for place, _ in cells], dtype=np.int64)
+    numbers = np.array([number for _, number in cells])
+    write_levels(codes, np.array(ends), places + at, numbers, matrix)
     if not errors:
         return None
     return Fault(name=attribute.name, mask=wrong[codes], error=errors[0])
+
+
+class _Cells(defaultdict[int, float]):
+    """A row of zeros of any length that keeps what is written to it."""
+
+    def __init__(self) -> None:
+        super().__init__(float)
+
+
+@compiled(fastmath=False)
+def write_levels(
+    codes: Integers, ends: Integers, places: Integers, numbers: Floats, matrix: Floats
+) -> None:
+    """Write the numbers of each row's level, from ends[code] to ends[code + 1], to their places."""
+    for i in range(codes.shape[0]):
+        for p in range(ends[codes[i]], ends[codes[i] + 1]):
+            matrix[i, places[p]] = numbers[p]
 
 
 def _fault(attribute: Attribute, wrong: Booleans, value: object) -> Fault:

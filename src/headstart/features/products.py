@@ -14,28 +14,6 @@ def _shared(context: Floats, task: Floats, n_items: int, column: int) -> float:
 
 
 @compiled(inline="always", fastmath=False)
-def _add_cross(
-    k: int, rows: Floats, tasks: Floats, n_alone: int, crosses: Integers, places: Integers, c: int
-) -> None:
-    """Add the products of cross c in row k, whose columns before n_alone are there.
-
-    A cross is (left, n_left, right, n_right, first): its columns, and where in `places` those of
-    its products begin. Columns from n_alone on are those of tasks[k]. Most columns of a category
-    are 0, and their products are left out.
-    """
-    left, n_left, right, n_right, first = crosses[c]
-    for i in range(n_left):
-        column = left + i
-        one = rows[k, column] if column < n_alone else tasks[k, column - n_alone]
-        if one != 0.0:
-            for j in range(n_right):
-                column = right + j
-                other = rows[k, column] if column < n_alone else tasks[k, column - n_alone]
-                if other != 0.0:
-                    rows[k, places[first + i * n_right + j]] += one * other
-
-
-@compiled(inline="always", fastmath=False)
 def _add_product(
     items: Floats, context: Floats, task: Floats, left: int, right: int, arms: Floats, place: int
 ) -> None:
@@ -68,8 +46,10 @@ def fill_arms(
 ) -> None:
     """Write arms (K, d) from items (K, d_item), and context (c,) and task (p,) that all share.
 
-    Columns are those of the items, of the context, of the crosses, and the constant. The sums are
-    those of `cross_rows`. Products with a factor of 0 that all arms share are left out at once.
+    Columns are those of the items, of the context, of the crosses, and the constant. A cross is
+    (left, n_left, right, n_right, first): its columns, and where in `places` those of its products
+    begin. They are added in their order, here and in `cross_rows`. Products with a factor of 0 that
+    all arms share are left out at once.
     """
     n_arms, n_items = items.shape
     common = np.zeros(arms.shape[1])
@@ -93,9 +73,23 @@ def fill_arms(
 def cross_rows(
     rows: Floats, tasks: Floats, n_alone: int, crosses: Integers, places: Integers
 ) -> None:
-    """Add all products of rows (n, d), of which the columns before n_alone are there, and 1."""
+    """Add the products of rows (n, d), whose columns before n_alone are there, and the constant.
+
+    Columns of a cross from n_alone on are those of the rows' tasks (n, p). Most columns of a
+    category are 0, and their products are left out.
+    """
     last = rows.shape[1] - 1
     for k in range(rows.shape[0]):
         rows[k, last] = 1.0
-        for c in range(crosses.shape[0]):
-            _add_cross(k, rows, tasks, n_alone, crosses, places, c)
+    for c in range(crosses.shape[0]):
+        left, n_left, right, n_right, first = crosses[c]
+        for k in range(rows.shape[0]):
+            for i in range(n_left):
+                column = left + i
+                one = rows[k, column] if column < n_alone else tasks[k, column - n_alone]
+                if one != 0.0:
+                    for j in range(n_right):
+                        column = right + j
+                        other = rows[k, column] if column < n_alone else tasks[k, column - n_alone]
+                        if other != 0.0:
+                            rows[k, places[first + i * n_right + j]] += one * other

@@ -22,7 +22,17 @@ MOST_TAGS = 100
 # Of objects within objects: `user.address.city` has two.
 MOST_DEPTH = 8
 
-_WORDS = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0}
+TIME = "a date or time (ISO 8601, a date, a datetime or seconds since 1970)"
+
+# What files without types have for a number that is missing.
+NO_NUMBERS = ("na", "n/a", "#n/a", "nan", "null", "none")
+_WORDS: dict[str, float | None] = {
+    **dict.fromkeys(NO_NUMBERS),
+    "true": 1.0,
+    "false": 0.0,
+    "1": 1.0,
+    "0": 0.0,
+}
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = 1_000_000
@@ -138,16 +148,15 @@ def vector(name: str, value: object, size: int) -> Sequence[float]:
 
 def seconds(name: str, value: object) -> float:
     """A time in seconds since 1970; without a time zone it is taken as UTC."""
-    expected = "a date or time (ISO 8601, a date, a datetime or seconds since 1970)"
     if isinstance(value, bool | np.bool_):
-        raise wrong(name, expected, value)
+        raise wrong(name, TIME, value)
     if isinstance(value, Real):
         found = number(name, value)
     else:
         try:
             found = _since_1970(value)
         except (TypeError, ValueError, OverflowError):
-            raise wrong(name, expected, value) from None
+            raise wrong(name, TIME, value) from None
     if not FIRST_SECOND <= found <= LAST_SECOND:
         raise wrong(name, "within the years 1 to 9999", value)
     return found
@@ -174,7 +183,7 @@ def from_text(text: str) -> object:
     try:
         return float(text)
     except ValueError:
-        return text
+        return None if text.strip().lower() in NO_NUMBERS else text
 
 
 def list_from_text(text: str) -> object:
@@ -182,7 +191,7 @@ def list_from_text(text: str) -> object:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        return None if text.strip().lower() in NO_NUMBERS else text
     return found if isinstance(found, list) else text
 
 

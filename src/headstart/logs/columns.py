@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from headstart import checks
+from headstart.features import Features, Schema, Transformed
 
 
 class ColumnNames(TypedDict, total=False):
@@ -18,7 +19,7 @@ class ColumnNames(TypedDict, total=False):
     """
 
     task: str
-    features: str | Sequence[str]
+    features: str | Sequence[str] | Schema
     reward: str
     weight: str | None
     id: str | None
@@ -30,6 +31,9 @@ class ColumnNames(TypedDict, total=False):
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """The names of a log's columns; the features are several columns, or one of lists.
+
+    The features may be a schema, `Features`: then every attribute is a column of its name, and
+    those of tasks are the side. In text files nothing but an empty text is a missing level.
 
     `weight` counts a row that many times. `id` tells rows apart: of rows with the same id the first
     counts. `time` is when a row was made, in seconds or as a timestamp. `side` is what is known of
@@ -43,7 +47,7 @@ class Columns:
     """
 
     task: str = "task"
-    features: str | Sequence[str] = "features"
+    features: str | Sequence[str] | Schema = "features"
     reward: str = "reward"
     weight: str | None = None
     id: str | None = None
@@ -52,7 +56,7 @@ class Columns:
     task_type: Literal["str", "int"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, str):
+        if not isinstance(self.features, str | Features | Transformed):
             object.__setattr__(self, "features", tuple(self.features))
         side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
         object.__setattr__(self, "side", side)
@@ -61,6 +65,10 @@ class Columns:
                 raise ValueError(f"columns must be named by strings, got {name!r}")
         if not self.feature_columns():
             raise ValueError("features must name at least one column, got none")
+        if self.schema is not None and side:
+            raise ValueError(
+                f"side must be attributes of tasks where there is a schema, got {list(side)}"
+            )
         for one in ((*self.feature_columns(), self.reward), side):
             twice = sorted({name for name in one if one.count(name) > 1})
             if twice:
@@ -68,13 +76,31 @@ class Columns:
         if self.task_type is not None:
             checks.one_of("task_type", self.task_type, ("str", "int"))
 
+    @property
+    def schema(self) -> Schema | None:
+        """The schema, where the features are one."""
+        return self.features if isinstance(self.features, Features | Transformed) else None
+
     def feature_columns(self) -> tuple[str, ...]:
-        """The columns of the features: one of lists, or d."""
+        """The columns of the features: one of lists, d, or those of a schema's attributes."""
+        if isinstance(self.features, Features | Transformed):
+            return tuple(self.features.attributes)
         return (self.features,) if isinstance(self.features, str) else tuple(self.features)
 
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the features, where each has a column of its own."""
-        return None if isinstance(self.features, str) else self.feature_columns()
+        """The names of the features, where they have names."""
+        if isinstance(self.features, Features | Transformed):
+            return self.features.columns
+        return None if isinstance(self.features, str) else tuple(self.features)
+
+    def side_names(self) -> tuple[str, ...]:
+        """The names of what is known of tasks."""
+        return tuple(self.side) if self.schema is None else self.schema.task_columns
+
+    @property
+    def n_side(self) -> int:
+        """p, how much is known of tasks."""
+        return len(self.side_names())
 
     def numeric(self) -> tuple[str, ...]:
         """The columns of numbers, but for the features."""
@@ -84,7 +110,8 @@ class Columns:
     def read_as_numbers(self) -> tuple[str, ...]:
         """All columns but those of names: text in them is read as numbers or times."""
         time = () if self.time is None else (self.time,)
-        return (*self.feature_columns(), *self.numeric(), *time)
+        features = self.feature_columns() if self.schema is None else ()
+        return (*features, *self.numeric(), *time)
 
     def names(self) -> list[str]:
         """All columns, each once."""

@@ -4,12 +4,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from headstart import checks
 from headstart.arrays import Booleans
+from headstart.features import Features, Schema, Transformed
 from headstart.logs import sources, values
 from headstart.logs.columns import Columns
 from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
@@ -17,6 +18,9 @@ from headstart.logs.rows import Batch, Fields, Range, RowBuffer, SeenRows, read_
 from headstart.logs.sources import Piece
 from headstart.logs.statistics import LoggedTask, LogStatistics
 from headstart.progress import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 OnBad = Literal["raise", "drop"]
 
@@ -48,7 +52,11 @@ class Reader:
         self.reward_range = reward_range
         self.tally = Tally(dimension)
         self.pieces = sources.pieces(
-            logs, columns.names(), label, numeric=columns.read_as_numbers()
+            logs,
+            columns.names(),
+            label,
+            numeric=columns.read_as_numbers(),
+            only_empty_is_missing=columns.schema is not None,
         )
         counts = [piece.n_rows for piece in self.pieces]
         self.total = sum(counts) if all(counts) else 0
@@ -81,6 +89,7 @@ class Reader:
             self._check_uneven(piece)
             for start in range(0, whole.num_rows, sources.BATCH_ROWS):
                 batch = whole.slice(start, sources.BATCH_ROWS)
+                self._settle(batch, piece)
                 fields = read_fields(batch, self.columns, self.dimension, piece, first, self._keys)
                 first += len(fields)
                 self.tally.rows += len(fields)
@@ -89,6 +98,14 @@ class Reader:
                     yield fields
         self._check_uneven(piece)
         self._note_uneven(piece)
+
+    def _settle(self, batch: "pa.RecordBatch", piece: Piece) -> None:
+        """Have the first rows say what the schema leaves to data."""
+        schema = self.columns.schema
+        if schema is not None and not schema.is_settled and batch.num_rows:
+            columns = {name: batch.column(name) for name in schema.attributes}
+            settled = schema.settled_by_log(columns, is_text=piece.is_text)
+            self.columns = replace(self.columns, features=settled)
 
     def _check_uneven(self, piece: Piece) -> None:
         if piece.uneven.found and self.on_bad == "raise":
@@ -205,22 +222,29 @@ class LogReading:
         find_identical: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.columns, self.dimension = columns, dimension
+        self._columns, self.dimension = columns, dimension
         self._logs, self._on_bad, self._progress = logs, on_bad, progress
         self._identical, self._reward_range = find_identical, reward_range
         self._set_aside: Sequence[str | int] | None = None
         in_partitions = hasattr(logs, "to_delayed") and columns.id is None
         self._in_partitions = in_partitions and not grouped_by_task and not find_identical
         self.grouped_by_task = grouped_by_task
+        if self._in_partitions:
+            self._columns = _settled_by_first(logs, columns)
         self._reader = None if self._in_partitions else self._new_reader()
         self._tally: Tally = Tally(dimension) if self._reader is None else self._reader.tally
         self._total = np.zeros((dimension + 2, dimension + 2))
         self._n_tasks = 0
 
+    @property
+    def columns(self) -> Columns:
+        """The columns; the first rows settle what their schema, if it is one, leaves to data."""
+        return self._columns if self._reader is None else self._reader.columns
+
     def _new_reader(self) -> Reader:
         return Reader(
             self._logs,
-            self.columns,
+            self._columns,
             self.dimension,
             on_bad=self._on_bad,
             reward_range=self._reward_range,
@@ -255,12 +279,13 @@ class LogReading:
     def report(self) -> LogReport:
         """What was read so far."""
         columns = self.columns
-        names = list(columns.feature_columns())
+        names = list(columns.feature_names() or columns.feature_columns())
         if len(names) != self.dimension:
             names = [f"{names[0]}[{a}]" for a in range(self.dimension)]
         found = self._tally.report(
             [*names, columns.reward], self._total, self._n_tasks, columns.id, self._identical
         )
+        found = replace(found, encoded=columns.schema is not None)
         if self._set_aside is None:
             return found
         return replace(found, set_aside=TaskCount.of(WRONG_UNIT, self._set_aside))
@@ -334,7 +359,7 @@ def check_log(
     return reading.report
 
 
-def n_features(logs: Any, features: str | Sequence[str]) -> int:
+def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
     """The number of features in the rows of a log: of the columns, or of the first list.
 
     >>> import pandas as pd
@@ -342,6 +367,8 @@ def n_features(logs: Any, features: str | Sequence[str]) -> int:
     >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")
     3
     """
+    if isinstance(features, Features | Transformed):
+        return features.dimension
     if not isinstance(features, str):
         return len(features)
     for piece in sources.pieces(logs, [features]):
@@ -361,7 +388,7 @@ def _error(name: str, what: str, value: object) -> str:
         "is not a time": "must be seconds or a time in ISO 8601 in every row",
         "is not finite": "must be finite in every row",
         "is not above 0": "must be above 0",
-    }.get(what, what.replace("is outside of", "must be within"))
+    }.get(what) or what.replace("is outside of", "must be within").replace("is not", "must be")
     return f"column {name!r} {must}, got {value!r}"
 
 
@@ -425,6 +452,15 @@ def _partition(
         found.add(batch)
     found.tally = reader.tally
     return found
+
+
+def _settled_by_first(logs: Any, columns: Columns) -> Columns:
+    """The columns with a schema that the first partition of a Dask frame settles for all."""
+    if columns.schema is None or columns.schema.is_settled:
+        return columns
+    reader = Reader(logs.to_delayed()[0].compute(), columns, columns.schema.dimension)
+    next(reader.batches(), None)
+    return reader.columns
 
 
 def _by_partition(

@@ -104,6 +104,7 @@ class LogReport:
     features: tuple[Scale, ...]
     reward: Scale
     set_aside: TaskCount | None = None
+    encoded: bool = False  # whether the features are columns of a schema
 
     @property
     def n_bad(self) -> int:
@@ -116,7 +117,12 @@ class LogReport:
         return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
 
     def far_apart(self) -> tuple[str, ...]:
-        """The features that are far from the size of the others (`checks.FAR`), or always 0."""
+        """The features that are far from the size of the others (`checks.FAR`), or always 0.
+
+        None are with a schema: its numbers have a common scale, and levels may be rare.
+        """
+        if self.encoded:
+            return ()
         sizes = np.array([scale.root_mean_square for scale in self.features])
         _, far = checks.far_apart(sizes)
         odd = far | ~(sizes > 0.0)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headstart.arrays import Booleans, Floats, Integers
+from headstart.features import Schema
 from headstart.kernels.compilation import compiled
 from headstart.logs import values
 from headstart.logs.columns import Columns
@@ -138,6 +139,9 @@ class Fields:
         for name, key in keys:
             yield name, "is missing", key.is_null().to_numpy(zero_copy_only=False), key
         refused = {name: rest for name, *rest in self.refused}
+        if columns.schema is not None:
+            attributes = columns.feature_columns()
+            yield from (fault for fault in self.refused if fault[0] in attributes)
         for name, column in self._numbers(columns):
             flat = column if column.ndim == 1 else np.abs(column).max(1)
             none: Any = ("", np.zeros(len(self), dtype=bool), column)
@@ -164,13 +168,14 @@ class Fields:
     def _numbers(self, columns: Columns) -> Iterator[tuple[str, Floats]]:
         names = columns.feature_columns()
         if isinstance(self.features, np.ndarray):
-            yield names[0], self.features
+            if columns.schema is None:  # whose numbers are finite
+                yield names[0], self.features
         else:
             yield from zip(names, self.features, strict=True)
         yield columns.reward, self.reward
         if columns.weight is not None and self.weight is not None:
             yield columns.weight, self.weight
-        yield from zip(columns.side, self.side, strict=True)
+        yield from zip(columns.side_names(), self.side, strict=True)
         if columns.time is not None and self.time is not None:
             yield columns.time, self.time
 
@@ -184,43 +189,68 @@ def read_fields(
     keys: tuple[KeyColumn, KeyColumn],
 ) -> Fields:
     """The columns of a batch whose first row has this number in its piece."""
-    import pyarrow as pa  # noqa: PLC0415 (an optional extra)
-
-    refused: list[tuple[str, str, Booleans, pa.Array]] = []
-    place = piece.place()
-
-    def numbers(name: str, read: Any = values.numbers) -> Floats:
-        found, wrong = read(batch.column(name), name, place)
-        if wrong is not None:
-            what = "is not a number" if read is values.numbers else "is not a time"
-            refused.append((name, what, wrong, batch.column(name)))
-        return np.asarray(found, dtype=np.float64)
-
-    names = columns.feature_columns()
-    lists = isinstance(columns.features, str) and pa.types.is_nested(batch.column(names[0]).type)
+    reading = _Reading(batch, piece)
     features: Floats | Sequence[Floats]
-    if lists:
-        features, wrong = values.vectors(batch.column(names[0]), names[0], dimension, place)
-        if wrong is not None:
-            refused.append(
-                (names[0], f"has not {dimension} features", wrong, batch.column(names[0]))
-            )
-    elif len(names) != dimension:
-        raise ValueError(f"features must be {dimension} columns, got {len(names)}: {list(names)}")
+    if columns.schema is not None:
+        features, side = reading.encoded(columns.schema)
     else:
-        features = [numbers(name) for name in names]
+        features = reading.features(columns, dimension)
+        side = [reading.numbers(name) for name in columns.side]
     task, row_id = keys
     return Fields(
         task=task.read(batch.column(columns.task), piece),
         features=features,
-        reward=numbers(columns.reward),
+        reward=reading.numbers(columns.reward),
         rows=piece.uneven.numbers(np.arange(first, first + batch.num_rows)),
-        weight=None if columns.weight is None else numbers(columns.weight),
-        side=[numbers(name) for name in columns.side],
-        time=None if columns.time is None else numbers(columns.time, values.seconds),
+        weight=None if columns.weight is None else reading.numbers(columns.weight),
+        side=side,
+        time=None if columns.time is None else reading.numbers(columns.time, values.seconds),
         id=None if columns.id is None else row_id.read(batch.column(columns.id), piece),
-        refused=refused,
+        refused=reading.refused,
     )
+
+
+class _Reading:
+    """A batch whose columns are read one after another, and what had to be refused."""
+
+    def __init__(self, batch: "pa.RecordBatch", piece: Piece) -> None:
+        self._batch, self._piece = batch, piece
+        self.refused: list[tuple[str, str, Booleans, pa.Array]] = []
+
+    def numbers(self, name: str, read: Any = values.numbers) -> Floats:
+        """A column of numbers or times."""
+        found, wrong = read(self._batch.column(name), name, self._piece.place())
+        what = "is not a number" if read is values.numbers else "is not a time"
+        self._refuse(name, what, wrong)
+        return np.asarray(found, dtype=np.float64)
+
+    def features(self, columns: Columns, dimension: int) -> Floats | Sequence[Floats]:
+        """Features in one column of lists, or in d columns."""
+        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+
+        names = columns.feature_columns()
+        first = self._batch.column(names[0])
+        if isinstance(columns.features, str) and pa.types.is_nested(first.type):
+            found, wrong = values.vectors(first, names[0], dimension, self._piece.place())
+            self._refuse(names[0], f"has not {dimension} features", wrong)
+            return found
+        if len(names) != dimension:
+            raise ValueError(
+                f"features must be {dimension} columns, got {len(names)}: {list(names)}"
+            )
+        return [self.numbers(name) for name in names]
+
+    def encoded(self, schema: Schema) -> tuple[Floats, Sequence[Floats]]:
+        """Features and what is known of tasks, from columns of attributes."""
+        columns = {name: self._batch.column(name) for name in schema.attributes}
+        found = schema.read_log(columns, is_text=self._piece.is_text)
+        for fault in found.faults:
+            self._refuse(fault.name, f"is not {schema.attributes[fault.name].expected}", fault.mask)
+        return found.features, list(found.tasks.T)
+
+    def _refuse(self, name: str, what: str, wrong: Booleans | None) -> None:
+        if wrong is not None:
+            self.refused.append((name, what, wrong, self._batch.column(name)))
 
 
 @compiled

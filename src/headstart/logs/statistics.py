@@ -54,7 +54,7 @@ class LogStatistics:
         size = self.dimension + 2
         self.tally = Tally(self.dimension)
         self._sums = np.zeros((0, size, size))
-        self._side = np.zeros((0, len(self.columns.side)))
+        self._side = np.zeros((0, self.columns.n_side))
         self._last_times = np.zeros(0)
 
     def add(self, batch: Batch) -> None:
@@ -64,7 +64,7 @@ class LogStatistics:
         add_rows(self._sums, tasks, batch.ends, batch.rows)
         if batch.times is not None:
             np.maximum.at(self._last_times, tasks[batch.codes], batch.times)
-        if self.columns.side:
+        if self.columns.n_side:
             self._add_side(batch, tasks, before)
 
     def _add_side(self, batch: Batch, tasks: Integers, before: int) -> None:
@@ -78,7 +78,7 @@ class LogStatistics:
             row, column = map(int, np.argwhere(differs)[0])
             code = int(batch.codes[row])
             raise ValueError(
-                f"column {self.columns.side[column]!r} must be constant within a task, "
+                f"column {self.columns.side_names()[column]!r} must be constant within a task, "
                 f"got {self._side[tasks[code], column]} and {batch.side[row, column]} "
                 f"for task {batch.names[code]!r}{batch.piece.place(int(batch.numbers[row]))}"
             )
@@ -162,7 +162,7 @@ class LogStatistics:
                 moment=sums[d, :d].copy(),
                 count=np.asarray(sums[d + 1, d + 1]),
                 sum_of_squares=np.asarray(sums[d, d]),
-                side=self._side[code].copy() if self.columns.side else None,
+                side=self._side[code].copy() if self.columns.n_side else None,
             ),
             last_time=None if self.columns.time is None else float(self._last_times[code]),
         )

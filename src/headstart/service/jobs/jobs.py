@@ -246,10 +246,10 @@ def _check_columns(model: Model, named: LogColumns) -> None:
         raise invalid(
             f"features must be in the order of the bandit's, {list(order)}, got {list(names)}"
         )
-    if len(columns.side) not in (0, n_side(model.prior)):
+    if columns.n_side not in (0, n_side(model.prior)):
         raise invalid(
             f"side must be the {n_side(model.prior)} columns that the prior takes, "
-            f"got {len(columns.side)}"
+            f"got {columns.n_side}"
         )
     if model.settings.half_life_seconds is not None and columns.time is None:
         raise invalid("time must name a column where there is a half-life in seconds, got none")
