@@ -110,6 +110,7 @@ def stored() -> None:
     """What the decision service needs before its first request: tasks whose store is another."""
     from headstart.live.settings import Settings
     from headstart.live.stored import (
+        Counted,
         FeatureNames,
         Model,
         StoredMemory,
@@ -134,6 +135,7 @@ def stored() -> None:
     rows.choose_ranked(0, arms, 2)
     for reward in range(4):
         rows.learn(0, np.array([1.0, 0.0]), float(reward), 1.0)
+    rows.replace(0, np.array([1.0, 0.0]), Counted(3.0, 1.0, 4), 2.0, 2.0)
     rows.load(0, rows.state(0))
     states = [StoredTask(task=task, state=rows.state(0), contribution=None) for task in range(3)]
     memory = recount(model, StoredMemory.empty(model), states).memory

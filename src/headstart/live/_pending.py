@@ -91,10 +91,10 @@ def read_ids(origin: str, decisions: Sequence[str] | NDArray[np.str_]) -> Ids | 
     return Ids(origin, codes) if _read(_characters(origin), texts, codes) else None
 
 
-# The code in an id is a place and how often it was used before.
+# The code in an id is a place, its last bits, and how often that was used before.
 _CODE = f"%0{CODE_DIGITS}x"
 _PLACE_BITS = 26
-_MASK = (1 << _PLACE_BITS) - 1
+PLACE = (1 << _PLACE_BITS) - 1
 _USES = (1 << 27) - 1
 
 # The columns of `links`: the task whose decision is in the place; the place's uses before this one;
@@ -136,15 +136,10 @@ def hold(links: Integers, rows: Floats, slot: int, place: int) -> int:
 @compiled(inline="always")
 def find(links: Integers, code: int) -> int:
     """The place of a pending decision, or NONE."""
-    place = code & _MASK
+    place = code & PLACE
     if code < 0 or place >= links.shape[0] or links[place, OWNER] == NONE:
         return NONE
     return place if links[place, USED] == code >> _PLACE_BITS else NONE
-
-
-def places_of(codes: Integers) -> Integers:
-    """The places of decisions that were just held, by their codes."""
-    return codes & _MASK
 
 
 @compiled
@@ -292,7 +287,10 @@ class Pending:
 
     def free_all(self, places: list[int]) -> None:
         """Take back places that were released."""
-        if not self.foreign and not self.n_provisional:
+        if self.n_provisional:
+            self.n_provisional -= int((self.provisional[places, WEIGHT] > 0.0).sum())
+            self.provisional[places] = 0.0
+        if not self.foreign:
             self.free.extend(places)
             return
         for place in places:

@@ -23,12 +23,12 @@ from headstart.live._pending import (
     FADE,
     NUMBER,
     OWNER,
+    PLACE,
     TOLD,
     VALUE,
     WEIGHT,
     Ids,
     find,
-    places_of,
     read_ids,
     release,
 )
@@ -221,27 +221,29 @@ def _count_all(
     provisional: Floats,
     places: Integers,
     value: float,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Learn a default reward for n decisions of open tasks, which are provisional then.
 
     It ends at one that something follows, or before which the memory has to note a change. One
-    whose reward is refused does not count. Returns how many are done, the status and the slot of
-    the last one tried.
+    whose reward is refused does not count. Returns how many are done, and how many count; and the
+    status and the slot of the last one tried.
     """
+    counted = 0
     for i in range(places.shape[0]):
         place = places[i]
         slot = links[place, OWNER]
         status = _learn(rows, slot, kept, place, value, 1.0, NO_HORIZON, np.empty(0))
         if status == CHANGES:
-            return i, status, slot
+            return i, counted, status, slot
         if status >= 0:
+            counted += 1
             provisional[place, VALUE] = value
             provisional[place, WEIGHT] = provisional[place, FADE] = 1.0
             provisional[place, NUMBER] = n_rewards(rows[slot], dimension_of(rows.shape[1]))
             provisional[place, TOLD] = 0.0
         if status > 0:
-            return i + 1, status, slot
-    return len(places), 0, NONE
+            return i + 1, counted, status, slot
+    return len(places), counted, 0, NONE
 
 
 @compiled
@@ -294,6 +296,59 @@ def _reward_all(
     return len(codes), 0, NONE
 
 
+@compiled
+def _replace_one(
+    rows: Floats,
+    kept: Floats,
+    links: Integers,
+    provisional: Floats,
+    code: int,
+    value: float,
+    weight: float,
+) -> tuple[int, int, int]:
+    """Replace the default of a pending decision and release it; returns as `_reward_one`.
+
+    UNKNOWN where the decision has no default that counts, or its reward is that very default.
+    """
+    place = find(links, code)
+    if place == NONE or provisional[place, WEIGHT] == 0.0 or provisional[place, VALUE] == value:
+        return UNKNOWN, NONE, NONE
+    slot = links[place, OWNER]
+    if slot < NONE:
+        return NOT_OPEN, slot, place
+    counts = np.empty(3)
+    counts[0] = provisional[place, VALUE]
+    counts[1] = provisional[place, FADE] * provisional[place, WEIGHT]
+    counts[2] = provisional[place, NUMBER]
+    status = _replace(rows, slot, kept, place, counts, value, provisional[place, FADE] * weight)
+    if status >= 0:
+        release(links, rows, place)
+    return status, slot, place
+
+
+@compiled
+def _replace_all(
+    rows: Floats,
+    kept: Floats,
+    links: Integers,
+    provisional: Floats,
+    codes: Integers,
+    values: Floats,
+    weights: Floats,
+    places: Integers,
+) -> tuple[int, int, int]:
+    """`_replace_one` for n decisions in their order; ends and returns as `_reward_all`."""
+    for i in range(codes.shape[0]):
+        status, slot, places[i] = _replace_one(
+            rows, kept, links, provisional, codes[i], values[i], weights[i]
+        )
+        if status < 0:
+            return i, status, slot
+        if status > 0:
+            return i + 1, status, slot
+    return len(codes), 0, NONE
+
+
 class Counts(NamedTuple):
     """What a task counts for a decision: a reward, its weight, by what that was discounted since.
 
@@ -325,14 +380,14 @@ class Rewards:
         tasks, settings = self._tasks, self._settings
         if settings.reward_range is not None and not settings.in_range(value):
             return self._outcome(decision, value)
-        if tasks.pending.n_provisional:
-            place = tasks.pending.find(decision)
-            if place != NONE and tasks.pending.is_provisional(place):
-                return self._replace_default(place, value, weight)
         if self._one_call and not tasks.catalogue_scores.by_slot:
             paid = self._pay_in_one_call(decision, value, weight)
         else:
             paid = False
+        if not paid and tasks.pending.n_provisional:
+            place = tasks.pending.find(decision)
+            if place != NONE and tasks.pending.is_provisional(place):
+                return self._replace_default(place, value, weight)
         outcome = PAID if paid else self._pay(decision, value, weight)
         if outcome is PAID:
             tasks.settled.note(decision, value)
@@ -360,14 +415,27 @@ class Rewards:
         tasks, pending = self._tasks, self._tasks.pending
         code = pending.parse(decision)
         while True:
-            status, slot, place = _reward_one(
-                tasks.rows, pending.kept, pending.links, code, value, weight, self._horizon
-            )
+            if pending.n_provisional:
+                status, slot, place = _replace_one(
+                    tasks.rows,
+                    pending.kept,
+                    pending.links,
+                    pending.provisional,
+                    code,
+                    value,
+                    weight,
+                )
+            else:
+                status, slot, place = _reward_one(
+                    tasks.rows, pending.kept, pending.links, code, value, weight, self._horizon
+                )
             if status >= 0:
                 break
             if status != CHANGES:
                 return False
             self._memory.note_change(slot)
+        if pending.n_provisional and self._horizon:
+            status |= FINISH  # perhaps: it is looked at
         pending.freed(place)
         if status:
             self._follow_up(slot, status)
@@ -455,7 +523,7 @@ class Rewards:
         ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
         tasks = self._tasks
         simple = self._one_call and not tasks.catalogue_scores.by_slot and not self._horizon
-        if not simple or tasks.pending.n_provisional or not self._all_in_range(rewards):
+        if not simple or not self._all_in_range(rewards):
             triples = zip(_plain(ids), rewards.tolist(), counts.tolist(), strict=True)
             return [self.pay(decision, value, weight) for decision, value, weight in triples]
         decided_here = read_ids(tasks.pending.prefix, ids)
@@ -494,16 +562,15 @@ class Rewards:
         while done < len(codes):
             rest = slice(done, None)
             places = np.empty(len(codes) - done, dtype=np.int64)
-            learned, status, slot = _reward_all(
-                tasks.rows,
-                pending.kept,
-                pending.links,
-                codes[rest],
-                values[rest],
-                weights[rest],
-                self._horizon,
-                places,
-            )
+            given = (codes[rest], values[rest], weights[rest])
+            if pending.n_provisional:
+                learned, status, slot = _replace_all(
+                    tasks.rows, pending.kept, pending.links, pending.provisional, *given, places
+                )
+            else:
+                learned, status, slot = _reward_all(
+                    tasks.rows, pending.kept, pending.links, *given, self._horizon, places
+                )
             pending.free_all(places[:learned].tolist())
             done += learned
             if status == CHANGES:
@@ -519,12 +586,13 @@ class Rewards:
     def count(self, decisions: Decision | list[Decision] | Decisions) -> None:
         """Have tasks learn the default reward for what was just decided."""
         pending = self._tasks.pending
-        if isinstance(decisions, Decisions):
-            ids = read_ids(pending.prefix, decisions.ids)
-            places = np.empty(0, dtype=np.int64) if ids is None else places_of(ids.codes)
+        if isinstance(decisions, Decision):
+            places = np.array([pending.parse(decisions.id) & PLACE])
+        elif isinstance(decisions, list):
+            places = np.array([pending.parse(decision.id) & PLACE for decision in decisions])
         else:
-            each = decisions if isinstance(decisions, list) else [decisions]
-            places = np.array([pending.find(decision.id) for decision in each])
+            ids = read_ids(pending.prefix, decisions.ids)
+            places = np.empty(0, dtype=np.int64) if ids is None else ids.codes & PLACE
         self._count(places, float(self._settings.default_reward or 0.0))
 
     def _count(self, places: Integers, default: float) -> None:
@@ -537,18 +605,19 @@ class Rewards:
                     pending.count(place, default, tasks.scalar(slot, REWARDS))
                     self._follow_up(slot, status & ~FINISH)
             return
-        done = 0
+        done = n_counted = 0
         while done < len(places):
             rest = places[done:]
-            more, status, slot = _count_all(
+            more, counted, status, slot = _count_all(
                 tasks.rows, pending.kept, pending.links, pending.provisional, rest, default
             )
             done += more
+            n_counted += counted
             if status == CHANGES:
                 self._memory.note_change(slot)
             elif status > 0:
                 self._follow_up(slot, status)
-        pending.n_provisional += int((pending.provisional[places, WEIGHT] > 0.0).sum())
+        pending.n_provisional += n_counted
 
     def _replace_default(self, place: int, value: float, weight: float) -> Outcome:
         """Pay a decision for which its task has learned a default.

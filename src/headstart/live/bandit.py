@@ -356,7 +356,13 @@ class MetaBandit:
         when they come back, and known ones learn their rows; else a task of that name is a new one.
         If anything is wrong with the logs, nothing is learned; with on_bad="drop" bad rows, those
         with rewards outside of `reward_range` too, are left out, and `log_report` says which.
+
+        With a schema, its attributes are columns of the same names; numbers that have no mean and
+        scale yet get those of the log's first rows.
         """
+        encoder = self._encoder
+        if encoder is not None:
+            columns = {"features": encoder.schema, **columns}
         reading = LogReading(
             logs,
             Columns(**columns),
@@ -367,6 +373,8 @@ class MetaBandit:
             reward_range=self.settings.reward_range,
         )
         _logs.fit(self._memory, self._lock, reading, keep=keep_open)
+        if encoder is not None:
+            encoder.keep(encoder.schema.settled_as(reading.columns.schema))
         self.log_report = reading.report
         return self
 
