@@ -150,3 +150,31 @@ def test_attributes_must_be_columns_and_side_is_theirs() -> None:
         check_log(_frame().drop(columns="price"), Columns(features=FEATURES))
     with pytest.raises(ValueError, match="side"):
         Columns(features=FEATURES, side=["age"])
+
+
+def test_a_bandit_learns_a_log_by_its_schema(tmp_path: Path) -> None:
+    bandit = hs.MetaBandit(features=FEATURES, seed=0)
+    bandit.fit(_logs(tmp_path)["csv"])
+    assert bandit.n_finished == 2
+    assert bandit.features == FEATURES.settled(items=_frame())
+    decision = bandit.decide(
+        "cleo", {"a": {"price": 3}, "b": {}}, context={"device": "phone"}, about={"country": "NL"}
+    )
+    assert decision.arm in ("a", "b")
+    alone = hs.MetaBandit(features=FEATURES, prior=hs.priors.Hierarchical(), seed=0)
+    assert alone.fit(_frame()).n_finished == 2
+
+
+def test_a_transformer_reads_a_log(tmp_path: Path) -> None:
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    frame = _frame().dropna(subset=["price", "brand"])
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    transformer = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["brand"]), (StandardScaler(), ["price"])
+    ).fit(frame[["brand", "price"]])
+    of_frame = hs.MetaBandit(features=transformer, seed=0).fit(frame)
+    of_file = hs.MetaBandit(features=transformer, seed=0).fit(tmp_path / "log.csv")
+    assert of_frame.n_finished == 1
+    assert of_frame.next_prior().bias.tolist() == of_file.next_prior().bias.tolist()

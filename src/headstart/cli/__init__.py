@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import headstart
-from headstart.cli import data
+from headstart.cli import data, features
 from headstart.cli.bound import bound
 from headstart.cli.compile import compile  # noqa: A004 - the name of the command
 from headstart.cli.demo import demo
@@ -43,6 +43,7 @@ app.command()(reproduce)
 app.command()(run)
 app.command()(report)
 app.add_typer(data.app, name="data")
+app.add_typer(features.app, name="features")
 app.command()(fit)
 app.command()(compile)
 app.command()(backup)

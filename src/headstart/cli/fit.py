@@ -18,7 +18,12 @@ Logs = Annotated[
 ]
 Out = Annotated[Path, typer.Option(help="The file of the saved bandit.")]
 Task = Annotated[str, typer.Option(help="The column that names the task.")]
-Features = Annotated[str, typer.Option(help='A column of lists, or several columns: "x1, x2, x3".')]
+Features = Annotated[
+    str,
+    typer.Option(
+        help='A column of lists, several columns: "x1, x2, x3", or a file with a schema: shop.json.'
+    ),
+]
 Reward = Annotated[str, typer.Option(help="The column of rewards.")]
 Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
 RowId = Annotated[
@@ -93,7 +98,7 @@ def fit(
     try:
         columns: dict[str, Any] = {
             "task": task,
-            "features": names_of(features) if "," in features else features.strip(),
+            "features": _features(features),
             "reward": reward,
             "weight": weight,
             "id": row_id,
@@ -115,6 +120,17 @@ def fit(
         print_json({**report.plain(), "saved": None if dry_run else str(out)})
     elif not quiet:
         typer.echo("\n".join(lines))
+
+
+def _features(given: str) -> Any:
+    """The column or columns of features, or the schema in a JSON file."""
+    from headstart.cli.features import read_schema
+    from headstart.cli.settings import names_of
+
+    name = given.strip()
+    if name.lower().endswith(".json"):
+        return read_schema(Path(name))
+    return names_of(name) if "," in name else name
 
 
 def _in_options(error: str) -> str:
@@ -162,8 +178,11 @@ def _learn(
         raise ValueError(f"out must be a file, and {out} is a folder")
     check_parents(out)
     settings = bandit_settings(*given)
-    dimension = n_features(logs, arguments["features"])
-    bandit = MetaBandit(dimension=dimension, **settings)
+    features = arguments["features"]
+    if isinstance(features, str | list):
+        bandit = MetaBandit(dimension=n_features(logs, features), **settings)
+    else:
+        bandit = MetaBandit(features=features, **settings)
     with progress_bar(Console(stderr=True, quiet=quiet), "rows", "reading") as progress:
         bandit.fit(logs, **arguments, progress=progress)
     bandit.save(out)

@@ -1,6 +1,7 @@
 """Features: raw attributes of items, context and tasks as the numbers that a bandit learns from."""
 
 from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
+from headstart.features.inference import Report
 from headstart.features.schema import EncodedItems, Features
 from headstart.features.transformer import Schema, Transformed, Transformer, schema_of
 
@@ -11,6 +12,7 @@ __all__ = [
     "Features",
     "Flag",
     "Number",
+    "Report",
     "Schema",
     "Tags",
     "Transformed",

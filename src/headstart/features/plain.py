@@ -1,5 +1,6 @@
 """Attributes as plain data, as JSON and TOML hold them, and back."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 
@@ -17,6 +18,23 @@ def describe(attribute: Attribute) -> dict[str, object]:
         if field.default is MISSING or value != field.default:
             found[field.name] = list(value) if isinstance(value, tuple) else value
     return found
+
+
+def code(attribute: Attribute) -> str:
+    """An attribute as Python code."""
+    settings = describe(attribute)
+    del settings[_TYPE]
+    given = [literal(settings.pop(name)) for name in ("name", "size") if name in settings]
+    given += [f"{name}={literal(value)}" for name, value in settings.items()]
+    return f"hs.{type(attribute).__name__}({', '.join(given)})"
+
+
+def literal(value: object) -> str:
+    """Text, numbers, and lists of them as Python code."""
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(literal, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def read(table: object, where: str) -> Attribute:

@@ -3,7 +3,7 @@
 import json
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -17,6 +17,7 @@ from headstart.features.attributes import Attribute, Number
 from headstart.features.columns import Column
 from headstart.features.encoding import Fault, Side
 from headstart.features.hashing import bucket
+from headstart.features.inference import Report, propose
 from headstart.features.products import cross_rows, fill_arms
 from headstart.features.rows import Rows
 
@@ -89,6 +90,7 @@ class Features:
     task: Sequence[Attribute] = ()
     cross: Sequence[tuple[str, str]] = ()
     buckets: int = 256
+    report: Report | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for side in _SIDES:
@@ -344,6 +346,8 @@ class Features:
         >>> settled.item[0].mean, settled.item[0].scale
         (20.0, 10.0)
         """
+        if self.is_settled:
+            return self
         return replace(
             self,
             item=_settled(self.item, items, "items"),
@@ -392,6 +396,73 @@ class Features:
 
         item, context, task = (tuple(map(settled, getattr(self, side))) for side in _SIDES)
         return replace(self, item=item, context=context, task=task)
+
+    # From data alone
+
+    @classmethod
+    def infer(
+        cls,
+        log: Any,
+        *,
+        reward: str = "reward",
+        task: str = "task",
+        item: str | None = None,
+        leave_out: Sequence[str] = (),
+    ) -> "Features":
+        """A first proposal from a log: a CSV or Parquet file, a frame, columns, or dicts.
+
+        reward, task, item: the columns of these names; the one that names the item is looked for if
+        it is not given. leave_out: columns that shall be no features.
+
+        A column that is constant within every task is of tasks, one that follows from the item is
+        of items, and all others are of the context. Whatever is an id, a constant or seems to
+        follow from the reward is left out. `print` shows the schema as code that one can edit;
+        `report` says what was left out, and why. The first 100,000 rows are looked at.
+
+        >>> import pandas as pd
+        >>> rng = np.random.default_rng(0)
+        >>> log = pd.DataFrame({"user": rng.integers(50, size=500)})
+        >>> log["item"] = rng.integers(9, size=500)
+        >>> log["brand"] = log["item"].map(lambda i: ["acme", "other", "best"][i % 3])
+        >>> log["device"] = rng.choice(["phone", "desktop"], size=500)
+        >>> log["click"] = rng.integers(2, size=500)
+        >>> features = hs.Features.infer(log, reward="click", task="user")
+        >>> print(features)
+        hs.Features(
+            item=[
+                hs.Category("brand", levels=["best", "other", "acme"]),
+            ],
+            context=[
+                hs.Category("device", levels=["phone", "desktop"]),
+            ],
+            cross=[("device", "brand")],
+        )
+        # column 'item' seems to name the item
+        # left out: click: it is the reward
+        # left out: user: it names the task
+        # left out: item: it names the item
+        """
+        found = propose(log, reward=reward, task=task, item=item, leave_out=leave_out)
+        return cls(
+            item=found.item,
+            context=found.context,
+            task=found.task,
+            cross=found.cross,
+            report=found.report,
+        )
+
+    def __str__(self) -> str:
+        """The schema as code that one can edit, and what its report says."""
+        parts = []
+        for side in _SIDES:
+            lines = [f"        {plain.code(one)}," for one in getattr(self, side)]
+            parts += [f"    {side}=[", *lines, "    ],"] if lines else []
+        if self.cross:
+            parts.append(f"    cross={plain.literal(list(self.cross))},")
+        if self.buckets != Features.buckets:
+            parts.append(f"    buckets={self.buckets},")
+        report = [] if self.report is None else [str(self.report)]
+        return "\n".join(["hs.Features(", *parts, ")", *report])
 
     # As data
 

@@ -9,9 +9,9 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Floats
 from headstart.features import rows, values
-from headstart.features.columns import listed
+from headstart.features.columns import Column, listed
 from headstart.features.rows import Rows
-from headstart.features.schema import CONSTANT, EncodedItems, Features
+from headstart.features.schema import CONSTANT, EncodedItems, EncodedLog, Features
 
 
 @runtime_checkable
@@ -25,6 +25,12 @@ class Transformer(Protocol):
     def get_feature_names_out(self) -> Any:
         """The names of the columns that come out."""
         ...
+
+
+class _Attribute:
+    """A column that the transformer takes; what it may hold is the transformer's to say."""
+
+    expected = "what the transformer takes"
 
 
 class Transformed:
@@ -45,6 +51,7 @@ class Transformed:
     """
 
     n_task = 0
+    task_columns: tuple[str, ...] = ()
     is_settled = True
     is_fixed = True
 
@@ -71,6 +78,7 @@ class Transformed:
             )
         self.columns = (*found, CONSTANT)
         self._names = names
+        self.attributes = dict.fromkeys(names, _Attribute())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Transformed) and self.transformer is other.transformer
@@ -156,6 +164,23 @@ class Transformed:
     def arms(self, items: Floats, context: Floats, task: Floats) -> Floats:
         """The arms (K, d) of transformed items."""
         return np.concatenate([items, np.ones((len(items), 1))], axis=1)
+
+    def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
+        """The features (n, d) of a log's columns by name.
+
+        is_text: whether they come from a file without types, so that text may stand for numbers.
+        """
+        read = {}
+        for name in self._names:
+            column = Column(columns[name], is_text=is_text)
+            numbers = column.numbers()
+            read[name] = column.listed() if numbers is None else numbers
+        features = self.arms(self._transformed(read, {}).matrix, np.empty(0), np.empty(0))
+        return EncodedLog(features=features, tasks=np.zeros((len(features), 0)), faults=())
+
+    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Transformed":
+        """It as it is: the transformer was fitted before."""
+        return self
 
     def settled(
         self, *, items: Rows = None, context: Rows = None, tasks: Rows = None

@@ -57,7 +57,7 @@ def _check(memory: Memory, columns: Columns) -> None:
     if memory.tasks.settings.half_life_seconds is not None and columns.time is None:
         raise ValueError("time must name a column where there is a half-life in seconds, got None")
     size = n_side(memory.population.estimator)
-    if columns.n_side not in (0, size):
+    if columns.n_side not in (0, size) and (size or columns.schema is None):
         raise ValueError(
             f"side must be the {size} columns that the prior takes, "
             f"got {list(columns.side_names())}"

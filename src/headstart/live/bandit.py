@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
 
@@ -356,17 +357,28 @@ class MetaBandit:
         when they come back, and known ones learn their rows; else a task of that name is a new one.
         If anything is wrong with the logs, nothing is learned; with on_bad="drop" bad rows, those
         with rewards outside of `reward_range` too, are left out, and `log_report` says which.
+
+        With a schema, its attributes are columns of the same names; numbers that have no mean and
+        scale yet get those of the log's first rows.
         """
-        reading = LogReading(
-            logs,
-            Columns(**columns),
-            self.dimension,
-            progress=progress,
-            on_bad=on_bad,
-            grouped_by_task=grouped_by_task,
-            reward_range=self.settings.reward_range,
-        )
-        _logs.fit(self._memory, self._lock, reading, keep=keep_open)
+        encoder = self._encoder
+        # Nothing else may settle the schema while the log does.
+        settles = encoder is not None and not encoder.schema.is_settled
+        with self._lock if settles else nullcontext():
+            if encoder is not None:
+                columns = {"features": encoder.schema, **columns}
+            reading = LogReading(
+                logs,
+                Columns(**columns),
+                self.dimension,
+                progress=progress,
+                on_bad=on_bad,
+                grouped_by_task=grouped_by_task,
+                reward_range=self.settings.reward_range,
+            )
+            _logs.fit(self._memory, self._lock, reading, keep=keep_open)
+            if encoder is not None and settles:
+                encoder.keep(encoder.schema.settled_as(reading.columns.schema))
         self.log_report = reading.report
         return self
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from headstart import checks
-from headstart.features import Features
+from headstart.features import Features, Schema, Transformed
 
 
 class ColumnNames(TypedDict, total=False):
@@ -19,7 +19,7 @@ class ColumnNames(TypedDict, total=False):
     """
 
     task: str
-    features: str | Sequence[str] | Features
+    features: str | Sequence[str] | Schema
     reward: str
     weight: str | None
     id: str | None
@@ -47,7 +47,7 @@ class Columns:
     """
 
     task: str = "task"
-    features: str | Sequence[str] | Features = "features"
+    features: str | Sequence[str] | Schema = "features"
     reward: str = "reward"
     weight: str | None = None
     id: str | None = None
@@ -56,7 +56,7 @@ class Columns:
     task_type: Literal["str", "int"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, str | Features):
+        if not isinstance(self.features, str | Features | Transformed):
             object.__setattr__(self, "features", tuple(self.features))
         side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
         object.__setattr__(self, "side", side)
@@ -77,19 +77,19 @@ class Columns:
             checks.one_of("task_type", self.task_type, ("str", "int"))
 
     @property
-    def schema(self) -> Features | None:
+    def schema(self) -> Schema | None:
         """The schema, where the features are one."""
-        return self.features if isinstance(self.features, Features) else None
+        return self.features if isinstance(self.features, Features | Transformed) else None
 
     def feature_columns(self) -> tuple[str, ...]:
         """The columns of the features: one of lists, d, or those of a schema's attributes."""
-        if isinstance(self.features, Features):
+        if isinstance(self.features, Features | Transformed):
             return tuple(self.features.attributes)
         return (self.features,) if isinstance(self.features, str) else tuple(self.features)
 
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, where they have names."""
-        if isinstance(self.features, Features):
+        if isinstance(self.features, Features | Transformed):
             return self.features.columns
         return None if isinstance(self.features, str) else tuple(self.features)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Booleans
-from headstart.features import Features
+from headstart.features import Features, Schema, Transformed
 from headstart.logs import sources, values
 from headstart.logs.columns import Columns
 from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
@@ -359,7 +359,7 @@ def check_log(
     return reading.report
 
 
-def n_features(logs: Any, features: str | Sequence[str] | Features) -> int:
+def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
     """The number of features in the rows of a log: of the columns, or of the first list.
 
     >>> import pandas as pd
@@ -367,7 +367,7 @@ def n_features(logs: Any, features: str | Sequence[str] | Features) -> int:
     >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")
     3
     """
-    if isinstance(features, Features):
+    if isinstance(features, Features | Transformed):
         return features.dimension
     if not isinstance(features, str):
         return len(features)

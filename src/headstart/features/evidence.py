@@ -1,0 +1,256 @@
+"""Evidence: what the columns of a log say about themselves, for a first proposal of a schema."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats, Integers
+from headstart.features import values
+from headstart.features.columns import Column
+
+# The rows that are looked at: the first of the log.
+MOST_ROWS = 100_000
+# A share of missing values from which one can be learned whether they are missing.
+OFTEN = 0.02
+# A share of the reward's variance that nothing known before the reward explains.
+_LEAK = 0.95
+# A share of a column's variation between items from which on it is theirs, though it changes.
+_OF_ITEM = 0.7
+# An id has more than this many values per row, item or task, and more than a category would.
+_ID, _MANY = 0.5, 30
+
+_ITEM_NAMES = ("item", "item_id", "arm", "arm_id", "product", "product_id", "sku", "movie")
+_CONTEXT_WORDS = frozenset(
+    (
+        "browser", "channel", "context", "date", "day", "device", "dow", "hour", "locale", "minute",
+        "month", "os", "page", "placement", "platform", "position", "query", "referrer", "request",
+        "screen", "season", "session", "slot", "time", "weather", "weekday", "weekend",
+    )
+)  # fmt: skip
+_ID_WORDS = frozenset(("id", "key", "uuid", "guid", "hash", "sku", "code"))
+_SEPARATORS = ("|", ";", ", ")
+
+
+class Evidence:
+    """What a log says about its columns: their different values, and which follow from which."""
+
+    def __init__(
+        self, columns: Mapping[str, Any], reward: str, task: str, item: str | None
+    ) -> None:
+        self.columns = columns
+        self.n_rows = len(next(iter(columns.values())))
+        if self.n_rows == 0:
+            raise ValueError("the log must have at least one row, got none")
+        self._levels: dict[str, tuple[list[object], Integers]] = {}
+        numbers = Column(columns[reward], is_text=True).booleans()
+        if numbers is None:
+            levels, codes = self.levels(reward)
+            parsed = [float(bool(v)) if isinstance(v, bool) else np.nan for v in levels]
+            numbers = np.array([*parsed, np.nan])[codes]
+        if not np.isfinite(numbers).any():
+            raise ValueError(f"reward {reward!r} must be a column of numbers")
+        self.reward = np.where(np.isfinite(numbers), numbers, np.nanmean(numbers))
+        self.reward_name, self.task = reward, task
+        self.item = self._find_item() if item is None else item
+
+    def levels(self, name: str) -> tuple[list[object], Integers]:
+        """The different values of a column that are there, and their codes, −1 for none."""
+        if name not in self._levels:
+            levels, codes = Column(self.columns[name]).levels()
+            here = np.array([not values.is_missing(level) for level in levels] + [False])
+            index = np.cumsum(here) - 1
+            kept = [level for level, there in zip(levels, here, strict=False) if there]
+            self._levels[name] = kept, np.where(here[codes], index[codes], -1)
+        return self._levels[name]
+
+    def n_levels(self, name: str) -> int:
+        """How many different values a column has."""
+        return len(self.levels(name)[0])
+
+    def missing(self, name: str) -> float:
+        """The share of rows in which a column is missing."""
+        return float((self.levels(name)[1] < 0).mean())
+
+    def numbers(self, name: str) -> Floats | None:
+        """A column as numbers, if it is one of numbers."""
+        return Column(self.columns[name]).numbers()
+
+    def follows(self, name: str, other: str) -> bool:
+        """Whether a column is a function of another."""
+        codes, others = self.levels(name)[1], self.levels(other)[1]
+        pairs = (others + 1) * (self.n_levels(name) + 1) + codes + 1
+        return len(np.unique(pairs)) == len(np.unique(others))
+
+    def explained(self, name: str, target: Floats) -> float:
+        """The share of a target's variance between the levels of a column, less what chance is."""
+        codes = self.levels(name)[1] + 1
+        counts = np.bincount(codes)
+        used = counts[counts > 0]
+        if len(used) >= len(target):
+            return 0.0
+        means = np.bincount(codes, target) / np.maximum(counts, 1)
+        within = float(((target - means[codes]) ** 2).sum()) / (len(target) - len(used))
+        whole = float(target.var(ddof=1)) if len(target) > 1 else 0.0
+        return 1.0 - within / whole if whole > 0.0 else 0.0
+
+    def _find_item(self) -> str | None:
+        """The column that names the item, if one seems to: others follow from it."""
+        others = [name for name in self.columns if name not in (self.reward_name, self.task)]
+        discrete = [
+            name
+            for name in others
+            if 2 < self.n_levels(name) <= max(self.n_rows / 2, 3)
+            and all(isinstance(level, str | int) for level in self.levels(name)[0])
+            and not self.follows(name, self.task)
+        ]
+        for name in discrete:
+            if name.lower() in _ITEM_NAMES:
+                return name
+        discrete = sorted(discrete, key=self.n_levels, reverse=True)[:4]
+        scores = {
+            name: sum(
+                self.follows(other, name)
+                for other in others
+                if other != name and self.n_levels(other) > 1 and not self.follows(other, self.task)
+            )
+            for name in discrete
+        }
+        best = max(scores, key=lambda name: scores[name], default=None)
+        return best if best is not None and scores[best] > 0 else None
+
+    def side(self, name: str) -> str:
+        """Whether a column is of items, of the context, or of tasks."""
+        n_tasks = self.n_levels(self.task)
+        repeated = n_tasks < self.n_rows
+        if repeated and n_tasks > 1 and self.follows(name, self.task):
+            return "task"
+        if self.item is None:
+            return "context" if words_of(name) & _CONTEXT_WORDS else "item"
+        if self.follows(name, self.item):
+            return "item"
+        codes = self.levels(name)[1].astype(np.float64)
+        numbers = self.numbers(name)
+        if numbers is not None:
+            codes = np.where(np.isfinite(numbers), numbers, np.nanmean(numbers))
+        return "item" if self.explained(self.item, codes) >= _OF_ITEM else "context"
+
+    def reasons_against(self, name: str) -> Iterator[str]:
+        """Why a column is no feature; nothing if it may be one."""
+        levels, share = self.levels(name)[0], self._explained_reward(name)
+        if not levels:
+            yield "it has no values"
+        if len(levels) == 1 and self.missing(name) < OFTEN:
+            yield "it has one value"
+        if share >= _LEAK:
+            yield f"it explains {share:.0%} of the reward's variance: it seems to follow from it"
+        yield from self._ids(name, levels)
+
+    def _ids(self, name: str, levels: Sequence[object]) -> Iterator[str]:
+        """Whether a column is an id of rows, of items or of tasks."""
+        named = bool(words_of(name) & _ID_WORDS)
+        text = all(isinstance(level, str) for level in levels)
+        if not text and not (named and all(isinstance(level, int) for level in levels)):
+            return
+        if separator_of(levels) is not None or are_dates(levels):
+            return
+        n, many = len(levels), 2 if named else _MANY
+        counted = [("rows", self.n_rows)]
+        for what, other in (("items", self.item), ("tasks", self.task)):
+            if other is not None and self.n_levels(other) > 2 and self.follows(name, other):
+                counted.append((what, self.n_levels(other)))
+        for what, of in counted:
+            if n > max(_ID * of, many):
+                yield f"it is an id: {n:,} different values in {of:,} {what}"
+
+    def _explained_reward(self, name: str) -> float:
+        """The share of the reward's variance that a column explains, by levels or in a line."""
+        shares = [self.explained(name, self.reward)]
+        numbers = self.numbers(name)
+        if numbers is not None:
+            there = np.isfinite(numbers)
+            x, y = numbers[there], self.reward[there]
+            if len(x) > 2 and x.std() > 0 and y.std() > 0:
+                shares.append(float(np.corrcoef(x, y)[0, 1]) ** 2)
+        here = (self.levels(name)[1] >= 0).astype(np.float64)
+        if here.std() > 0 and self.reward.std() > 0:
+            shares.append(float(np.corrcoef(here, self.reward)[0, 1]) ** 2)
+        return max(shares)
+
+
+def are_dates(levels: Sequence[object]) -> bool:
+    """Whether values are dates or times, or text that is."""
+    for level in levels[:100]:
+        if isinstance(level, int | float):
+            return False
+        if isinstance(level, str) and not re.match(r"\d{4}-\d\d", level):
+            return False
+        try:
+            values.seconds("", level)
+        except ValueError:
+            return False
+    return bool(levels)
+
+
+def separator_of(levels: Sequence[object]) -> str | None:
+    """What divides the tags of texts, where that is in one text of five."""
+    texts = [level for level in levels if isinstance(level, str)]
+    if len(texts) < len(levels):
+        return None
+    for separator in _SEPARATORS:
+        if sum(separator in text for text in texts) >= len(texts) / 5:
+            return separator
+    return None
+
+
+def words_of(name: str) -> set[str]:
+    """The words in a name: `dayOf_Week` has day, of and week."""
+    parts = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name).lower()
+    return set(re.split(r"[^a-z0-9]+", parts))
+
+
+def read_columns(log: Any) -> tuple[dict[str, Any], bool]:
+    """The columns of the first rows, and whether there are more rows."""
+    import pandas as pd  # noqa: PLC0415 - slow, and only needed here
+
+    if isinstance(log, str | Path):
+        frame = _read_file(Path(log))
+    elif isinstance(log, Mapping):
+        frame = pd.DataFrame(log)
+    elif isinstance(log, list | tuple):
+        frame = pd.DataFrame([values.flat(row, "log") for row in log])
+    elif hasattr(log, "column_names") or hasattr(log, "to_physical") or hasattr(log, "columns"):
+        names = list(getattr(log, "column_names", None) or log.columns)
+        head = (
+            log[: MOST_ROWS + 1]
+            if not hasattr(log, "column_names")
+            else log.slice(0, MOST_ROWS + 1)
+        )
+        columns = {str(name): head[name] for name in names}
+        n_rows = len(next(iter(columns.values()))) if columns else 0
+        return {name: column[:MOST_ROWS] for name, column in columns.items()}, n_rows > MOST_ROWS
+    else:
+        raise ValueError(
+            f"the log must be a CSV or Parquet file, a frame or columns, got {checks.short(log)}"
+        )
+    more = len(frame) > MOST_ROWS
+    return {str(name): frame[name][:MOST_ROWS] for name in frame.columns}, more
+
+
+def _read_file(file: Path) -> Any:
+    import pandas as pd  # noqa: PLC0415
+
+    if not file.is_file():
+        raise ValueError(f"the log must be a file, got {str(file)!r}, which is none")
+    name = file.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        from pyarrow import dataset  # noqa: PLC0415 (an optional extra)
+
+        return dataset.dataset(str(file), format="parquet").head(MOST_ROWS + 1).to_pandas()
+    if ".csv" in name or ".tsv" in name:
+        separator = "\t" if ".tsv" in name else ","
+        return pd.read_csv(file, nrows=MOST_ROWS + 1, sep=separator)
+    raise ValueError(f"the log must be a CSV or Parquet file, got {str(file)!r}")

@@ -1,0 +1,221 @@
+"""Inference: a first proposal of a schema from a log, and why each column is in it or not."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from headstart.arrays import Floats, Integers
+from headstart.features import values
+from headstart.features.attributes import Attribute, Category, Date, Flag, Number, Tags, Vector
+from headstart.features.evidence import (
+    OFTEN,
+    Evidence,
+    are_dates,
+    read_columns,
+    separator_of,
+    words_of,
+)
+
+# Levels with a column each, and the share of rows that they must have.
+_MOST_LEVELS, _COVERED = 30, 0.95
+# Whole numbers of at most so many different values are levels.
+_FEW_NUMBERS = 7
+# Columns of a cross, and of all together.
+_CROSS_COLUMNS, _ALL_CROSSES = 64, 256
+_SKEWED = 1.0
+_PERIODS = {"hour": 24.0, "hr": 24.0, "minute": 60.0, "weekday": 7.0, "dow": 7.0, "month": 12.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Why the columns of a log are not in a schema, and what is worth knowing about it.
+
+    >>> import pandas as pd
+    >>> log = pd.DataFrame({"user": list("aabb"), "price": [1.0, 2.0, 4.0, 2.5], "click": 1.0})
+    >>> log["shop"] = "the only one"
+    >>> hs.Features.infer(log, reward="click", task="user").report.left_out["shop"]
+    'it has one value'
+    """
+
+    left_out: Mapping[str, str]  # the reason by column
+    notes: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        out = [f"# left out: {name}: {reason}" for name, reason in self.left_out.items()]
+        return "\n".join([*(f"# {note}" for note in self.notes), *out])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """The parts of a schema, and the report."""
+
+    item: Sequence[Attribute]
+    context: Sequence[Attribute]
+    task: Sequence[Attribute]
+    cross: Sequence[tuple[str, str]]
+    report: Report
+
+
+def propose(
+    log: Any, *, reward: str, task: str, item: str | None, leave_out: Collection[str]
+) -> Proposal:
+    """A proposal from the first rows of a log."""
+    columns, more = read_columns(log)
+    for name in (reward, task, *(() if item is None else (item,)), *leave_out):
+        if name not in columns:
+            raise ValueError(f"the log must have a column {name!r}, got {list(columns)}")
+    found = Evidence(columns, reward, task, item)
+    sides: dict[str, list[Attribute]] = {"item": [], "context": [], "task": []}
+    out = {reward: "it is the reward", task: "it names the task"}
+    if found.item is not None:
+        out[found.item] = "it names the item"
+    out |= dict.fromkeys(leave_out, "as asked")
+    for name in columns:
+        if name in out:
+            continue
+        reason = next(found.reasons_against(name), None)
+        attribute = None if reason else _attribute(name, found)
+        if attribute is None:
+            out[name] = reason or "it holds neither numbers, text, dates nor lists of one kind"
+        else:
+            sides[found.side(name)].append(attribute)
+    if not any(sides.values()):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in out.items())
+        raise ValueError(f"the log must have a column that can be a feature, got none ({reasons})")
+    notes = [f"from the first {found.n_rows:,} rows"] if more else []
+    if found.item is None:
+        notes.append(
+            "no column names the item: what is of items and what of the context is a guess"
+        )
+    elif item is None:
+        notes.append(f"column {found.item!r} seems to name the item")
+    return Proposal(
+        **{side: tuple(attributes) for side, attributes in sides.items()},
+        cross=_crosses(sides),
+        report=Report(left_out=out, notes=tuple(notes)),
+    )
+
+
+def _crosses(sides: Mapping[str, Sequence[Attribute]]) -> tuple[tuple[str, str], ...]:
+    """Categories of tasks and of the context with those of items, the smallest first."""
+    pairs = [
+        (len(one.columns) * len(other.columns), one.name, other.name)
+        for side in ("task", "context")
+        for one in sides[side]
+        for other in sides["item"]
+        if isinstance(one, Category | Flag) and isinstance(other, Category | Tags)
+    ]
+    crosses, total = [], 0
+    for size, left, right in sorted(pairs, key=lambda pair: pair[0]):
+        total += size
+        if size <= _CROSS_COLUMNS and total <= _ALL_CROSSES:
+            crosses.append((left, right))
+    return tuple(crosses)
+
+
+def _attribute(name: str, log: Evidence) -> Attribute | None:
+    """What a column is; None for what no attribute takes."""
+    levels = log.levels(name)[0]
+    missing = log.missing(name) >= OFTEN
+    kinds = {type(level) for level in levels}
+    numbers = log.numbers(name)
+    if kinds <= {bool}:
+        return Flag(name, missing=missing)
+    if numbers is not None:
+        return _number(name, numbers, levels, missing=missing)
+    if kinds <= {list, tuple, np.ndarray}:
+        return _of_lists(name, [list(level) for level in levels], missing=missing)  # type: ignore[call-overload]
+    if are_dates(levels):
+        return Date(name, missing=missing)
+    return _of_levels(name, log, missing=missing) if kinds <= {str, int, float, bool} else None
+
+
+def _of_levels(name: str, log: Evidence, *, missing: bool) -> Category | Tags:
+    """Text: tags where texts are lists of some that they share, else a category."""
+    levels, codes = log.levels(name)
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    separator = separator_of(levels)
+    if separator is not None:
+        lists = [str(level).split(separator) for level in levels]
+        found = _tags(name, lists, counts, separator=separator, missing=missing)
+        if found is not None:
+            return found
+    return Category(name, levels=_own_levels(name, levels, counts), missing=missing)
+
+
+def _number(name: str, numbers: Floats, levels: Sequence[object], *, missing: bool) -> Attribute:
+    there = numbers[np.isfinite(numbers) & (np.abs(numbers) <= values.LARGEST)]
+    low, high = (float(there.min()), float(there.max())) if len(there) else (0.0, 0.0)
+    whole = bool((there == np.floor(there)).all())
+    if set(np.unique(there).tolist()) <= {0.0, 1.0}:
+        return Flag(name, missing=missing)
+    for word, period in _PERIODS.items():
+        if word in words_of(name) and low >= 0 and high <= period and high - low > period / 4:
+            return Number(name, period=period, missing=missing)
+    if whole and len(levels) <= _FEW_NUMBERS:
+        counts = np.array([(there == float(str(level))).sum() for level in levels])
+        return Category(name, levels=_own_levels(name, levels, counts), missing=missing)
+    plain = Number(name, missing=missing).settled(there)
+    if low >= 0 and _skewness(there) > _SKEWED:
+        log = Number(name, log=True, missing=missing).settled(there)
+        rows = np.zeros((len(there), len(log.columns)))
+        log.write_numbers(there, rows, 0)
+        if abs(_skewness(rows[:, 0])) < _skewness(there) / 2:
+            plain = log
+    return _rounded(plain)
+
+
+def _rounded(number: Number) -> Number:
+    """With mean, scale and unit in four digits, which is what one would write."""
+    unit, mean, scale = (
+        None if value is None else float(f"{value:.4g}")
+        for value in (number.unit, number.mean, number.scale)
+    )
+    return replace(number, unit=unit, mean=mean, scale=scale)
+
+
+def _skewness(numbers: Floats) -> float:
+    deviations = numbers - numbers.mean()
+    scale = float(np.sqrt((deviations**2).mean()))
+    return float((deviations**3).mean()) / scale**3 if scale > 0.0 else 0.0
+
+
+def _own_levels(
+    name: str, levels: Sequence[object], counts: Integers | Floats
+) -> tuple[str, ...] | None:
+    """The levels that get a column each, the most frequent first; None where they are hashed."""
+    order = np.argsort(-np.asarray(counts), kind="stable")[:_MOST_LEVELS]
+    if np.asarray(counts)[order].sum() < _COVERED * np.asarray(counts).sum():
+        return None
+    texts = (values.level(name, levels[i]) for i in order.tolist() if _is_level(levels[i]))
+    return tuple(dict.fromkeys(texts)) or None
+
+
+def _is_level(value: object) -> bool:
+    return not isinstance(value, str) or len(value) <= values.MOST_CHARACTERS
+
+
+def _tags(
+    name: str, lists: Sequence[Sequence[str]], rows: Integers, *, separator: str, missing: bool
+) -> Tags | None:
+    counts: dict[str, int] = {}
+    for tags, n in zip(lists, rows.tolist(), strict=True):
+        for tag in filter(None, tags):
+            counts[tag] = counts.get(tag, 0) + n
+    if len(counts) >= len(lists) and len(lists) > _MOST_LEVELS:
+        return None  # nothing is shared: a text that has separators in it
+    own = _own_levels(name, list(counts), np.array(list(counts.values())))
+    return Tags(name, levels=own, separator=separator, missing=missing)
+
+
+def _of_lists(name: str, lists: Sequence[list[object]], *, missing: bool) -> Attribute | None:
+    flat = [value for one in lists for value in one]
+    if flat and all(isinstance(value, str) for value in flat):
+        texts = [[str(value) for value in one] for one in lists]
+        return _tags(name, texts, np.ones(len(lists), np.int64), separator="|", missing=missing)
+    sizes = {len(one) for one in lists}
+    if len(sizes) == 1 and all(isinstance(value, int | float) for value in flat) and flat:
+        return Vector(name, sizes.pop(), missing=missing)
+    return None

@@ -1,0 +1,149 @@
+"""A proposal from a log: what columns are, whose they are, and what is left out and why."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import headstart as hs
+
+N_ROWS, N_USERS, N_ITEMS = 3000, 150, 40
+COUNTRIES = ("NL", "BE", "DE")
+CATEGORIES = ("tea", "coffee", "rum", "milk")
+
+
+def shop_log() -> pd.DataFrame:
+    """A log of a small shop, with everything that a proposal has to tell apart."""
+    rng = np.random.default_rng(7)
+    prices = np.round(rng.lognormal(3.0, 1.0, N_ITEMS), 2)
+    user, item = rng.integers(N_USERS, size=N_ROWS), rng.integers(N_ITEMS, size=N_ROWS)
+    click = (rng.random(N_ROWS) < 0.1).astype(int)
+    frame = pd.DataFrame(
+        {
+            "event": [f"e{i}" for i in range(N_ROWS)],
+            "user": [f"u{i}" for i in user],
+            "item": [f"i{i}" for i in item],
+            "title": [f"title {i}" for i in item],
+            "price": prices[item],
+            "size": rng.normal(10.0, 2.0, N_ITEMS)[item],
+            "category": [CATEGORIES[i % 4] for i in item],
+            "genres": [("hot|sweet", "hot", "cold")[i % 3] for i in item],
+            "new": (item % 5 == 0),
+            "country": [COUNTRIES[i % 3] for i in user],
+            "age": rng.integers(18, 80, N_USERS)[user].astype(float),
+            "device": rng.choice(["phone", "desktop"], N_ROWS),
+            "hour": rng.integers(24, size=N_ROWS),
+            "at": pd.date_range("2024-01-01", periods=N_ROWS, freq="37min").strftime(
+                "%Y-%m-%dT%H:%M:%S"
+            ),
+            "currency": "EUR",
+            "revenue": click * 9.5,
+            "clicked_at": np.where(click == 1, 5.0, np.nan),
+            "click": click,
+        }
+    )
+    frame.loc[rng.random(N_ROWS) < 0.1, "age"] = np.nan
+    ages = frame.groupby("user")["age"].transform("max")
+    frame["age"] = np.where(np.isin(user % 7, (1, 2)), np.nan, ages)
+    return frame
+
+
+EXPECTED_LEFT_OUT = {
+    "click", "user", "item", "event", "title", "currency", "revenue", "clicked_at"
+}  # fmt: skip
+
+
+def _shape(features: hs.Features) -> dict[str, list[str]]:
+    return {
+        side: [f"{one.kind} {one.name}" for one in getattr(features, side)]
+        for side in ("item", "context", "task")
+    }
+
+
+def test_columns_are_what_they_are() -> None:
+    features = hs.Features.infer(shop_log(), reward="click", task="user")
+    assert _shape(features) == {
+        "item": ["number price", "number size", "category category", "tags genres", "flag new"],
+        "context": ["category device", "number hour", "date at"],
+        "task": ["category country", "number age"],
+    }
+    found = features.attributes
+    assert found["price"].log  # type: ignore[union-attr]
+    assert not found["size"].log  # type: ignore[union-attr]
+    assert found["hour"].period == 24.0  # type: ignore[union-attr]
+    assert found["age"].missing
+    assert not found["price"].missing
+    assert set(found["category"].levels) == set(CATEGORIES)  # type: ignore[union-attr, arg-type]
+    assert set(found["genres"].levels) == {"hot", "sweet", "cold"}  # type: ignore[union-attr, arg-type]
+    assert set(features.cross) == {
+        ("country", "category"), ("country", "genres"), ("device", "category"), ("device", "genres")
+    }  # fmt: skip
+    assert features.is_settled
+    assert features.report is not None
+    assert set(features.report.left_out) == EXPECTED_LEFT_OUT
+
+
+def test_the_proposal_is_code_that_makes_it() -> None:
+    features = hs.Features.infer(shop_log(), reward="click", task="user", item="item")
+    assert eval(str(features), {"hs": hs}) == features
+    assert hs.Features.from_json(features.to_json()) == features
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "polars", "arrow", "columns", "dicts"])
+def test_all_sources_give_the_same_proposal(kind: str, tmp_path: Path) -> None:
+    frame = shop_log()
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    frame.to_parquet(tmp_path / "log.parquet")
+    sources: dict[str, Any] = {
+        "csv": tmp_path / "log.csv",
+        "parquet": str(tmp_path / "log.parquet"),
+        "polars": pl.from_pandas(frame),
+        "arrow": pa.Table.from_pandas(frame),
+        "columns": {name: frame[name].tolist() for name in frame},
+        "dicts": frame.to_dict("records"),
+    }
+    expected = hs.Features.infer(frame, reward="click", task="user")
+    assert hs.Features.infer(sources[kind], reward="click", task="user") == expected
+
+
+def test_a_log_is_read_with_its_proposal() -> None:
+    from headstart.logs import Columns, check_log
+
+    features = hs.Features.infer(shop_log(), reward="click", task="user")
+    columns = Columns(task="user", features=features, reward="click")
+    assert check_log(shop_log(), columns).n_used == N_ROWS
+
+
+def test_a_price_that_changes_at_times_is_still_the_items() -> None:
+    frame = shop_log()
+    rng = np.random.default_rng(0)
+    frame["price"] = np.where(rng.random(N_ROWS) < 0.05, frame["price"] * 0.9, frame["price"])
+    features = hs.Features.infer(frame, reward="click", task="user", item="item")
+    assert features.sides["price"] == "item"
+
+
+def test_without_an_item_names_tell_context_from_items() -> None:
+    frame = shop_log().drop(columns=["item", "title"])
+    frame["category"] = np.random.default_rng(0).permutation(frame["category"])
+    frame = frame.drop(columns=["price", "size", "genres", "new"])
+    features = hs.Features.infer(frame, reward="click", task="user")
+    assert features.sides["category"] == "item"
+    assert features.sides["device"] == "context"
+    assert features.report is not None
+    assert len(features.report.notes) == 1
+
+
+def test_columns_can_be_left_out_and_must_be_there() -> None:
+    features = hs.Features.infer(shop_log(), reward="click", task="user", leave_out=["device"])
+    assert "device" not in features.attributes
+    with pytest.raises(ValueError, match="a column 'paid'"):
+        hs.Features.infer(shop_log(), reward="paid", task="user")
+    with pytest.raises(ValueError, match="at least one row"):
+        hs.Features.infer(shop_log()[:0], reward="click", task="user")
+    only = pd.DataFrame({"task": ["a", "b"], "reward": [0.0, 1.0], "one": 1})
+    with pytest.raises(ValueError, match="a column that can be a feature"):
+        hs.Features.infer(only)
