@@ -376,6 +376,7 @@ class LogSummary(Message):
     reward: ColumnScale
     far_apart: list[str]  # features of a very different size than the others
     set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
+    encoded: bool = False  # whether the features are columns of a schema
 
 
 class PriorNumbers(Message):
