@@ -376,23 +376,33 @@ def _factor_moments(
 ) -> tuple[Floats, Floats, Floats]:
     """The means of f (N, r), Σ E ffᵀ (r, r) and Σ E εfᵀ (d, r), with H unknown."""
     n, rows, dimension = tasks.designs.shape
-    rank = model.loadings.shape[1]
+    rank, size = model.loadings.shape[1], moved.shape[1]
     factors, scatter = np.dot(expected.gradients, model.loadings), np.zeros((rank, rank))
-    step = np.zeros((dimension, rank))
+    step, back = np.zeros((dimension, rank)), np.empty((rank, size))
     for j in range(n if rank else 0):
-        weight, part = tasks.weights[j], slice(j * rows, (j + 1) * rows)
-        scores = expected.scores[part]
-        # B = KᵀPX for each z, (r, pd), and PXS̄Bᵀ, (R, r).
-        back = np.dot(scores.T, expected.projected[part])
-        both = np.dot(moved[part], back.T)
-        own, along = np.dot(scores.T, both), np.dot(tasks.designs[j].T, both)
+        weight, first = tasks.weights[j], j * rows
+        # B = KᵀPX for each z, (r, pd), and rows of PXS̄Bᵀ.
         for k in range(rank):
+            for b in range(size):
+                back[k, b] = 0.0
+            for i in range(first, first + rows):
+                for b in range(size):
+                    back[k, b] += expected.scores[i, k] * expected.projected[i, b]
+        for k in range(rank):
+            for i in range(first, first + rows):
+                both = 0.0
+                for b in range(size):
+                    both += moved[i, b] * back[k, b]
+                for m in range(rank):
+                    scatter[m, k] += weight * expected.scores[i, m] * both
+                for a in range(dimension):
+                    step[a, k] += weight * model.task * tasks.designs[j, i - first, a] * both
             for m in range(rank):
-                own[k, m] += factors[j, k] * factors[j, m] + expected.factor_covariances[j, k, m]
-                scatter[k, m] += weight * own[k, m]
+                own = factors[j, k] * factors[j, m] + expected.factor_covariances[j, k, m]
+                scatter[k, m] += weight * own
             for a in range(dimension):
-                along[a, k] += expected.gradients[j, a] * factors[j, k] - back[k, a]
-                step[a, k] += weight * model.task * along[a, k]
+                along = expected.gradients[j, a] * factors[j, k] - back[k, a]
+                step[a, k] += weight * model.task * along
     return factors, scatter, step
 
 
@@ -470,23 +480,24 @@ def new_direction(tasks: ThinTasks, expected: Expected) -> tuple[Floats, float]:
     along u lowers the deviance by Σ[a(uᵀg)²/(1 + ai) − log(1 + ai)], i = uᵀXᵀPXu.
     """
     n, rows, dimension = tasks.designs.shape
-    weighted = np.empty((n * rows, dimension))
-    gradients, plain = np.empty((n, dimension)), np.empty((n * rows, dimension))
-    for i in range(n * rows):
+    plain = np.empty((n * rows, dimension))
+    for j in range(n):
+        for i in range(j * rows, (j + 1) * rows):
+            for a in range(dimension):
+                plain[i, a] = tasks.weights[j] * expected.projected[i, a]
+    gradients = np.empty((n, dimension))
+    for j in range(n):
         for a in range(dimension):
-            x = tasks.designs[i // rows, i % rows, a]
-            weighted[i, a] = tasks.weights[i // rows] * x
-            plain[i, a] = expected.projected[i, a]
-            gradients[i // rows, a] = tasks.weights[i // rows] * expected.gradients[i // rows, a]
-    total = np.dot(gradients.T, expected.gradients) - np.dot(weighted.T, plain)
+            gradients[j, a] = tasks.weights[j] * expected.gradients[j, a]
+    designs = tasks.designs.reshape(n * rows, dimension)
+    total = np.dot(gradients.T, expected.gradients) - np.dot(designs.T, plain)
     direction = np.linalg.eigh((total + total.T) / 2.0)[1][:, dimension - 1].copy()
     slope, bend = 0.0, 0.0
-    along, squared = np.zeros(n), np.zeros(n)
+    along, squared = np.zeros(n), np.dot(expected.gradients, direction) ** 2
+    features, information = np.dot(designs, direction), np.dot(plain, direction)
     for j in range(n):
-        squared[j] = np.dot(expected.gradients[j], direction) ** 2
-        for i in range(rows):
-            x = np.dot(tasks.designs[j, i], direction)
-            along[j] += x * np.dot(plain[j * rows + i], direction)
+        for i in range(j * rows, (j + 1) * rows):
+            along[j] += features[i] * information[i] / tasks.weights[j]
         slope += tasks.weights[j] * (squared[j] - along[j])
         bend += tasks.weights[j] * along[j] ** 2
     if not (slope > 0.0 and bend > 0.0):

@@ -312,7 +312,7 @@ class Chooser:
         """The decision of an open task among arms (K, d), compiled; None if it takes more."""
         ids = None
         if isinstance(arms, DecisionSet):
-            if arms.catalogue is not None or not arms.allowed.all():
+            if arms.catalogue is not None or not arms.is_whole:
                 return None
             ids, arms = arms.ids, arms.features
         # True and 1.0 would find the task 1.

@@ -50,17 +50,16 @@ class Weights:
     task_variance: Floats
 
     @classmethod
-    def gathered(cls, fine: Floats, noise: Floats, traces: Floats, unit: Floats) -> "Weights":
-        """From weights on the fine grid (…, F, P), s² (…, G, P) and tr Σ M_jV_j (…, G).
+    def gathered(cls, fine: Floats, variance: Floats, traces: Floats, unit: Floats) -> "Weights":
+        """From weights and s² on the fine grid (…, F, P), and tr Σ M_jV_j (…, G).
 
         τ² = s²/λ is computed on the fine grid: on the coarse one its mean would be too large. With
         v̄ the mean square of features along a direction, h's covariance is nearly in proportion
         to τ²(1 + λ/v̄), and the rest is interpolated.
         """
-        known = np.asarray((noise > 0.0).all((-2, -1)))
-        variance = np.exp(to_fine(np.log(np.where(known[..., None, None], noise, 1.0))))
+        weighted = fine * variance
         scale = np.where(unit > 0.0, unit, 1.0)[..., None, None]
-        task = fine * variance / (scale * FINE_LAMBDAS[:, None])
+        task = weighted / (scale * FINE_LAMBDAS[:, None])
         typical = (
             LAMBDAS[-1] * traces[..., -1] / np.where(traces[..., 0] > 0.0, traces[..., 0], 1.0)
         )
@@ -69,7 +68,7 @@ class Weights:
         return cls(
             mean=to_coarse(fine),
             scale=trend / (1.0 + LAMBDAS[:, None] / typical),
-            noise_variance=np.where(known, (fine * variance).sum((-2, -1)), 0.0),
+            noise_variance=weighted.sum((-2, -1)),
             task_variance=task.sum((-2, -1)),
         )
 
@@ -112,6 +111,13 @@ def to_fine(values: Floats) -> Floats:
 def to_coarse(weights: Floats) -> Floats:
     """Weights (…, F, P) divided among the grid's λ's, (…, G, P): means of linear functions stay."""
     return np.asarray(_TO_COARSE @ weights)
+
+
+def fine_variance(noise: Floats) -> Floats:
+    """S² on the fine grid (…, F, P), from s² (…, G, P); 0 where that is 0."""
+    known = np.asarray((noise > 0.0).all((-2, -1)))[..., None, None]
+    variance = np.exp(to_fine(np.log(np.where(known, noise, 1.0))))
+    return variance if known.all() else np.where(known, variance, 0.0)
 
 
 def posterior_weights(deviance: Floats, traces: Floats) -> Floats:

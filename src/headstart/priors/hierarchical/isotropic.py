@@ -116,11 +116,13 @@ class IsotropicFit:
             self._posterior.deviance, self._posterior.traces() / dimension
         )
 
+    @cached_property
+    def _variance(self) -> Floats:
+        return grid.fine_variance(self._posterior.noise_variance)
+
     def _averaged(self, weights: Floats) -> grid.Weights:
-        posterior = self._posterior
-        return grid.Weights.gathered(
-            weights, posterior.noise_variance, posterior.traces(), self._unit
-        )
+        traces = self._posterior.traces()
+        return grid.Weights.gathered(weights, self._variance, traces, self._unit)
 
     def halves(self) -> tuple[Normal, Normal]:
         """The next task below and above the median of λ: tasks less and more alike."""
