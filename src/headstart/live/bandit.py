@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
 
@@ -359,20 +360,23 @@ class MetaBandit:
         scale yet get those of the log's first rows.
         """
         encoder = self._encoder
-        if encoder is not None:
-            columns = {"features": encoder.schema, **columns}
-        reading = LogReading(
-            logs,
-            Columns(**columns),
-            self.dimension,
-            progress=progress,
-            on_bad=on_bad,
-            grouped_by_task=grouped_by_task,
-            reward_range=self.settings.reward_range,
-        )
-        _logs.fit(self._memory, self._lock, reading, keep=keep_open)
-        if encoder is not None:
-            encoder.keep(encoder.schema.settled_as(reading.columns.schema))
+        # Nothing else may settle the schema while the log does.
+        settles = encoder is not None and not encoder.schema.is_settled
+        with self._lock if settles else nullcontext():
+            if encoder is not None:
+                columns = {"features": encoder.schema, **columns}
+            reading = LogReading(
+                logs,
+                Columns(**columns),
+                self.dimension,
+                progress=progress,
+                on_bad=on_bad,
+                grouped_by_task=grouped_by_task,
+                reward_range=self.settings.reward_range,
+            )
+            _logs.fit(self._memory, self._lock, reading, keep=keep_open)
+            if encoder is not None and settles:
+                encoder.keep(encoder.schema.settled_as(reading.columns.schema))
         self.log_report = reading.report
         return self
 
