@@ -8,10 +8,10 @@ import msgspec
 from headstart import checks, specs
 from headstart.features import Features
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
+from headstart.live import defaults
 from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
-from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service import schemas
 from headstart.service.messages import MOST_DIMENSIONS, BanditConfiguration, conflict, invalid
@@ -73,7 +73,7 @@ def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> 
 def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[], float]) -> Model:
     schema = _schema_of(configuration)
     size = len(configuration.side_names) if schema is None else schema.n_task
-    policy: Any = BayesUCB(z="growing")
+    policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
     prior: Any = Hierarchical(n_side=size)
