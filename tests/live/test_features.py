@@ -502,6 +502,51 @@ def test_a_fork_goes_on_with_what_is_known() -> None:
         assert file.read() == expected
 
 
+def test_a_log_of_items_is_evaluated_as_its_numbers() -> None:
+    rng = np.random.default_rng(0)
+    n, ids = 200, list(ITEMS)
+    tasks = [f"user-{i // 10}" for i in range(n)]
+    contexts = [CONTEXTS[i] for i in rng.integers(len(CONTEXTS), size=n)]
+    abouts = [{"country": ["NL", "DE"][i // 10 % 2]} if i % 10 == 0 else None for i in range(n)]
+    choices = [ids[i] for i in rng.integers(len(ids), size=n)]
+    rewards = [float(choice == "tea") for choice in choices]
+    log = hs.LoggedDecisions.from_items(
+        SHOP,
+        tasks=tasks,
+        items=ITEMS,
+        contexts=contexts,
+        abouts=abouts,
+        choices=choices,
+        rewards=rewards,
+        propensities=np.full(n, 1 / len(ids)),
+    )
+    assert [ids[i] for i in log.choices] == choices
+    i = 57
+    expected = _arms(SHOP, contexts[i], abouts[50])
+    assert log.arms[i].tobytes() == expected.tobytes()
+    raw = hs.MetaBandit(features=SHOP, policy=hs.policies.Thompson(), exploration=0.5, seed=0)
+    found = hs.evaluate_logged(raw, log)
+    assert found.self_normalised.mean > np.mean(rewards)
+    assert raw.task("user-3").side is not None
+    other = hs.MetaBandit(features=OPEN, policy=hs.policies.Uniform(), seed=0)
+    with pytest.raises(ValueError, match="those of the bandit"):
+        hs.evaluate_logged(other, log)
+    open_log = hs.LoggedDecisions.from_items(
+        OPEN,
+        tasks=["ann"] * 50,
+        items=[{"price": 1}, {"price": 3}],
+        choices=[i % 2 for i in range(50)],
+        rewards=np.zeros(50),
+        propensities=np.full(50, 0.5),
+    )
+    hs.evaluate_logged(other, open_log)
+    assert other.features == open_log.features == OPEN.settled(items=[{"price": 1}, {"price": 3}])
+    with pytest.raises(ValueError, match="contexts"):
+        hs.LoggedDecisions.from_items(
+            OPEN, tasks=["ann"], items=[{}], choices=[0], contexts=[], rewards=[0], propensities=[1]
+        )
+
+
 # A transformer instead of a schema.
 
 
