@@ -131,7 +131,10 @@ class DecisionAnswer(Message):
 
 
 class RewardRequest(Message):
-    """The reward of a decision. time: when it happened, if not now; deadlines go by it."""
+    """The reward of a decision. time: when it happened, if not now; deadlines go by it.
+
+    A reward replaces the default that a decision counts as until its deadline.
+    """
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
@@ -196,7 +199,7 @@ class DecisionRecord(Message):
     value: float | None
     weight: float | None
     paid_time: float | None
-    round: int | None  # the number of this reward among those of the task
+    round: int | None  # the number of this reward among those of the task; None if none counts
 
 
 class TaskRecord(Message):
@@ -207,7 +210,7 @@ class TaskRecord(Message):
     status: Literal["open", "finished"]
     opened: float
     last_used: float
-    n_rewards: int
+    n_rewards: int  # that count: a decision that waits does as its default, if there is one
     reward_sum: float
     feature_names: list[str]
     parameter: list[float]  # (d,), ŵ
@@ -373,6 +376,7 @@ class LogSummary(Message):
     reward: ColumnScale
     far_apart: list[str]  # features of a very different size than the others
     set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
+    encoded: bool = False  # whether the features are columns of a schema
 
 
 class PriorNumbers(Message):

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from headstart import checks, specs
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
+from headstart.live import defaults
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
-from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.service.messages import BanditConfiguration, conflict, invalid
 
@@ -46,7 +46,7 @@ def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> 
 
 
 def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[], float]) -> Model:
-    policy: Any = BayesUCB(z="growing")
+    policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
     prior: Any = Hierarchical(n_side=len(configuration.side_names))
