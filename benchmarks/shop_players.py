@@ -285,7 +285,8 @@ class Headstart(_Bandit):
             if new:
                 self._catalogue.add(new)
         decision = self.bandit.decide(user, self._catalogue, about=self._world.user(user))
-        return decision, int(decision.arm)
+        assert isinstance(decision.arm, int)
+        return decision, decision.arm
 
 
 class HeadstartInNumbers(_Bandit):

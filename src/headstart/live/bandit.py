@@ -120,6 +120,24 @@ class MetaBandit:
         """The schema, with the numbers that data have settled; None for features in numbers."""
         return None if self._encoder is None else self._encoder.schema
 
+    def settle(self, features: Schema) -> None:
+        """Take the mean and scale of open numbers from a schema, which must be the same but for it.
+
+        >>> features = hs.Features(item=[hs.Number("price")])
+        >>> bandit = MetaBandit(features=features)
+        >>> bandit.settle(features.settled(items=[{"price": 10}, {"price": 30}]))
+        >>> bandit.features.item[0].mean
+        20.0
+        """
+        with self._lock:
+            own = None if self._encoder is None else self._encoder.schema.settled_as(features)
+            if self._encoder is None or own is None or own != features.settled_as(own):
+                raise ValueError(
+                    "features must be those of the bandit, with the same mean and scale, "
+                    f"got {checks.short(features)}"
+                )
+            self._encoder.keep(own)
+
     def next_prior(self) -> Prior:
         """What the next task starts from, by all that is known now."""
         with self._lock:
