@@ -1,16 +1,16 @@
-"""Demo: simulated customers of a coffee shop, so that a newcomer sees the service at work.
+"""Demo: a simulated shop, so that a newcomer sees the service at work.
 
-Customers differ, around what most of them like. Each is a task with a hidden parameter w; what they
-think of a drink with features x is xᵀw plus noise.
+Users of `hs.environments.Shop` are shown items that have a price, a category, a brand and a
+popularity, as they are, and click or do not. A click is told at once, late or never; what is not
+clicked is told by nobody, and counts as 0.
 """
 
 import heapq
 import threading
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from headstart.arrays import Floats
+from headstart.environments import Shop
 from headstart.service.engine.service import Service
 from headstart.service.messages import (
     BanditConfiguration,
@@ -22,142 +22,114 @@ from headstart.service.messages import (
 )
 
 BANDIT = "demo"
-FEATURES = ["bitter", "milky", "sweet", "iced", "large", "fruity", "seasonal", "expensive"]
-# What most customers like, and how far one customer is from it.
-_MEAN = np.array([0.65, 1.1, 0.9, -0.8, 0.45, -0.55, 0.35, -1.0])
-_SPREAD = np.array([0.2, 0.2, 0.25, 0.25, 0.1, 0.2, 0.1, 0.15])
-_NOISE = 0.8
-_DRINKS = {
-    "Espresso": (1.0, 0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.1),
-    "Double espresso": (1.0, 0.0, 0.0, 0.0, 0.4, 0.2, 0.0, 0.3),
-    "Americano": (0.7, 0.0, 0.0, 0.0, 0.8, 0.2, 0.0, 0.2),
-    "Filter, Kenya": (0.4, 0.0, 0.0, 0.0, 0.7, 1.0, 0.0, 0.5),
-    "Filter, Brazil": (0.5, 0.0, 0.2, 0.0, 0.7, 0.1, 0.0, 0.3),
-    "Macchiato": (0.8, 0.3, 0.0, 0.0, 0.0, 0.1, 0.0, 0.2),
-    "Cortado": (0.6, 0.5, 0.1, 0.0, 0.1, 0.1, 0.0, 0.3),
-    "Flat white": (0.5, 0.8, 0.2, 0.0, 0.4, 0.0, 0.0, 0.5),
-    "Cappuccino": (0.4, 0.8, 0.2, 0.0, 0.5, 0.0, 0.0, 0.4),
-    "Latte": (0.2, 1.0, 0.3, 0.0, 0.8, 0.0, 0.0, 0.5),
-    "Vanilla latte": (0.1, 1.0, 0.9, 0.0, 0.8, 0.0, 0.0, 0.7),
-    "Pumpkin latte": (0.1, 0.9, 1.0, 0.0, 0.9, 0.1, 1.0, 0.8),
-    "Mocha": (0.3, 0.8, 1.0, 0.0, 0.7, 0.0, 0.0, 0.7),
-    "Iced latte": (0.2, 0.9, 0.3, 1.0, 0.8, 0.0, 0.3, 0.6),
-    "Cold brew": (0.6, 0.0, 0.0, 1.0, 0.8, 0.3, 0.3, 0.5),
-    "Espresso tonic": (0.8, 0.0, 0.4, 1.0, 0.6, 0.8, 0.5, 0.7),
-    "Affogato": (0.6, 0.5, 1.0, 0.6, 0.2, 0.0, 0.5, 0.8),
-    "Chai latte": (0.0, 0.9, 0.8, 0.0, 0.8, 0.1, 0.2, 0.6),
-    "Hot chocolate": (0.0, 0.9, 1.0, 0.0, 0.7, 0.0, 0.4, 0.5),
-    "Matcha latte": (0.5, 0.8, 0.2, 0.0, 0.7, 0.2, 0.1, 0.9),
-    "Earl Grey": (0.3, 0.1, 0.0, 0.0, 0.8, 0.5, 0.0, 0.2),
-    "Iced peach tea": (0.0, 0.0, 0.9, 1.0, 0.9, 1.0, 0.8, 0.4),
-    "Ginger shot": (0.4, 0.0, 0.1, 0.3, 0.0, 0.9, 0.2, 0.8),
-    "Steamed milk": (0.0, 1.0, 0.2, 0.0, 0.5, 0.0, 0.0, 0.1),
-}
-_OFFERED = 8  # drinks on the board at a time
-_ROUNDS = 30  # visits of one customer
-_CUSTOMERS = 50  # at a time
+DEADLINE_SECONDS = 60.0
+SHOP = Shop(
+    n_items=60,
+    n_categories=5,
+    n_brands=6,
+    click_rate=0.15,
+    strength=1.5,
+    season=30_000,
+    late_seconds=20.0,
+)
+_USERS = 10_000
 _STEP_SECONDS = 0.2
-_DECISIONS_PER_STEP = 10
+_VISITS_PER_STEP = 10
+_QUICK_VISITS = 50  # per step, at first
 _QUICK_STEPS = 120  # without a pause, at first
 _STEPS_PER_REFRESH = 10  # of those
-_LATE, _NEVER, _TWICE, _OTHER = 0.1, 0.02, 0.02, 0.003  # shares of rewards
-_LATE_SECONDS = 65.0
-_DEADLINE_SECONDS = 60.0
+_TWICE, _OTHER = 0.03, 0.005  # shares of clicks that are told twice, or once more otherwise
 
 
-@dataclass
-class Customer:
-    """A task: its hidden parameter, and the visits that are left."""
+class Visits:
+    """The visits of a shop one after the other, and the clicks that are on their way.
 
-    name: str
-    parameter: Floats
-    visits: int = _ROUNDS
+    prefix: what names of users begin with. Once all users have come, others come who are like them.
+    """
 
+    def __init__(self, seed: int, prefix: str) -> None:
+        self._world = SHOP.world(seed, _USERS)
+        self._rng = np.random.default_rng(seed)
+        self._prefix = prefix
+        self._next = 0
+        self._late: list[tuple[float, int, RewardRequest]] = []
 
-@dataclass
-class Shop:
-    """The customers, and the rewards that are on their way."""
+    @property
+    def season(self) -> int:
+        """The season of the next visit, in which other items are on sale."""
+        return self._world.season(self._next % self._world.n_visits)
 
-    rng: np.random.Generator
-    prefix: str  # what names of customers begin with
-    customers: list[Customer] = field(default_factory=list)
-    opened: int = 0
-    late: list[tuple[float, int, RewardRequest]] = field(default_factory=list)
+    def items(self) -> list[Item]:
+        """What is on sale."""
+        on_sale = self._world.on_sale(self._next % self._world.n_visits).tolist()
+        return [Item(id=self._item(i), attributes=self._world.items[i]) for i in on_sale]
 
-    def visits(self, n: int) -> list[tuple[Customer, list[str]]]:
-        """The next n customers, each once, and what is on the board for them."""
-        while len(self.customers) < _CUSTOMERS:
-            parameter = _MEAN + _SPREAD * self.rng.standard_normal(len(FEATURES))
-            # The first ones have been here before, so that they do not all end together.
-            earlier = self.rng.integers(_ROUNDS) if self.opened < _CUSTOMERS else 0
-            name = f"{self.prefix}{self.opened:04d}"
-            self.customers.append(Customer(name, parameter, _ROUNDS - int(earlier)))
-            self.opened += 1
-        chosen = self.rng.choice(len(self.customers), n, replace=False)
-        drinks = list(_DRINKS)
-        return [
-            (
-                self.customers[i],
-                [drinks[k] for k in self.rng.choice(len(drinks), _OFFERED, replace=False)],
-            )
-            for i in chosen
-        ]
+    def _item(self, i: int) -> str:
+        return f"{self._world.items[i]['category']}-{i:03d}"
 
-    def rewards(
-        self, served: list[tuple[Customer, DecisionAnswer]], now: float
-    ) -> list[RewardRequest]:
-        """What customers say at once, and the late rewards that are due."""
-        sent = []
-        for customer, answer in served:
-            customer.visits -= 1
-            features = np.array(_DRINKS[answer.arms[0].arm])
-            value = float(features @ customer.parameter + _NOISE * self.rng.standard_normal())
-            reward = RewardRequest(decision=answer.id, value=round(value, 3))
-            fate = self.rng.random()
-            if fate < _NEVER:
+    def come(self, n: int) -> list[tuple[int, DecisionRequest]]:
+        """The next n visits by their numbers, and what they ask for."""
+        visits = range(self._next, self._next + n)
+        self._next += n
+        return [(visit, self._request(visit)) for visit in visits]
+
+    def _request(self, visit: int) -> DecisionRequest:
+        again, place = divmod(visit, self._world.n_visits)
+        user = int(self._world.visitors[place])
+        name = f"{self._prefix}{again * _USERS + user:05d}"
+        return DecisionRequest(task=name, about=self._world.user(user))
+
+    def clicks(self, shown: list[tuple[int, DecisionAnswer]], now: float) -> list[RewardRequest]:
+        """The clicks that are told now: of these visits, and late ones of others."""
+        told = []
+        for visit, answer in shown:
+            place = visit % self._world.n_visits
+            item = int(answer.arms[0].arm.rsplit("-", 1)[1])
+            if not self._world.click(place, item):
                 continue
-            if fate < _NEVER + _LATE:
-                due = now + _LATE_SECONDS * self.rng.random()
-                heapq.heappush(self.late, (due, len(self.late), reward))
+            delay = float(self._world.reported[place] - self._world.times[place])
+            click = RewardRequest(decision=answer.id, value=1.0)
+            if delay > 0.0:
+                if delay < np.inf:
+                    heapq.heappush(self._late, (now + delay, visit, click))
                 continue
-            sent.append(reward)
-            if fate > 1 - _TWICE:
-                sent.append(reward)
-            elif fate > 1 - _TWICE - _OTHER:
-                sent.append(RewardRequest(decision=answer.id, value=round(value + 1.0, 3)))
-        self.customers = [customer for customer in self.customers if customer.visits > 0]
-        while self.late and self.late[0][0] <= now:
-            sent.append(heapq.heappop(self.late)[2])
-        return sent
+            told.append(click)
+            fate = self._rng.random()
+            if fate < _TWICE:
+                told.append(click)
+            elif fate < _TWICE + _OTHER:
+                told.append(RewardRequest(decision=answer.id, value=0.5))
+        while self._late and self._late[0][0] <= now:
+            told.append(heapq.heappop(self._late)[2])
+        return told
 
 
 def run_demo(service: Service, stop: threading.Event, seed: int = 0) -> None:
-    """Create the bandit "demo" and serve simulated customers, 50 per second, until `stop` is set.
+    """Create the bandit "demo" and have users come to a shop, 50 per second, until `stop` is set.
 
     It begins without pauses, so that the gain of the warm start shows within seconds. A run that
-    ends goes on with new customers when it is started again.
+    ends goes on with new users when it is started again.
     """
+    visits = Visits(seed, prefix=f"user-{int(service.clock() / 60) % 4096:03x}-")
     service.put_bandit(
         BANDIT,
         BanditConfiguration(
-            feature_names=FEATURES,
+            features=SHOP.features.plain(),
             control_share=0.2,
             exploration=0.04,
-            reward_range=(-10.0, 10.0),
-            deadline_seconds=_DEADLINE_SECONDS,
+            reward_range=(0.0, 1.0),
+            deadline_seconds=DEADLINE_SECONDS,
+            default_reward=0.0,
         ),
     )
-    service.put_items(
-        BANDIT,
-        [Item(id=name, features=list(features)) for name, features in _DRINKS.items()],
-    )
-    started = service.clock()
-    shop = Shop(rng=np.random.default_rng(seed), prefix=f"guest-{int(started / 60) % 4096:03x}-")
-    step = 0
+    step, season = 0, -1
     while not stop.is_set():
         quick = step < _QUICK_STEPS
         try:
-            _serve(service, shop, _CUSTOMERS if quick else _DECISIONS_PER_STEP)
+            if visits.season != season:
+                service.put_items(BANDIT, visits.items())
+                season = visits.season
+            _serve(service, visits, _QUICK_VISITS if quick else _VISITS_PER_STEP)
             if quick and step % _STEPS_PER_REFRESH == 0:
                 service.refresh(BANDIT)
         except ServiceError:  # the store is away, or the service ends
@@ -167,16 +139,15 @@ def run_demo(service: Service, stop: threading.Event, seed: int = 0) -> None:
             stop.wait(_STEP_SECONDS)
 
 
-def _serve(service: Service, shop: Shop, n: int) -> None:
-    """One step: n decisions, and the rewards that are due."""
-    visits = shop.visits(n)
-    requests = [DecisionRequest(task=who.name, arms=board) for who, board in visits]
-    answers = service.decide(BANDIT, requests).result()
-    served = [
-        (who, answer)
-        for (who, _), answer in zip(visits, answers, strict=True)
+def _serve(service: Service, visits: Visits, n: int) -> None:
+    """One step: n visits, and the clicks that are told."""
+    came = visits.come(n)
+    answers = service.decide(BANDIT, [request for _, request in came]).result()
+    shown = [
+        (visit, answer)
+        for (visit, _), answer in zip(came, answers, strict=True)
         if isinstance(answer, DecisionAnswer)
     ]
-    rewards = shop.rewards(served, service.clock())
-    if rewards:
-        service.reward(BANDIT, rewards).result()
+    clicks = visits.clicks(shown, service.clock())
+    if clicks:
+        service.reward(BANDIT, clicks).result()
