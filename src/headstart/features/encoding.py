@@ -55,7 +55,7 @@ class Side:
         if given is None:
             return row
         places = self._places
-        if type(given) is not dict or any(name not in places for name in given):
+        if type(given) is not dict or not given.keys() <= places.keys():
             given = values.flat(given, self.what)
             rows.check_names(given, self.names, self.what)
         for name, value in given.items():

@@ -346,6 +346,8 @@ class Features:
         >>> settled.item[0].mean, settled.item[0].scale
         (20.0, 10.0)
         """
+        if self.is_settled:
+            return self
         return replace(
             self,
             item=_settled(self.item, items, "items"),

@@ -16,6 +16,8 @@ from headstart.kernels.compilation import compiled
 
 # From so many features on, M̃ is reduced by LAPACK's eigendecomposition.
 _LARGE = 64
+# The largest relative error of a number.
+_ROUNDING = 2.0**-53
 # So many pivots are multiplied before a logarithm is taken.
 _PIVOTS = 8
 # Weights of a λ below this part of all, and of an e at a λ, change no digit that matters.
@@ -67,12 +69,17 @@ def _tridiagonalise(matrix: Floats, diagonal: Floats, beside: Floats, target: Fl
     """
     dimension = diagonal.shape[0]
     product = np.empty(dimension)
+    trace = 0.0
+    for k in range(dimension):
+        trace += matrix[k, k]
+    # What is smaller than the rounding of the matrix is none: its square may have no inverse.
+    least = (_ROUNDING * trace) ** 2
     for k in range(dimension - 2):
         square, row = 0.0, matrix[k]
         for a in range(k + 2, dimension):
             square += row[a] ** 2
         diagonal[k], beside[k] = row[k], row[k + 1]
-        if square <= 0.0:
+        if square <= least:
             for a in range(k + 1, dimension):
                 row[a] = 0.0
             continue

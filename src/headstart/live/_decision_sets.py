@@ -27,12 +27,15 @@ class DecisionSet:
     columns: tuple[str, ...] | None  # the names of the features, where the arms have them
     catalogue: Catalogue | None  # that the arms are
     index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name, if not of all
+    is_whole: bool = False  # whether it is known that all may be chosen
 
     @classmethod
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
         """Arms that have been checked, all of which may be chosen."""
         every: Booleans = np.ones(len(features), dtype=np.bool_)
-        return cls(features=features, ids=ids, allowed=every, columns=None, catalogue=None)
+        return cls(
+            features=features, ids=ids, allowed=every, columns=None, catalogue=None, is_whole=True
+        )
 
     def id(self, index: int) -> Hashable:
         """What an arm is called: its index, where it has no id."""
@@ -46,7 +49,7 @@ class DecisionSet:
         allowed = self.allowed & read_mask(mask, len(self.features), ids)
         if not allowed.any():
             raise ValueError("mask must leave at least one item of the catalogue, got none")
-        return replace(self, allowed=allowed)
+        return replace(self, allowed=allowed, is_whole=False)
 
 
 def decision_set(
@@ -137,7 +140,9 @@ class Batch:
             return self.sets[i]
         (group,) = self.groups
         arms = DecisionSet.of(group.arms[i], None)
-        return replace(arms, allowed=group.allowed[i]) if len(group.allowed) else arms
+        if not len(group.allowed):
+            return arms
+        return replace(arms, allowed=group.allowed[i], is_whole=False)
 
 
 def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: FeatureNames) -> Batch:

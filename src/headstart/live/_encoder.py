@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from headstart import checks
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Floats
 from headstart.features import Schema
 from headstart.interfaces import n_side
 from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
@@ -195,19 +195,18 @@ def _of_catalogue(
     catalogue: Catalogue, schema: Schema, context: Attributes | None, z: Floats
 ) -> DecisionSet | Catalogue:
     """The items of a catalogue in a context: as they are where nothing changes them."""
-    own = catalogue.schema
-    if own is None or own.item != schema.item or own.columns != schema.columns:
+    if catalogue.schema is not schema:
         catalogue.fit_to(schema)
     c = schema.encode_context(context)
     if schema.is_fixed:
         return catalogue
     if len(catalogue) == 0:
         raise ValueError("the catalogue must have at least one item, got none")
-    available: Booleans = catalogue.available.copy()
     return DecisionSet(
         features=schema.arms(catalogue.features, c, z),
         ids=catalogue.ids,
-        allowed=available,
+        allowed=catalogue.available.copy(),
+        is_whole=len(catalogue) == len(catalogue.ids),
         columns=None,
         catalogue=None,
         index=catalogue.index,

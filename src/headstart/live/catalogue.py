@@ -167,7 +167,7 @@ class Catalogue:
             raise ValueError("the catalogue must have items with attributes, got numbers")
         settled, raw = schema.settled_as(own), self._raw
         if settled.item == own.item and settled.columns == own.columns:
-            self._raw = None
+            self.schema, self._raw = settled, None
             return settled
         if raw is None or raw.schema.settled_as(schema) != schema.settled_as(raw.schema):
             raise ValueError(

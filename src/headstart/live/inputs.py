@@ -214,7 +214,10 @@ def is_frame(arms: object) -> bool:
 def has_attributes(arms: object) -> bool:
     """Whether arms are items with attributes, rather than numbers: dicts, a frame or a table."""
     if isinstance(arms, Mapping):
-        return isinstance(next(iter(arms.values()), None), Mapping)
+        first = next(iter(arms.values()), None)
+        if isinstance(first, list | tuple) and first:  # several dicts are one
+            first = first[0]
+        return isinstance(first, Mapping)
     if isinstance(arms, list | tuple):
         return len(arms) > 0 and isinstance(arms[0], Mapping)
     return is_frame(arms) or hasattr(arms, "column_names")

@@ -67,6 +67,9 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
         answers = decided(shop.service, "late", [f"user-{i}" for i in range(10)])
         paid = [RewardRequest(decision=answer.id, value=1.0) for answer in answers[:6]]
         shop.service.reward("late", paid).result(60)
+        assert "counts as its default reward, 0.25" in text_of(pages_of(shop), "/?bandit=late")
+        task = text_of(pages_of(shop), "/task?bandit=late&task=user-9")
+        assert "what waits counts as 0.25" in task
         shop.clock.now += 3_700.0
         end = time.monotonic() + 60.0
         while shop.service.decision("late", answers[-1].id).status != "expired":
@@ -78,7 +81,7 @@ def test_a_decision_is_paid_or_waits_or_has_expired(tmp_path: Path) -> None:
     assert "Rewards 10 learned" in page
     assert "Pending 0 none waits" in page
     assert "Expired 4" in page
-    assert "Deadline 1 h then 0.25 is learned" in page
+    assert "Deadline 1 h until then it counts as 0.25" in page
     assert "Without a reward" not in page
     assert "Reward range ±10⁹ reward_range is not set" in page
 
