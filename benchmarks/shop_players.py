@@ -7,7 +7,7 @@ users' segments, and nothing else of the world.
 
 import heapq
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,8 @@ ITEM_COUNTS = (1.0, 19.0)
 LOGISTIC_PRECISION = 3.0
 LINEAR_PRECISION = 30.0
 REFIT_VISITS = 500
+# Of the log from which the schema is inferred; nothing else is learned from it.
+FIRST_VISITS = 1000
 
 
 class Player(Protocol):
@@ -230,45 +232,81 @@ class Linear:
         self._clicks += 1
 
 
-class Headstart:
-    """`MetaBandit`, a task per user, with features made by hand or numbers as they come."""
+class _Bandit:
+    """A `MetaBandit` with a task per user, in the time of a world."""
 
-    def __init__(self, world: ShopWorld, seed: int, *, by_hand: bool) -> None:
+    def __init__(self, world: ShopWorld, seed: int, **settings: Any) -> None:
         self._world = world
         self._visit = 0
-        self._arms = Encoding(world, by_hand=by_hand).arms
         self._decisions: dict[int, str] = {}
         self.bandit = hs.MetaBandit(
-            dimension=self._arms.shape[-1],
             seed=seed,
-            clock=self._clock,
+            clock=lambda: float(world.times[self._visit]),
             deadline_seconds=DEADLINE_SECONDS,
             default_reward=0.0,
+            **settings,
         )
 
-    def _clock(self) -> float:
-        return float(self._world.times[self._visit])
+    def _decide(self, user: int, items: Integers) -> tuple[hs.Decision, int]:
+        """The decision and its item."""
+        raise NotImplementedError
 
     def choose(self, visit: int) -> int:
         """What the bandit decides."""
         self._visit = visit
-        user = int(self._world.visitors[visit])
-        items = self._world.on_sale(visit)
-        decision = self.bandit.decide(user, self._arms[self._world.segments[user], items])
+        decision, item = self._decide(int(self._world.visitors[visit]), self._world.on_sale(visit))
         self._decisions[visit] = decision.id
-        return int(items[decision.arm_index])
+        return item
 
     def click(self, visit: int) -> None:
         """The decision is paid."""
         self.bandit.reward(self._decisions.pop(visit), 1.0)
 
 
+class Headstart(_Bandit):
+    """As a new user would call it: the schema that `Features.infer` finds in a first log."""
+
+    def __init__(self, world: ShopWorld, seed: int) -> None:
+        log = world.log(FIRST_VISITS, policy="random").drop(columns="propensity")
+        features = hs.Features.infer(log, reward="click", task="user", item="item")
+        super().__init__(world, seed, features=features)
+        self._catalogue = hs.Catalogue(self._raw(world.on_sale(0)), features=features)
+
+    def _raw(self, items: Integers) -> dict[int, dict[str, object]]:
+        return {item: self._world.items[item] for item in items.tolist()}
+
+    def _decide(self, user: int, items: Integers) -> tuple[hs.Decision, int]:
+        if self._visit % self._world.shop.season == 0:
+            on_sale = self._raw(items)
+            for item in list(self._catalogue.index):
+                if item not in on_sale:
+                    self._catalogue.remove(item)
+            new = {item: raw for item, raw in on_sale.items() if item not in self._catalogue}
+            if new:
+                self._catalogue.add(new)
+        decision = self.bandit.decide(user, self._catalogue, about=self._world.user(user))
+        assert isinstance(decision.arm, int)
+        return decision, decision.arm
+
+
+class HeadstartInNumbers(_Bandit):
+    """With features made by hand, or numbers as they come."""
+
+    def __init__(self, world: ShopWorld, seed: int, *, by_hand: bool) -> None:
+        self._arms = Encoding(world, by_hand=by_hand).arms
+        super().__init__(world, seed, dimension=self._arms.shape[-1])
+
+    def _decide(self, user: int, items: Integers) -> tuple[hs.Decision, int]:
+        decision = self.bandit.decide(user, self._arms[self._world.segments[user], items])
+        return decision, int(items[decision.arm_index])
+
+
 # By name, what makes a player of a world and a seed.
 PLAYERS: Mapping[str, Callable[[ShopWorld, int], Player]] = {
     "oracle": Oracle,
-    "headstart": lambda world, seed: Headstart(world, seed, by_hand=True),
-    "headstart, by hand": lambda world, seed: Headstart(world, seed, by_hand=True),
-    "headstart, as they come": lambda world, seed: Headstart(world, seed, by_hand=False),
+    "headstart": Headstart,
+    "headstart, by hand": lambda world, seed: HeadstartInNumbers(world, seed, by_hand=True),
+    "headstart, as they come": lambda world, seed: HeadstartInNumbers(world, seed, by_hand=False),
     "logistic": Logistic,
     "linear, Thompson": Linear,
     "linear, UCB": lambda world, seed: Linear(world, seed, z=1.0),

@@ -141,8 +141,9 @@ class IndexPolicy(Policy, Protocol):
 class MeanIndexPolicy(IndexPolicy, Protocol):
     """An index policy with a radius of its own for the uncertainty of the mean task.
 
-    The score is xᵀŵ + radius·√(‖x‖² − m²) + mean radius·m, where m is the part of the width that is
-    the uncertainty of the mean task. One that is not `by_parts` has one radius for all.
+    The score is xᵀŵ + mean radius·m + radius·(what this task can use of the rest): m is the part of
+    the width that is the uncertainty of the mean task (`ArmEstimates.index`). One that is not
+    `by_parts` has one radius for all.
 
     >>> from headstart.interfaces import MeanIndexPolicy
     >>> isinstance(hs.policies.BayesUCB(), MeanIndexPolicy)
@@ -154,8 +155,8 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
         """Whether it has a mean radius."""
         ...
 
-    def mean_radius(self, summary: EstimateSummary) -> Floats:
-        """The factor of the mean widths, (…)."""
+    def mean_radius(self, summary: EstimateSummary, n_arms: int) -> Floats:
+        """The factor of the mean widths, (…), where K arms are offered."""
         ...
 
 

@@ -108,6 +108,7 @@ def _use(bandit: "MetaBandit") -> None:
 
 def stored() -> None:
     """What the decision service needs before its first request: tasks whose store is another."""
+    from headstart.live import defaults
     from headstart.live.settings import Settings
     from headstart.live.stored import (
         Counted,
@@ -122,7 +123,7 @@ def stored() -> None:
 
     model = Model(
         dimension=2,
-        policy=policies.BayesUCB(z="growing"),
+        policy=defaults.POLICY,
         prior=priors.Hierarchical(),
         settings=Settings(clock=lambda: 0.0),
         feature_names=FeatureNames(2, None),

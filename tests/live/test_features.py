@@ -183,8 +183,8 @@ def test_what_is_known_of_a_task_is_what_was_told_first() -> None:
     again = bandit.decide("ann", ITEMS, about={"country": "DE"})
     without = bandit.decide("ann", ITEMS)
     assert first.scores.tobytes() == again.scores.tobytes() == without.scores.tobytes()
-    names = [group.text for group in bandit.explain(without).groups]
-    assert any(name.startswith("country = NL × brand") for name in names)
+    tea = bandit.decide("ann", ITEMS, mask=["tea"])
+    assert "country = NL × brand = acme" in {group.text for group in bandit.explain(tea).groups}
     side = bandit.task("ann").side
     assert side is not None
     np.testing.assert_array_equal(side, SHOP.encode_task(ABOUT))
@@ -223,7 +223,7 @@ def test_a_task_told_of_late_is_counted_as_one_told_of_at_once() -> None:
 
 def test_a_prior_may_leave_out_what_is_known_of_tasks() -> None:
     bandit = hs.MetaBandit(features=SHOP, prior=hs.priors.Pooled(), seed=0)
-    decision = bandit.decide("ann", ITEMS, about=ABOUT)
+    decision = bandit.decide("ann", ITEMS, about=ABOUT, mask=["tea"])
     assert any("country = NL" in group.text for group in bandit.explain(decision).groups)
     with pytest.raises(ValueError, match=f"n_side = {SHOP.n_task}"):
         hs.MetaBandit(features=SHOP, prior=hs.priors.Hierarchical(n_side=2))
@@ -500,6 +500,51 @@ def test_a_fork_goes_on_with_what_is_known() -> None:
     os.close(write)
     with os.fdopen(read, "rb") as file:
         assert file.read() == expected
+
+
+def test_a_log_of_items_is_evaluated_as_its_numbers() -> None:
+    rng = np.random.default_rng(0)
+    n, ids = 200, list(ITEMS)
+    tasks = [f"user-{i // 10}" for i in range(n)]
+    contexts = [CONTEXTS[i] for i in rng.integers(len(CONTEXTS), size=n)]
+    abouts = [{"country": ["NL", "DE"][i // 10 % 2]} if i % 10 == 0 else None for i in range(n)]
+    choices = [ids[i] for i in rng.integers(len(ids), size=n)]
+    rewards = [float(choice == "tea") for choice in choices]
+    log = hs.LoggedDecisions.from_items(
+        SHOP,
+        tasks=tasks,
+        items=ITEMS,
+        contexts=contexts,
+        abouts=abouts,
+        choices=choices,
+        rewards=rewards,
+        propensities=np.full(n, 1 / len(ids)),
+    )
+    assert [ids[i] for i in log.choices] == choices
+    i = 57
+    expected = _arms(SHOP, contexts[i], abouts[50])
+    assert log.arms[i].tobytes() == expected.tobytes()
+    raw = hs.MetaBandit(features=SHOP, policy=hs.policies.Thompson(), exploration=0.5, seed=0)
+    found = hs.evaluate_logged(raw, log)
+    assert found.self_normalised.mean > np.mean(rewards)
+    assert raw.task("user-3").side is not None
+    other = hs.MetaBandit(features=OPEN, policy=hs.policies.Uniform(), seed=0)
+    with pytest.raises(ValueError, match="those of the bandit"):
+        hs.evaluate_logged(other, log)
+    open_log = hs.LoggedDecisions.from_items(
+        OPEN,
+        tasks=["ann"] * 50,
+        items=[{"price": 1}, {"price": 3}],
+        choices=[i % 2 for i in range(50)],
+        rewards=np.zeros(50),
+        propensities=np.full(50, 0.5),
+    )
+    hs.evaluate_logged(other, open_log)
+    assert other.features == open_log.features == OPEN.settled(items=[{"price": 1}, {"price": 3}])
+    with pytest.raises(ValueError, match="contexts"):
+        hs.LoggedDecisions.from_items(
+            OPEN, tasks=["ann"], items=[{}], choices=[0], contexts=[], rewards=[0], propensities=[1]
+        )
 
 
 # A transformer instead of a schema.

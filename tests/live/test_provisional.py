@@ -1,8 +1,10 @@
 """What waits counts as its default, from the decision on; a reward replaces it exactly."""
 
+import contextlib
 import json
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.live.state import fingerprint, kept_state, memory_state
-from tests.live.test_memory import absorbed, assert_same
+from tests.live.state import all_names, fingerprint, kept_state, memory_state
+from tests.live.test_memory import absorbed, assert_same, quiet
 
 import headstart as hs
 from headstart.arrays import Floats
@@ -473,3 +475,50 @@ def test_a_long_deadline_costs_next_to_nothing() -> None:
     )
     assert counts > told - 14.0
     assert counts > only_clicks + 14.0
+
+
+@pytest.mark.slow
+def test_threads_count_every_decision_once() -> None:
+    """In background mode, while decisions are paid, given up and expire, and tasks finish."""
+    bandit = waiting(refresh="background", seed=None)
+    shared: list[str] = []
+
+    def work(worker: int) -> None:
+        rng = np.random.default_rng(worker)
+        for t in range(200):
+            user = int(rng.integers(20))
+            shared.append(bandit.decide(user, rng.standard_normal((5, D))).id)
+            each = shared[int(rng.integers(len(shared)))]
+            if rng.random() < 0.3:
+                bandit.cancel(each)
+            else:
+                bandit.reward(each, float(rng.integers(2)), float(rng.choice([1.0, 0.5])))
+            if t % 7 == 0:
+                with contextlib.suppress(ValueError):  # another thread was first
+                    bandit.finish(user)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    quiet(bandit)
+    bandit.next_prior()
+    assert_same(memory_state(bandit).memory, absorbed(bandit), digits=1e-8)
+    names = all_names(bandit)
+    counted = [name for name in names if bandit.task(name).n_rewards]
+    assert bandit.learned().n_tasks == len(counted)
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e5])
+def test_features_of_another_size_leave_nothing_when_given_up(size: float) -> None:
+    bandit = waiting(prior=hs.priors.Fixed.zero())
+    for x in ARMS:
+        bandit.observe("ann", x, 1.0)
+    before = bandit.task("ann")
+    decision = bandit.decide("ann", size * np.array([[1.0, -2.0, 0.5]]))
+    assert bandit.cancel(decision.id)
+    after = bandit.task("ann")
+    # What is left of x is the rounding of xxᵀ in V.
+    digits = max(1.0, size) ** 2 * 1e-15
+    left, kept = after.estimate.statistics.gram, before.estimate.statistics.gram
+    np.testing.assert_allclose(left, kept, rtol=1e-14, atol=digits)
+    found, expected = kept_state(bandit, "ann").parameter[0], before.estimate.parameter
+    np.testing.assert_allclose(found, expected, atol=max(1e-9, 10 * digits))

@@ -111,8 +111,8 @@ class ArmEstimates:
     def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
         """xᵀŵ + radius·‖x‖, (…, K), for a radius (…).
 
-        With a mean radius (…), and where mean widths m are known, xᵀŵ + radius·√(‖x‖² − m²) +
-        mean radius·m.
+        With a mean radius (…), and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
+        mean radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of rewards.
         """
         shape = self.predictions.shape
         scores, flat = np.empty(shape), (-1, shape[-1])
@@ -122,8 +122,8 @@ class ArmEstimates:
             kernels.index(*read, radii, scores.reshape(flat))
         else:
             mean_widths = self.mean_widths.reshape(flat)
-            mean_radii = _flat(mean_radius, shape[:-1])
-            kernels.index_by_parts(*read, mean_widths, radii, mean_radii, scores.reshape(flat))
+            of_tasks = radii, _flat(mean_radius, shape[:-1]), _flat(self.summary.count, shape[:-1])
+            kernels.index_by_parts(*read, mean_widths, *of_tasks, scores.reshape(flat))
         return scores
 
     def __getitem__(self, i: tuple[int, ...] | None) -> "ArmEstimates":
@@ -154,4 +154,6 @@ class ArmEstimates:
 
 def _flat(radius: Floats, lead: tuple[int, ...]) -> Floats:
     """A radius for every task, (R,)."""
-    return (radius if radius.shape == lead else np.full(lead, radius)).reshape(-1)
+    return np.ascontiguousarray(radius if radius.shape == lead else np.full(lead, radius)).reshape(
+        -1
+    )

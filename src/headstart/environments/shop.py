@@ -12,6 +12,7 @@ from scipy.special import expit
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.task import Task
+from headstart.features import Category, Features, Number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +57,7 @@ class Shop:
     is reported late, after `late_seconds` on average, and a share of `lost` ones never.
 
     As an environment, a task is a user of the first season. A round offers `n_offered` of the
-    items, with features as a careful engineer would make them: logarithms, columns for categories
-    and brands, the product of segment and category, and a constant.
+    items, encoded by the schema `features`.
 
     >>> world = hs.environments.Shop(n_items=50).world(seed=0, n_users=100)
     >>> world.items[0]
@@ -114,10 +114,27 @@ class Shop:
         """The names of the segments of users."""
         return _names(_SEGMENTS, "segment", self.n_segments)
 
+    @cached_property
+    def features(self) -> Features:
+        """The schema that a careful engineer would write; segment and category are crossed.
+
+        Means and scales of the numbers are those of a world's items.
+        """
+        return Features(
+            item=[
+                Number("price", log=True, unit=0.001),
+                Category("category", levels=self.categories),
+                Category("brand", levels=self.brands),
+                Number("popularity", log=True, unit=0.001),
+            ],
+            task=[Category("segment", levels=self.segments)],
+            cross=[("segment", "category")],
+        )
+
     @property
     def dimension(self) -> int:
         """The number of features of a task's arms, d."""
-        return 3 + self.n_categories + self.n_brands + self.n_segments * self.n_categories
+        return self.features.dimension
 
     def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> "ShopWorld":
         """One shop, its items of all seasons, its users and their visits; a seed repeats it."""
@@ -248,27 +265,28 @@ class _Opinions:
             return np.asarray(expit(utilities))
         return np.clip(self.shop.click_rate * (1.0 + utilities), 0.0, 0.95)
 
-    def encoded(self) -> Floats:
-        """The items' features but for the product with the segment, and the constant, (I, m)."""
-        known_price, known_brand, known_popularity = self.known
-        return np.concatenate(
-            [
-                np.where(known_price, self.log_price, 0.0)[:, None],
-                np.where(known_popularity, self.log_popularity, 0.0)[:, None],
-                np.eye(self.shop.n_categories)[self.category],
-                np.eye(self.shop.n_brands)[self.brand] * known_brand[:, None],
-            ],
-            axis=1,
-        )
-
-    def arms(self, segment: int, items: Integers) -> Floats:
-        """The features of items (…) for a user of this segment, (…, d)."""
+    @cached_property
+    def raw(self) -> list[dict[str, object]]:
+        """The attributes of all items as they are known, a missing value as None."""
         shop = self.shop
-        own = self.encoded()[items]
-        crossed = np.zeros((*items.shape, shop.n_segments, shop.n_categories))
-        crossed[..., segment, :] = np.eye(shop.n_categories)[self.category[items]]
-        crossed = crossed.reshape(*items.shape, -1)
-        return np.concatenate([own, crossed, np.ones((*items.shape, 1))], axis=-1)
+        price, brand, popularity = self.known
+        return [
+            {
+                "price": float(self.price[i]) if price[i] else None,
+                "category": shop.categories[self.category[i]],
+                "brand": shop.brands[self.brand[i]] if brand[i] else None,
+                "popularity": float(self.popularity[i]) if popularity[i] else None,
+            }
+            for i in range(len(self.price))
+        ]
+
+    @cached_property
+    def arms(self) -> Floats:
+        """The features of all items for users of every segment, (G, I, d)."""
+        features = self.shop.features.settled(items=self.raw)
+        items, context = features.encode_items(self.raw).matrix, features.encode_context(None)
+        tasks = [features.encode_task({"segment": name}) for name in self.shop.segments]
+        return np.stack([features.arms(items, context, task) for task in tasks])
 
 
 class ShopWorld:
@@ -299,7 +317,7 @@ class ShopWorld:
         self.reported = _reports(shop, self.times, rng)
         self._opinions = _Opinions.drawn(shop, 1 + (n - 1) // shop.season, rng)
         self._on_sale = [np.flatnonzero(row) for row in self._opinions.on_sale]
-        self.items = _raw(self._opinions)
+        self.items = self._opinions.raw
 
     def __repr__(self) -> str:
         return (
@@ -415,7 +433,7 @@ class PreparedShop:
             price=np.zeros(shop.n_segments),
         )
         everybody = range(shop.n_segments)
-        arms = np.concatenate([opinions.arms(segment, items) for segment in everybody])
+        arms = np.concatenate(opinions.arms[:, items])
         means = [opinions.probability(mean_users, segment, 0, items) for segment in everybody]
         return np.asarray(np.linalg.lstsq(arms, np.concatenate(means), rcond=None)[0])
 
@@ -433,7 +451,7 @@ class PreparedShop:
             user = _Users.drawn(shop, 1, rng)
             order = rng.random((rounds, shop.n_items)).argsort(1)[:, :n_arms]
             offered = np.flatnonzero(opinions.on_sale[0])[order]
-            arms[:, r] = opinions.arms(int(user.segments[0]), offered)
+            arms[:, r] = opinions.arms[user.segments[0]][offered]
             flat = opinions.probability(user, 0, 0, offered.ravel())
             means[:, r] = flat.reshape(offered.shape)
         clicks = rng.random((rounds, replications, 1)) < means
@@ -484,17 +502,3 @@ def _reports(shop: Shop, times: Floats, rng: np.random.Generator) -> Floats:
     delay = rng.exponential(shop.late_seconds, len(times))
     reported = np.where(fate < shop.lost + shop.late, times + delay, times)
     return np.where(fate < shop.lost, np.inf, reported)
-
-
-def _raw(opinions: _Opinions) -> list[dict[str, object]]:
-    shop = opinions.shop
-    price, brand, popularity = opinions.known
-    return [
-        {
-            "price": float(opinions.price[i]) if price[i] else None,
-            "category": shop.categories[opinions.category[i]],
-            "brand": shop.brands[opinions.brand[i]] if brand[i] else None,
-            "popularity": float(opinions.popularity[i]) if popularity[i] else None,
-        }
-        for i in range(len(opinions.price))
-    ]

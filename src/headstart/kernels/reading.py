@@ -106,11 +106,14 @@ def index_by_parts(
     mean_widths: Floats,
     radii: Floats,
     mean_radii: Floats,
+    counts: Floats,
     scores: Floats,
 ) -> None:
-    """Set scores (R, K) to xᵀŵ + radius·√(‖x‖² − m²) + mean radius·m, m being the mean width."""
+    """`index_by_parts_one` for R tasks, with radii, mean radii and counts of rewards (R,)."""
     for i in range(scores.shape[0]):
-        index_by_parts_one(predictions, widths, mean_widths, i, radii[i], mean_radii[i], scores, i)
+        index_by_parts_one(
+            predictions, widths, mean_widths, i, radii[i], mean_radii[i], counts[i], scores, i
+        )
 
 
 # Its callers are compiled without `fastmath`: one decision and many then score alike to the bit.
@@ -131,11 +134,18 @@ def index_by_parts_one(
     i: int,
     radius: float,
     mean_radius: float,
+    count: float,
     scores: Floats,
     j: int,
 ) -> None:
-    """Set row j of the scores from row i of the predictions and of both widths."""
+    """Set row j of the scores to xᵀŵ + radius·o√(no²/(1 + no²)) + mean radius·m.
+
+    m is the mean width, o² = ‖x‖² − m² the task's own part. n more rewards of x would reveal the
+    share no²/(1 + no²) of it; as many are expected as there were, and one.
+    """
     for k in range(scores.shape[1]):
         width, mean_width = widths[i, k], mean_widths[i, k]
-        own = math.sqrt(max(width * width - mean_width * mean_width, 0.0))
+        square = max(width * width - mean_width * mean_width, 0.0)
+        gain = (count + 1.0) * square
+        own = math.sqrt(square * gain / (1.0 + gain))
         scores[j, k] = predictions[i, k] + radius * own + mean_radius * mean_width

@@ -4,6 +4,7 @@ import numpy as np
 
 from headstart import kernels
 from headstart.arrays import Floats, Integers
+from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
 from headstart.live._blas import one_blas_thread
@@ -74,7 +75,9 @@ class _TaskScores:
         grown[stale] = fresh
         return grown
 
-    def index(self, radius: float, mean_radius: float, mean_widths: Floats | None) -> Floats:
+    def index(
+        self, radius: float, mean_radius: float, count: float, mean_widths: Floats | None
+    ) -> Floats:
         """xᵀŵ + radius·‖x‖ of all items, (K,), or the index by parts."""
         scores = np.empty((1, len(self._predictions)))
         widths = np.sqrt(np.maximum(self._squares, 0.0))
@@ -83,7 +86,8 @@ class _TaskScores:
             kernels.index(*read, radii, scores)
         else:
             least = np.minimum(mean_widths, widths)[None]
-            kernels.index_by_parts(*read, least, radii, np.array([mean_radius]), scores)
+            of_task = radii, np.array([mean_radius]), np.array([count])
+            kernels.index_by_parts(*read, least, *of_task, scores)
         return scores.reshape(-1)
 
 
@@ -132,7 +136,8 @@ class CatalogueScores:
         mean_widths = None
         if len(mean_covariance):
             mean_widths = self._mean_widths_of(catalogue, mean_covariance)
-        return scores.index(radius, mean_radius, mean_widths)
+        count = float(state.scalars[0, columns.COUNT])
+        return scores.index(radius, mean_radius, count, mean_widths)
 
     def _mean_widths_of(self, catalogue: Catalogue, covariance: Floats) -> Floats:
         known, version = self._mean_widths, catalogue.version

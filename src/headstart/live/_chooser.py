@@ -25,7 +25,7 @@ from headstart.live._decision_sets import (
 )
 from headstart.live._memory import Memory
 from headstart.live._pending import Ids, hold
-from headstart.live._rows import NONE, n_rewards
+from headstart.live._rows import NONE, count_of, n_rewards
 from headstart.live._scores import Scores, UnreadableArmError, index_task, read_task
 from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
@@ -195,7 +195,8 @@ def _decide_one(
     if not read_task(rows, slot, arms_of_task, 0, reading, 0):
         return NONE, 0.0, NONE
     rows_of_scores = view(scores, 0, (1, n_arms))
-    index_task(reading, arms_of_task, 0, radius, mean, scratch, rows_of_scores, 0)
+    count = count_of(rows[slot], dimension)
+    index_task(reading, arms_of_task, 0, radius, mean, count, scratch, rows_of_scores, 0)
     choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
     projections = reading.projections
     code = _keep(rows, slot, arms_of_task, 0, choice, projections, 0, choice, pending, place)
@@ -228,8 +229,8 @@ def _choose_all(
     for i in range(slots.shape[0]):
         if not read_task(rows, slots[i], arms, which[i], reading, 0):
             return i
-        mean_of_task = mean_radii[i], mean_covariance
-        index_task(reading, arms, which[i], radii[i], mean_of_task, scratch, scores, i)
+        mean_of_task, count = (mean_radii[i], mean_covariance), count_of(rows[slots[i]], dimension)
+        index_task(reading, arms, which[i], radii[i], mean_of_task, count, scratch, scores, i)
         if allowed.shape[0] > 0:
             for k in range(n_arms):
                 if not allowed[i, k]:
@@ -331,7 +332,7 @@ class Chooser:
             tasks.rows,
             slot,
             self._scores.radius(slot),
-            self._scores.mean(slot),
+            self._scores.mean(shape[0]),
             arms,
             stream.peek_one(),
             self._exploration,
@@ -484,8 +485,7 @@ class Chooser:
     def _choose_by_index(self, slots: Integers, batch: Batch) -> Choices:
         """The choices by an index, in one compiled call for tasks with equally many arms."""
         n, dimension = batch.n, self._tasks.dimension
-        radii, mean_radii = self._scores.radii(slots)
-        uniforms = self._stream.peek(n)
+        radii, uniforms = self._scores.radii(slots), self._stream.peek(n)
         indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
         scores, projections = [], []
         for group in batch.groups:
@@ -503,7 +503,7 @@ class Chooser:
                 self._tasks.rows,
                 slots[part],
                 radii[part],
-                (mean_radii[part], self._scores.mean_covariance),
+                self._scores.means(slots[part], n_arms),
                 (group.arms, group.which, group.allowed),
                 uniforms[part],
                 self._exploration,

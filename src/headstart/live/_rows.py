@@ -19,7 +19,7 @@ from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.kernels.revision import is_surprising
-from headstart.kernels.state import N_SCALARS, REWARDS, TaskState
+from headstart.kernels.state import COUNT, N_SCALARS, REWARDS, TaskState
 from headstart.kernels.views import view
 
 # The last numbers of a row: when it was last used; its first pending decision; whether the memory
@@ -62,6 +62,13 @@ def n_rewards(row: Floats, dimension: int) -> float:
     """How many rewards a task has had."""
     number: float = row[2 * dimension * dimension + _VECTORS * dimension + REWARDS]
     return number
+
+
+@compiled(inline="always")
+def count_of(row: Floats, dimension: int) -> float:
+    """T, the weight of the rewards that a task has had."""
+    count: float = row[2 * dimension * dimension + _VECTORS * dimension + COUNT]
+    return count
 
 
 @compiled(inline="always")

@@ -53,13 +53,15 @@ def index_task(
     i: int,
     radius: float,
     mean: tuple[float, Floats],
+    count: float,
     scratch: Floats,
     scores: Floats,
     j: int,
 ) -> None:
     """Set row j of the scores to the index of arms[i] (K, d), which are read in entry 0.
 
-    By parts, where there is a mean covariance (1, d, d). The scratch is that of `Scores.scratch`.
+    By parts, where there is a mean covariance (1, d, d), given the task's count of rewards. The
+    scratch is that of `Scores.scratch`.
     """
     mean_radius, covariance = mean
     if covariance.shape[0] == 0:
@@ -71,7 +73,7 @@ def index_task(
     mean_widths = view(scratch, used + n_arms * dimension, (1, n_arms))
     kernels.read_mean_one(covariance, 0, arms, i, reading.widths, 0, products, mean_widths, 0)
     kernels.index_by_parts_one(
-        reading.predictions, reading.widths, mean_widths, 0, radius, mean_radius, scores, j
+        reading.predictions, reading.widths, mean_widths, 0, radius, mean_radius, count, scores, j
     )
 
 
@@ -122,19 +124,23 @@ class Scores:
         covariance = self._population.mean_covariance
         return self._nothing if self._by_parts is None or not len(covariance) else covariance[None]
 
-    def mean(self, slot: int) -> tuple[float, Floats]:
-        """The mean radius of an index for one task whose `radius` was asked for, and S̄."""
+    def mean(self, n_arms: int) -> tuple[float, Floats]:
+        """The mean radius for K arms of the task whose `radius` was asked for last, and S̄."""
         if self._by_parts is None:
             return 0.0, self._nothing
-        return float(self._by_parts.mean_radius(self._summary)), self.mean_covariance
+        return float(self._by_parts.mean_radius(self._summary, n_arms)), self.mean_covariance
 
-    def radii(self, slots: Integers) -> tuple[Floats, Floats]:
-        """The radii and the mean radii of an index for n tasks, (n,) each."""
+    def radii(self, slots: Integers) -> Floats:
+        """The radii of an index for n tasks, (n,)."""
         assert self.index is not None
-        summaries, n = self._summaries(slots), len(slots)
-        radii = np.array(np.broadcast_to(self.index.radius(summaries), n))
-        mean = np.zeros(n) if self._by_parts is None else self._by_parts.mean_radius(summaries)
-        return radii, np.array(np.broadcast_to(mean, n))
+        return np.array(np.broadcast_to(self.index.radius(self._summaries(slots)), len(slots)))
+
+    def means(self, slots: Integers, n_arms: int) -> tuple[Floats, Floats]:
+        """The mean radii of an index for n tasks with K arms each, (n,), and S̄."""
+        if self._by_parts is None:
+            return np.zeros(len(slots)), self._nothing
+        radii = self._by_parts.mean_radius(self._summaries(slots), n_arms)
+        return np.array(np.broadcast_to(radii, len(slots))), self.mean_covariance
 
     def _summaries(self, slots: Integers) -> EstimateSummary:
         tasks, layout = self._tasks, self._tasks.layout
@@ -170,7 +176,8 @@ class Scores:
         if arms.catalogue is not None and self.are_cached(arms):
             state = self._tasks.layout.state(self._tasks.rows[slot])
             cache, radius = self._tasks.catalogue_scores, self.radius(slot)
-            return cache.index(arms.catalogue, slot, state, radius, *self.mean(slot))[None]
+            mean = self.mean(len(arms.features))
+            return cache.index(arms.catalogue, slot, state, radius, *mean)[None]
         slots: Integers = np.array([slot])
         scores: Floats = self.scores_of_tasks(slots, arms.features[None], uniforms[None])[0]
         return scores

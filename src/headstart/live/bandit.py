@@ -14,7 +14,7 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.features import Schema, Transformer, schema_of
 from headstart.interfaces import Policy, PriorEstimator
-from headstart.live import _logs, files, inputs
+from headstart.live import _logs, defaults, files, inputs
 from headstart.live._chooser import Chooser
 from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
 from headstart.live._encoder import (
@@ -36,8 +36,6 @@ from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items,
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
-from headstart.policies import BayesUCB
-from headstart.priors import Hierarchical
 from headstart.progress import Progress
 
 
@@ -50,8 +48,9 @@ class MetaBandit:
 
     dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
     items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
-    policy: how an arm is chosen, `BayesUCB(z="growing")` if None. prior: the estimator that learns
-    across tasks, `Hierarchical()` if None, with `n_side` where the schema has attributes of tasks.
+    policy: how an arm is chosen, `BayesUCB(z="growing", z_mean="arms")` if None. prior: the
+    estimator that learns across tasks, `Hierarchical()` if None, with `n_side` where the schema has
+    attributes of tasks that are not crossed with others.
     seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
     columns of a DataFrame are taken. clock: the time in seconds. settings: those of `Settings`,
     none needed; with a schema, which scales its numbers, `scales` is None if it is not given.
@@ -81,19 +80,18 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
         **settings: Unpack[Options],
     ) -> None:
-        schema, n_task = None, 0
+        schema = None
         if features is not None:
             if dimension is not None or feature_names is not None:
                 raise ValueError("give features, or dimension and feature_names, not both")
             schema = schema_of(features)
-            dimension, n_task = schema.dimension, schema.n_task
+            dimension = schema.dimension
             settings = {"scales": None, **settings}
         if dimension is None:
             raise ValueError("give the dimension or features of a bandit, got neither")
         self.dimension = checks.count("dimension", dimension)
-        # A live task may have no last round: the quantile that grows excludes no arm for good.
-        self.policy: Policy = BayesUCB(z="growing") if policy is None else policy
-        self.prior: PriorEstimator = Hierarchical(n_side=n_task) if prior is None else prior
+        self.policy: Policy = defaults.POLICY if policy is None else policy
+        self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
@@ -121,6 +119,24 @@ class MetaBandit:
     def features(self) -> Schema | None:
         """The schema, with the numbers that data have settled; None for features in numbers."""
         return None if self._encoder is None else self._encoder.schema
+
+    def settle(self, features: Schema) -> None:
+        """Take the mean and scale of open numbers from a schema, which must be the same but for it.
+
+        >>> features = hs.Features(item=[hs.Number("price")])
+        >>> bandit = MetaBandit(features=features)
+        >>> bandit.settle(features.settled(items=[{"price": 10}, {"price": 30}]))
+        >>> bandit.features.item[0].mean
+        20.0
+        """
+        with self._lock:
+            own = None if self._encoder is None else self._encoder.schema.settled_as(features)
+            if self._encoder is None or own is None or own != features.settled_as(own):
+                raise ValueError(
+                    "features must be those of the bandit, with the same mean and scale, "
+                    f"got {checks.short(features)}"
+                )
+            self._encoder.keep(own)
 
     def next_prior(self) -> Prior:
         """What the next task starts from, by all that is known now."""

@@ -91,9 +91,14 @@ def evaluate_logged(
     A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
     log's propensities are wrong, or too few rounds carry all the weight.
 
+    A log of items with attributes (`LoggedDecisions.from_items`) is for a bandit with the same
+    features, whose open numbers it settles.
+
     An example is at `OffPolicy`.
     """
     rewards = log.rewards
+    if log.features is not None:
+        bandit.settle(log.features)
     weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
     overlap = None if overlaps is None else float(overlaps.mean())
     mean_weight, size = _mean(weights), _effective_sample_size(weights)
@@ -127,7 +132,8 @@ def _played(
     begun: set[Name] = set()
     for i, task in enumerate(_reporting(log.tasks, progress)):
         choice, x = int(choices[i]), arms[i, choices[i]]
-        probabilities = bandit.propensities(task, arms[i])
+        about = None if log.abouts is None else log.abouts[i]
+        probabilities = bandit.propensities(task, arms[i], about=about)
         weights[i] = probabilities[choice] / propensities[i]
         if everything is not None:
             overlaps[i] = probabilities[everything[i] > 0].sum()
@@ -135,7 +141,7 @@ def _played(
         robust[i] = probabilities @ guesses + weights[i] * (rewards[i] - guesses[choice])
         accepted[i] = uniforms[i] < scale * weights[i]
         if accepted[i]:
-            bandit.observe(task, x, float(rewards[i]))
+            bandit.observe(task, x, float(rewards[i]), about=about)
             begun.add(task)
         model.observe(x, np.asarray(rewards[i]))
         if last[task] == i and task in begun:

@@ -1,6 +1,7 @@
 """Logs of decisions: the arms of every round, the choice, its propensity and its reward."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
+from headstart.features import Schema
 from headstart.logs import sources, values
 from headstart.logs.columns import DecisionColumns
 from headstart.logs.sources import Piece
@@ -51,6 +53,8 @@ class LoggedDecisions:
     rewards: Floats
     propensities: Floats
     propensities_of_all: Floats | None
+    features: Schema | None = None  # by which the arms were made of attributes, settled
+    abouts: Sequence[Mapping[str, Any] | None] | None = None  # what was known of the tasks
 
     def __init__(
         self,
@@ -92,6 +96,76 @@ class LoggedDecisions:
             ("propensities_of_all", of_all),
         ):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_items(
+        cls,
+        features: Schema,
+        *,
+        tasks: Sequence[str | int],
+        items: Any,
+        choices: Sequence[Any],
+        contexts: Sequence[Mapping[str, Any] | None] | None = None,
+        abouts: Sequence[Mapping[str, Any] | None] | None = None,
+        **columns: Any,
+    ) -> "LoggedDecisions":
+        """Rounds in which items with attributes were shown; the other columns are as above.
+
+        Items are those of every round: dicts by id or in a list, or a DataFrame. Choices are their
+        ids, or indices where they have none. `contexts` and `abouts` have what was known in each
+        round, and of its task, of which the first counts. Numbers that the schema leaves to data
+        are settled by these.
+
+        >>> features = hs.Features(item=[hs.Number("price")], context=[hs.Category("device")])
+        >>> log = hs.LoggedDecisions.from_items(
+        ...     features,
+        ...     tasks=["ann", "bob"],
+        ...     items={"tea": {"price": 3}, "rum": {"price": 20}},
+        ...     contexts=[{"device": "phone"}, None],
+        ...     choices=["rum", "tea"],
+        ...     rewards=[1.0, 0.0],
+        ...     propensities=[0.5, 0.5],
+        ... )
+        >>> log.arms.shape, log.choices
+        ((2, 2, 34), array([1, 0]))
+        """
+        n = len(tasks)
+        each_context = _each_round("contexts", contexts, n)
+        each_about = _each_round("abouts", abouts, n)
+        schema = features.settled(
+            items=items,
+            context=[row or {} for row in each_context],
+            tasks=[row or {} for row in each_about],
+        )
+        encoded = schema.encode_items(items)
+        shape = (n, len(encoded.matrix), schema.dimension)
+        if math.prod(shape) > MOST_NUMBERS:
+            raise ValueError(f"arms must be at most {MOST_NUMBERS:,} numbers, got {shape}")
+        index = {key: i for i, key in enumerate(encoded.ids or range(shape[1]))}
+        known: dict[str | int, Mapping[str, Any]] = {}
+        arms, indices = np.empty(shape), np.empty(n, dtype=np.int64)
+        for i, (task, choice) in enumerate(zip(tasks, choices, strict=True)):
+            if choice not in index:
+                raise ValueError(f"choices must be of the items, got {checks.short(choice)}")
+            indices[i] = index[choice]
+            about = each_about[i]
+            if about:
+                known.setdefault(task, about)
+            each_about[i] = known.get(task)
+            context, z = schema.encode_context(each_context[i]), schema.encode_task(each_about[i])
+            arms[i] = schema.arms(encoded.matrix, context, z)
+        log = cls(tasks=tasks, arms=arms, choices=indices, **columns)
+        object.__setattr__(log, "features", schema)
+        object.__setattr__(log, "abouts", each_about)
+        return log
+
+
+def _each_round(
+    name: str, rows: Sequence[Mapping[str, Any] | None] | None, n: int
+) -> list[Mapping[str, Any] | None]:
+    if rows is not None and len(rows) != n:
+        raise ValueError(f"{name} must be one for each of {n} rounds, got {len(rows)}")
+    return [None] * n if rows is None else list(rows)
 
 
 def read_decisions(

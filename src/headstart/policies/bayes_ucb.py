@@ -1,5 +1,6 @@
 """BayesUCB: the upper end of a posterior interval."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,9 @@ from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.policies._noise import noise_scale
 
+# z_mean² per log K.
+_PER_LOG_ARM = 0.75
+
 
 @dataclass(frozen=True, kw_only=True)
 class BayesUCB:
@@ -20,6 +24,12 @@ class BayesUCB:
     (Kaufmann et al., 2012): it grows without bound unless the task forgets, so that no arm is
     excluded for good. Where the model is correct that costs a little; where rewards are 0/1 and
     arms hardly vary, any fixed z can stay with a wrong arm (docs/explanation/learned-prior.md).
+
+    `z_mean` is for priors that are learned: a z of its own for m, the part of the width that is the
+    uncertainty of the mean task. All tasks to come learn from what is explored along it, so it pays
+    whatever is left of this one. Of the rest, z counts what this task can still use
+    (`ArmEstimates.index`). "arms" is √(¾ log K) for K arms, 2.0 for 200: the more arms, the further
+    the best of them is above what is known. None: one z for the whole width.
 
     s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
     guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
@@ -33,9 +43,13 @@ class BayesUCB:
 
     z: float | Literal["growing"] = 1.0
     noise_scale: float | None = None
-    z_mean: float | None = None
+    z_mean: float | Literal["arms"] | None = None
 
     def __post_init__(self) -> None:
+        if self.z_mean is not None and self.z_mean != "arms":
+            if isinstance(self.z_mean, str):
+                raise ValueError(f'z_mean must be a number or "arms", got {self.z_mean!r}')
+            checks.nonnegative("z_mean", self.z_mean)
         if self.z != "growing":
             if isinstance(self.z, str):
                 raise ValueError(f'z must be a number or "growing", got {self.z!r}')
@@ -58,13 +72,18 @@ class BayesUCB:
         """Whether there is a z of its own for the mean task."""
         return self.z_mean is not None
 
-    def mean_radius(self, summary: EstimateSummary) -> Floats:
+    def mean_radius(self, summary: EstimateSummary, n_arms: int) -> Floats:
         """z_mean·s, of shape (…)."""
-        z = 0.0 if self.z_mean is None else self.z_mean
+        z = self.z_mean
+        if z is None:
+            raise ValueError("a policy without z_mean has no mean radius")
+        if isinstance(z, str):
+            z = math.sqrt(_PER_LOG_ARM * math.log(n_arms))
         return np.asarray(z * noise_scale(summary, self.noise_scale))
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The upper ends, (…, K)."""
         summary = estimates.summary
-        mean_radius = self.mean_radius(summary) if self.by_parts else None
+        n_arms = estimates.predictions.shape[-1]
+        mean_radius = self.mean_radius(summary, n_arms) if self.by_parts else None
         return estimates.index(self.radius(summary), mean_radius)

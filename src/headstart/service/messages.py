@@ -18,7 +18,9 @@ Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
-GivenArms = Annotated[dict[Name, Features], Meta(max_length=MOST_ARMS)]
+# What is known of an item, of the context or of a task, by name; objects within it are flattened.
+Attributes = Annotated[dict[str, object], Meta(max_length=MOST_DIMENSIONS)]
+GivenArms = Annotated[dict[Name, Features | Attributes], Meta(max_length=MOST_ARMS)]
 # What is known of a task beforehand; larger numbers would leave no digits for those of others.
 Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_DIMENSIONS)]
 # How many rewards one counts as.
@@ -37,13 +39,16 @@ class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False
 class BanditConfiguration(Message):
     """How a bandit is set up: `PUT /bandits/{b}`.
 
-    Give the dimension d or the names of the d features. Policy and prior are specs, as those of a
-    study: {"class": "BayesUCB", "z": "growing"}. The other fields are those of
-    `headstart.live.Settings`.
+    Give the dimension d, the names of the d features, or `features`: a schema of attributes, as
+    `hs.Features.plain` writes it, by which items, contexts and tasks are given as they are. Policy
+    and prior are specs, as those of a study: {"class": "BayesUCB", "z": "growing"}. The other
+    fields are those of `headstart.live.Settings`; with a schema, which scales its numbers, scales
+    are not learned.
     """
 
     dimension: Annotated[int, Meta(ge=1, le=MOST_DIMENSIONS)] | None = None
     feature_names: list[Name] | None = None
+    features: dict[str, object] | None = None
     scales: Literal["learn"] | list[float] | None = "learn"
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
@@ -77,27 +82,32 @@ class BanditView(Message):
 
 
 class Item(Message):
-    """An arm of the catalogue."""
+    """An arm of the catalogue, with features; or with attributes, where the bandit has a schema."""
 
     id: Name
-    features: Features
+    features: Features | None = None
+    attributes: Attributes | None = None
     tags: list[Name] = []
 
 
 class ItemChange(Message):
-    """Another set of features or tags for an arm of the catalogue; what is None stays."""
+    """Other features, attributes or tags for an arm of the catalogue; what is None stays."""
 
     id: Name
     features: Features | None = None
+    attributes: Attributes | None = None
     tags: list[Name] | None = None
 
 
 class DecisionRequest(Message):
     """A task wants an arm.
 
-    arms: features by id; or ids of the catalogue; or, if None, all of the catalogue, or those with
-    the tag. exclude: ids that must not be chosen. side: what is known of the task beforehand. n:
-    how many arms, the best first. The same idempotency_key gets the same answer.
+    arms: features or attributes by id; or ids of the catalogue; or, if None, all of the catalogue,
+    or those with the tag. exclude: ids that must not be chosen. side: what is known of the task
+    beforehand. n: how many arms, the best first. The same idempotency_key gets the same answer.
+
+    Where the bandit has a schema, `context` has the attributes of this decision, and `about` those
+    of the task: the first that are given count, for this and all later decisions.
     """
 
     task: TaskName
@@ -105,6 +115,8 @@ class DecisionRequest(Message):
     tag: Name | None = None
     exclude: Names = []
     side: Side | None = None
+    context: Attributes | None = None
+    about: Attributes | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
     idempotency_key: Name | None = None
 
@@ -150,14 +162,21 @@ class RewardAnswer(Message):
 
 
 class ObservationRequest(Message):
-    """The reward of a choice that was made elsewhere; the arm is one of the catalogue, or given."""
+    """The reward of a choice that was made elsewhere; the arm is one of the catalogue, or given.
+
+    Where the bandit has a schema, an arm that is given is an `item` with attributes; `context` and
+    `about` are those of a decision.
+    """
 
     task: TaskName
     value: float
     features: Features | None = None
+    item: Attributes | None = None
     arm: Name | None = None
     weight: Weight = 1.0
     side: Side | None = None
+    context: Attributes | None = None
+    about: Attributes | None = None
     time: Time | None = None
     idempotency_key: Name | None = None
 
@@ -376,6 +395,7 @@ class LogSummary(Message):
     reward: ColumnScale
     far_apart: list[str]  # features of a very different size than the others
     set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
+    encoded: bool = False  # whether the features are columns of a schema
 
 
 class PriorNumbers(Message):

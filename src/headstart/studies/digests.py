@@ -38,6 +38,7 @@ NUMBERS = (
     "core",
     "datasets",
     "environments",
+    "features",
     "interfaces.py",
     "kernels",
     "learners",

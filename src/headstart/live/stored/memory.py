@@ -59,13 +59,18 @@ def read_contribution(content: bytes, dimension: int, n_side: int) -> Contributi
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Model:
-    """What a bandit is made of, without its data: a policy, a prior and settings for d features."""
+    """What a bandit is made of, without its data: a policy, a prior and settings for d features.
+
+    unknown_side: what counts as the side information (p,) of a task of which nothing was told; None
+    where every task must have some, or the prior takes none.
+    """
 
     dimension: int
     policy: Policy
     prior: PriorEstimator
     settings: Settings
     feature_names: FeatureNames
+    unknown_side: Floats | None = None
 
     @cached_property
     def _empty(self) -> Population:

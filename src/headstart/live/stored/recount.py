@@ -98,8 +98,8 @@ def _count(
 ) -> dict[int, Contribution | None]:
     """Count the tasks that changed; what the memory counts for every task then."""
     counted: dict[int, Contribution | None] = {}
+    size = n_side(model.prior)
     for task in tasks:
-        size = 0 if task.side is None else len(task.side)
         content = task.contribution
         counted[task.task] = (
             None if content is None else read_contribution(content, model.dimension, size)
@@ -109,7 +109,7 @@ def _count(
         (task for task in tasks if task.changed), key=lambda task: task.contribution is not None
     )
     changes = [
-        population.change(task.task, counted[task.task], _statistics(population, task))
+        population.change(task.task, counted[task.task], _statistics(population, task, model))
         for task in changed
     ]
     population.count(changes)
@@ -123,9 +123,12 @@ def _count(
     return counted
 
 
-def _statistics(population: Population, task: StoredTask) -> TaskStatistics:
+def _statistics(population: Population, task: StoredTask, model: Model) -> TaskStatistics:
     statistics = population.layout.finished_statistics(floats(task.state))
-    return statistics if task.side is None else replace(statistics, side=task.side)
+    if n_side(model.prior) == 0:
+        return statistics  # side information may still be in the features
+    side = model.unknown_side if task.side is None else task.side
+    return statistics if side is None else replace(statistics, side=side)
 
 
 def _moved(

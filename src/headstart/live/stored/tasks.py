@@ -67,6 +67,7 @@ class StoredTasks:
         model.check_storable()
         population = model.population()
         self._tasks = Tasks(population.layout, model.settings, model.feature_names)
+        self._tasks.unknown_side = model.unknown_side
         self._memory = Memory(self._tasks, population)
         stream = UniformStream(np.random.default_rng())
         self._chooser = Chooser(model.policy, self._memory, stream)
@@ -103,6 +104,10 @@ class StoredTasks:
         self._tasks.open(task, row)
         if side is not None:
             self._tasks.sides[task] = side
+
+    def know(self, task: int, side: Floats) -> None:
+        """Note the side information (p,) of a task that was opened without any."""
+        self._tasks.sides[task] = side
 
     def drop(self, task: int) -> None:
         """Let a task go; the store has it."""

@@ -39,7 +39,8 @@ class Bandit:
         self.configuration = row.configuration
         self.changed = row.changed
         self.model = model
-        self.catalogue = Catalogue((), np.empty((0, model.dimension)), ())
+        self.schema = row.schema
+        self.catalogue = Catalogue((), np.empty((0, model.dimension)), (), self.schema)
         self.catalogue_version = -1
         self.prior_version = 0
         self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}

@@ -6,11 +6,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete, insert, update
 
+from headstart import checks
 from headstart.arrays import Booleans, Floats, packed
+from headstart.features import Features
 from headstart.live import inputs
 from headstart.live.stored import DecisionSet, FeatureNames, decision_set
+from headstart.service import schemas
 from headstart.service.messages import (
     MOST_ARMS,
     DecisionRequest,
@@ -20,6 +23,7 @@ from headstart.service.messages import (
     not_found,
 )
 from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
+from headstart.service.store.schema import bandits as bandit_table
 from headstart.service.store.schema import items as table
 
 # Of an item: with a larger one, no decision could be made from the catalogue.
@@ -27,11 +31,22 @@ _LARGEST_FEATURE = 1e9
 
 
 class Catalogue:
-    """The items of a bandit, and those of every tag."""
+    """The items of a bandit, and those of every tag.
 
-    def __init__(self, ids: Sequence[str], features: Floats, tags: Sequence[Sequence[str]]) -> None:
+    features: of the items, (K, d). With a schema by which they change with the context or the task,
+    they are the items' own columns alone; a decision computes the others.
+    """
+
+    def __init__(
+        self,
+        ids: Sequence[str],
+        features: Floats,
+        tags: Sequence[Sequence[str]],
+        schema: Features | None = None,
+    ) -> None:
         self.ids = tuple(ids)
         self.features = features
+        self.schema = schema
         self.index = {item: i for i, item in enumerate(self.ids)}
         by_tag: dict[str, list[int]] = {}
         for i, names in enumerate(tags):
@@ -41,11 +56,16 @@ class Catalogue:
         self._all = self._some(range(len(self.ids)))
 
     @classmethod
-    def read(cls, connection: Connection, bandit: int, dimension: int) -> "Catalogue":
+    def read(cls, connection: Connection, bandit: BanditRow) -> "Catalogue":
         """The catalogue that is stored."""
-        items = items_of(connection, bandit)
-        features = np.array([item.features for item in items]).reshape(len(items), dimension)
-        return cls([item.id for item in items], features, [item.tags for item in items])
+        items = items_of(connection, bandit.id)
+        schema = bandit.schema
+        if schema is None:
+            features = np.array([item.features for item in items])
+            features = features.reshape(len(items), bandit.dimension)
+        else:
+            features = _encoded({item.id: item.attributes or {} for item in items}, schema)
+        return cls([item.id for item in items], features, [item.tags for item in items], schema)
 
     def _some(self, places: Sequence[int]) -> DecisionSet:
         return _set(self.features[list(places)], [self.ids[i] for i in places])
@@ -60,7 +80,7 @@ class Catalogue:
                 raise invalid(
                     f"tag must not be given with arms that have features, got {request.tag!r}"
                 )
-            return _without(_given(arms, names), request.exclude)
+            return _without(self._given(arms, names), request.exclude)
         found = self._all
         if request.tag is not None:
             if request.tag not in self._by_tag:
@@ -85,17 +105,40 @@ class Catalogue:
             raise invalid("arms must have at least one id, got none")
         return self._some([self.index[arm] for arm in arms])
 
+    def _given(self, arms: dict[str, Any], names: FeatureNames) -> DecisionSet:
+        schema = self.schema
+        for arm, given in arms.items():
+            if isinstance(given, dict) != (schema is not None):
+                if schema is None:
+                    raise schemas.no_schema(f"attributes of {arm!r}", given)
+                raise invalid(f"the arm {arm!r} must have attributes, got {checks.short(given)}")
+        if schema is None:
+            try:
+                return decision_set(arms, names)
+            except ValueError as error:
+                raise invalid(str(error)) from None
+        if not arms:
+            raise invalid("arms must have at least one item, got none")
+        schemas.check_settled(schema)
+        return _set(_encoded(arms, schema), list(arms))
+
+
+def _encoded(items: dict[str, dict[str, Any]], schema: Features) -> Floats:
+    """Items with attributes: their features (K, d) if those are fixed, else their own columns."""
+    if not items:
+        return np.empty((0, schema.dimension if schema.is_fixed else schema.n_item))
+    try:
+        matrix = schema.encode_items(items).matrix
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    if schema.is_fixed:
+        matrix = schema.arms(matrix, schema.encode_context(None), schema.encode_task(None))
+    return matrix
+
 
 def _set(features: Floats, ids: Sequence[str]) -> DecisionSet:
     every: Booleans = np.ones(len(ids), dtype=np.bool_)
     return DecisionSet(features=features, ids=ids, allowed=every, columns=None, catalogue=None)
-
-
-def _given(arms: dict[str, list[float]], names: FeatureNames) -> DecisionSet:
-    try:
-        return decision_set(arms, names)
-    except ValueError as error:
-        raise invalid(str(error)) from None
 
 
 def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
@@ -120,17 +163,19 @@ def patch_items(
     """Add items, and change those that are there; how many there are now."""
     wanted = [item.id for item in items]
     before = {item.id: item for item in items_of(connection, bandit.id, ids=wanted)}
+    what = "features" if bandit.schema is None else "attributes"
     whole = []
     for item in items:
         old = before.get(item.id)
-        features, tags = item.features, item.tags
-        if features is None:
+        features, attributes, tags = item.features, item.attributes, item.tags
+        if features is None and attributes is None:
             if old is None:
-                raise invalid(f"features must be given for a new item, got none for {item.id!r}")
-            features = old.features.tolist()
+                raise invalid(f"{what} must be given for a new item, got none for {item.id!r}")
+            features = None if bandit.schema is not None else old.features.tolist()
+            attributes = old.attributes
         if tags is None:
             tags = [] if old is None else old.tags
-        whole.append(Item(id=item.id, features=features, tags=tags))
+        whole.append(Item(id=item.id, features=features, attributes=attributes, tags=tags))
     own = (table.c.bandit == bandit.id) & table.c.item.in_(wanted)
     connection.execute(delete(table).where(own))
     return _insert(connection, bandit, whole)
@@ -155,7 +200,12 @@ def _insert(connection: Connection, bandit: BanditRow, items: Sequence[Item]) ->
         if item.id in seen:
             raise invalid(f"items must have different ids, got {item.id!r} more than once")
         seen.add(item.id)
-    rows = [_row(bandit, item) for item in items]
+    schema = bandit.schema
+    rows = (
+        [_row_of_numbers(bandit, item) for item in items]
+        if schema is None
+        else _rows_of_attributes(connection, bandit, schema, items)
+    )
     if rows:
         connection.execute(insert(table), rows)
     n = n_items(connection, bandit.id)
@@ -164,19 +214,67 @@ def _insert(connection: Connection, bandit: BanditRow, items: Sequence[Item]) ->
     return n
 
 
-def _row(bandit: BanditRow, item: Item) -> dict[str, Any]:
+def _row_of_numbers(bandit: BanditRow, item: Item) -> dict[str, Any]:
+    if item.attributes is not None:
+        raise schemas.no_schema(f"attributes of {item.id!r}", item.attributes)
+    if item.features is None:
+        raise invalid(f"features of {item.id!r} must be given, got none")
     try:
         features = inputs.vector_of(f"features of {item.id!r}", item.features, bandit.dimension)
     except ValueError as error:
         raise invalid(str(error)) from None
-    largest = max(features.max(), -features.min())
+    _check_size(item.id, features)
+    return _row(bandit, item, features)
+
+
+def _rows_of_attributes(
+    connection: Connection, bandit: BanditRow, schema: Features, items: Sequence[Item]
+) -> list[dict[str, Any]]:
+    """Rows of items with attributes, by which the schema is settled if it is not yet."""
+    given: dict[str, Any] = {}
+    for item in items:
+        if item.features is not None or item.attributes is None:
+            got = "none" if item.features is None else "features"
+            raise invalid(f"attributes of {item.id!r} must be given, got {got}")
+        given[item.id] = item.attributes
+    if given and not schema.is_settled:
+        schema = _settle(connection, bandit, schema, given)
+    for item, features in zip(items, _encoded(given, schema), strict=True):
+        _check_size(item.id, features)
+    return [_row(bandit, item, np.empty(0)) for item in items]
+
+
+def _settle(
+    connection: Connection, bandit: BanditRow, schema: Features, given: dict[str, Any]
+) -> Features:
+    """Have the numbers of items settled by these from now on, in every process."""
+    try:
+        settled = schema.settled(items=given)
+    except ValueError as error:
+        raise invalid(str(error)) from None
+    wanted = msgspec.structs.replace(bandit.configuration, features=settled.plain())
+    values = {
+        "configuration": msgspec.json.encode(wanted).decode(),
+        "changed": bandit.changed + 1e-6,
+    }
+    connection.execute(update(bandit_table).where(bandit_table.c.id == bandit.id).values(**values))
+    return settled
+
+
+def _check_size(item: str, features: Floats) -> None:
+    largest = np.abs(features).max(initial=0.0)
     if largest > _LARGEST_FEATURE:
         raise invalid(
-            f"features of {item.id!r} must be at most {_LARGEST_FEATURE:g} in size, got {largest:g}"
+            f"features of {item!r} must be at most {_LARGEST_FEATURE:g} in size, got {largest:g}"
         )
+
+
+def _row(bandit: BanditRow, item: Item, features: Floats) -> dict[str, Any]:
+    attributes = item.attributes
     return {
         "bandit": bandit.id,
         "item": item.id,
         "features": packed(features),
         "tags": msgspec.json.encode(item.tags).decode(),
+        "attributes": None if attributes is None else msgspec.json.encode(attributes).decode(),
     }

@@ -3,13 +3,18 @@
 from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from headstart import checks, specs
+from headstart.features import Features
 from headstart.interfaces import LivePriorEstimator, Policy, PriorEstimator, n_side
+from headstart.live import defaults
+from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
-from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
-from headstart.service.messages import BanditConfiguration, conflict, invalid
+from headstart.service import schemas
+from headstart.service.messages import MOST_DIMENSIONS, BanditConfiguration, conflict, invalid
 
 # Rewards are within it where a bandit has no range of its own. One that is larger would be most of
 # every sum that the dashboard shows, for good.
@@ -24,16 +29,36 @@ _FIXED = ("prior", "side_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, s
 
 def dimension_of(configuration: BanditConfiguration) -> int:
     """The number of features."""
+    schema = _schema_of(configuration)
+    if schema is not None:
+        return schema.dimension
     dimension, features = configuration.dimension, configuration.feature_names
     if features is None:
         if dimension is None:
-            raise invalid("dimension or feature_names must be given, got neither")
+            raise invalid("dimension, feature_names or features must be given, got none of them")
         return dimension
     if not features:
         raise invalid("feature_names must be at least one name, got none")
     if dimension not in (None, len(features)):
         raise invalid(f"feature_names must be dimension = {dimension} names, got {len(features)}")
     return len(features)
+
+
+def _schema_of(configuration: BanditConfiguration) -> Features | None:
+    """The schema of a configuration, which must have nothing else that says what features are."""
+    try:
+        schema = schemas.schema_of(configuration)
+    except (ValueError, TypeError) as error:
+        raise invalid(str(error)) from error
+    if schema is not None:
+        for name in ("dimension", "feature_names", "side_names"):
+            if getattr(configuration, name):
+                raise invalid(f"{name} must not be given with features, got both")
+        if schema.dimension > MOST_DIMENSIONS:
+            raise invalid(
+                f"features must have at most {MOST_DIMENSIONS:,} columns, got {schema.dimension:,}"
+            )
+    return schema
 
 
 def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> Model:
@@ -46,17 +71,25 @@ def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> 
 
 
 def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[], float]) -> Model:
-    policy: Any = BayesUCB(z="growing")
+    schema = _schema_of(configuration)
+    size = len(configuration.side_names) if schema is None else schema.n_task
+    policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
-    prior: Any = Hierarchical(n_side=len(configuration.side_names))
+    prior: Any = Hierarchical(n_side=size) if schema is None else defaults.prior_for(schema)
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
     if not isinstance(prior, LivePriorEstimator):
         raise ValueError(f"prior must be one for live use, got {configuration.prior}")
-    if n_side(cast("PriorEstimator", prior)) != len(configuration.side_names):
+    taken = n_side(cast("PriorEstimator", prior))
+    if schema is not None and taken not in (0, size):
         raise ValueError(
-            f"side_names must be the {n_side(prior)} names that the prior takes, "
+            f"prior must have n_side = {size}, the columns of the tasks' attributes, or 0, "
+            f"got {taken}"
+        )
+    if schema is None and taken != size:
+        raise ValueError(
+            f"side_names must be the {taken} names that the prior takes, "
             f"got {configuration.side_names}"
         )
     options = {name: getattr(configuration, name) for name in _SETTINGS}
@@ -65,18 +98,43 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     if configuration.retention_seconds is not None:
         checks.positive("retention_seconds", configuration.retention_seconds)
     settings = Settings.from_options(dimension, clock, refresh="background", **options)
+    names = FeatureNames(dimension, configuration.feature_names)
+    if schema is not None:
+        groups = Groups(schema.group_names, schema.groups)
+        names = FeatureNames(dimension, schema.columns, groups)
     return Model(
         dimension=dimension,
         policy=cast("Policy", policy),
         prior=cast("PriorEstimator", prior),
         settings=settings,
-        feature_names=FeatureNames(dimension, configuration.feature_names),
+        feature_names=names,
+        unknown_side=schema.encode_task(None) if schema is not None and taken else None,
     )
+
+
+def completed(
+    wanted: BanditConfiguration, before: BanditConfiguration | None
+) -> BanditConfiguration:
+    """A configuration with what follows from its schema, and what data have settled before.
+
+    The numbers of a schema are scaled by it: no scales are learned.
+    """
+    schema = _schema_of(wanted)
+    if schema is None:
+        return wanted
+    known = None if before is None else schemas.schema_of(before)
+    if known is not None:
+        schema = schema.settled_as(known)
+    scales = None if wanted.scales == "learn" else wanted.scales
+    return msgspec.structs.replace(wanted, features=schema.plain(), scales=scales)
 
 
 def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
     model = model_of(configuration, lambda: 0.0)
+    schema = schemas.schema_of(configuration)
+    if schema is not None:
+        schemas.check(schema)
     try:
         model.check_storable()
     except ValueError as error:
@@ -91,6 +149,7 @@ def check(configuration: BanditConfiguration) -> None:
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:
     """Raise where a change would make the stored tasks unreadable."""
+    _check_same(schemas.schema_of(before), schemas.schema_of(after))
     if dimension_of(before) != dimension_of(after):
         raise conflict(
             f"dimension must stay {dimension_of(before)}, got {dimension_of(after)}: "
@@ -100,3 +159,18 @@ def check_change(before: BanditConfiguration, after: BanditConfiguration) -> Non
         old, new = getattr(before, name), getattr(after, name)
         if old != new:
             raise conflict(f"{name} must stay {old!r}, got {new!r}: create another bandit")
+
+
+def _check_same(before: Features | None, after: Features | None) -> None:
+    """Raise where two schemas would encode the same attributes in other numbers."""
+    if before == after:
+        return
+    if before is None or after is None:
+        both = ["features" if each is not None else "numbers" for each in (before, after)]
+        raise conflict(
+            f"a bandit with {both[0]} must stay so, got {both[1]}: create another bandit"
+        )
+    names = dict.fromkeys([*before.attributes, *after.attributes])
+    other = next((n for n in names if before.attributes.get(n) != after.attributes.get(n)), None)
+    what = "other crosses or another order" if other is None else f"another {other!r}"
+    raise conflict(f"features must stay as they are, got {what}: create another bandit")

@@ -54,8 +54,7 @@ class Registry:
             bandit = self._read(connection, row)
             self._bandits[name] = bandit
         if bandit.catalogue_version != row.catalogue_version:
-            dimension = bandit.model.dimension
-            bandit.catalogue = Catalogue.read(connection, row.id, dimension)
+            bandit.catalogue = Catalogue.read(connection, row)
             bandit.catalogue_version = row.catalogue_version
         self._current.add(name)
         return bandit
@@ -72,10 +71,11 @@ class Registry:
         self, transaction: Transaction, name: str, wanted: BanditConfiguration
     ) -> BanditView:
         """Create a bandit, or change it."""
-        configuration.check(wanted)
         connection = transaction.connection
-        content = msgspec.json.encode(wanted).decode()
         row = bandits.find(connection, name)
+        wanted = configuration.completed(wanted, None if row is None else row.configuration)
+        configuration.check(wanted)
+        content = msgspec.json.encode(wanted).decode()
         if row is None:
             values = {"name": name, "created": transaction.now, "changed": transaction.now}
             connection.execute(insert(table).values(configuration=content, **values))

@@ -266,7 +266,15 @@ class Service:
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             rows = bandits.items_of(connection, row.id, after=after, limit=limit)
-        return [Item(id=i.id, features=i.features.tolist(), tags=i.tags) for i in rows]
+        return [
+            Item(
+                id=item.id,
+                features=item.features.tolist() if item.attributes is None else None,
+                attributes=item.attributes,
+                tags=item.tags,
+            )
+            for item in rows
+        ]
 
     def decision(self, bandit: str, decision: str) -> DecisionRecord:
         """A decision as it was made, and what became of it."""

@@ -258,8 +258,8 @@ def patch_items(
     """Add items to the catalogue, or change some; what is null stays."""
     # A change that brings everything is an item, which may be new.
     items = [
-        Item(id=change.id, features=change.features, tags=change.tags)
-        if change.features is not None and change.tags is not None
+        Item(**msgspec.structs.asdict(change))
+        if (change.features or change.attributes) is not None and change.tags is not None
         else change
         for change in body
     ]

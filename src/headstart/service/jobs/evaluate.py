@@ -21,7 +21,9 @@ from headstart.service.messages import (
     Estimate,
     EvaluateReport,
     EvaluateRequest,
+    invalid,
 )
+from headstart.service.schemas import check_settled, schema_of
 
 _ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
 
@@ -40,6 +42,14 @@ def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateReque
     }
     wanted = msgspec.structs.replace(configuration, **settings)
     check(wanted)
+    schema = schema_of(wanted)
+    if schema is not None:
+        check_settled(schema)
+        if request.columns.arm is not None and not schema.is_fixed:
+            raise invalid(
+                f"columns.arm = {request.columns.arm!r} must be left out where features change "
+                "with the context or the task: log the features of all arms in a column of lists"
+            )
     return model_of(wanted, time.time)
 
 
@@ -57,8 +67,10 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
         progress=steps.within(0.0, 0.1, "reading rounds: {done:,}", total),
     )
     settings: dict[str, Any] = {**model.settings.plain(), "refresh": "inline"}
+    schema = schema_of(work.configuration)
     bandit = MetaBandit(
-        dimension=model.dimension,
+        dimension=model.dimension if schema is None else None,
+        features=schema,
         policy=model.policy,
         prior=model.prior,
         seed=request.seed,

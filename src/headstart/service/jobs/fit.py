@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
+from headstart.features import Features
 from headstart.live.decision import Learned
 from headstart.live.stored import default_names, memory_of_log
 from headstart.logs import Columns, LogReading, LogReport, check_log
@@ -16,6 +17,7 @@ from headstart.service.engine.priors import memory_that_counts
 from headstart.service.jobs.files import estimated_rows
 from headstart.service.jobs.work import Done, FitWork, Steps
 from headstart.service.messages import FitReport, LogColumns, LogSummary, PriorNumbers
+from headstart.service.schemas import schema_of
 
 _READING = "reading rows: {done:,} of {total:,}"
 _READING_ON = "reading rows: {done:,}"
@@ -24,15 +26,24 @@ _BLOCK = 1 << 22
 _READ, _COUNTED = 0.2, 0.95
 
 
-def columns_of(named: LogColumns) -> Columns:
-    """The columns of a request, checked."""
-    return Columns(**msgspec.structs.asdict(named))
+def columns_of(named: LogColumns, schema: Features | None = None) -> Columns:
+    """The columns of a request, checked; with a schema, every attribute is a column of its name."""
+    given = msgspec.structs.asdict(named)
+    if schema is not None:
+        if named.features != LogColumns().features:
+            raise ValueError(
+                "features must not be named where the bandit has attributes, which are columns "
+                f"of their names, got {named.features!r}"
+            )
+        given["features"] = schema
+    return Columns(**given)
 
 
 def fit(work: FitWork, steps: Steps) -> Done:
     """Read the log; a dry run learns nothing."""
     model, request = model_of(work.configuration, time.time), work.request
-    columns, folder = columns_of(request.columns), Path(work.folder)
+    columns = columns_of(request.columns, schema_of(work.configuration))
+    folder = Path(work.folder)
     steps.begin(0.0, "opening the files")
     rows = estimated_rows(folder, work.files)
     what = _READING if rows or _all_parquet(work.files) else _READING_ON

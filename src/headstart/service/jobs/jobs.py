@@ -7,6 +7,7 @@ from typing import Unpack
 
 from sqlalchemy import ColumnElement, Connection, delete, update
 
+from headstart.features import Features
 from headstart.interfaces import n_side
 from headstart.live.stored import Model
 from headstart.service.engine.configuration import model_of
@@ -29,6 +30,7 @@ from headstart.service.messages import (
     invalid,
     not_found,
 )
+from headstart.service.schemas import check_settled
 from headstart.service.store import schema
 from headstart.service.store.database import is_sqlite, parsed
 from headstart.service.store.queries import bandits, priors
@@ -166,7 +168,7 @@ class Jobs:
                 row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self._service.clock)
             if isinstance(request, FitRequest):
-                _check_columns(model, request.columns)
+                _check_columns(model, request.columns, row.schema)
             else:
                 model_to_evaluate(row.configuration, request)
             if (upload is None) == (not request.files):
@@ -229,10 +231,12 @@ def _which(bandit: int, fit: int) -> ColumnElement[bool]:
     return (_FITS.c.bandit == bandit) & (_FITS.c.id == fit)
 
 
-def _check_columns(model: Model, named: LogColumns) -> None:
+def _check_columns(model: Model, named: LogColumns, features: Features | None) -> None:
     """Raise where the columns cannot be those of the bandit's features."""
+    if features is not None:
+        check_settled(features)
     try:
-        columns = columns_of(named)
+        columns = columns_of(named, features)
     except ValueError as error:
         raise invalid(str(error)) from None
     names = columns.feature_names()
@@ -246,7 +250,7 @@ def _check_columns(model: Model, named: LogColumns) -> None:
         raise invalid(
             f"features must be in the order of the bandit's, {list(order)}, got {list(names)}"
         )
-    if columns.n_side not in (0, n_side(model.prior)):
+    if features is None and columns.n_side not in (0, n_side(model.prior)):
         raise invalid(
             f"side must be the {n_side(model.prior)} columns that the prior takes, "
             f"got {columns.n_side}"

@@ -9,6 +9,7 @@ from typing import Protocol, TypedDict
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from headstart.service.engine.catalogue import Catalogue
 from headstart.service.jobs import table
 from headstart.service.jobs.files import Folders
 from headstart.service.jobs.process import JobProcess
@@ -209,8 +210,8 @@ class Runner:
             )
         catalogue = {}
         if request.columns.arm is not None:
-            items = bandits.items_of(connection, job.bandit)
-            catalogue = {item.id: item.features.tolist() for item in items}
+            items = Catalogue.read(connection, bandit)
+            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
         return EvaluateWork(
             folder=folder,
             files=names,

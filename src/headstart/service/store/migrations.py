@@ -16,7 +16,11 @@ def _create(connection: Connection) -> None:
     connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
 
 
-STEPS: Sequence[Step] = (_create,)
+def _attributes_of_items(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE items ADD COLUMN attributes TEXT")
+
+
+STEPS: Sequence[Step] = (_create, _attributes_of_items)
 
 
 def version_of(connection: Connection) -> int:

@@ -56,8 +56,9 @@ items = Table(
     metadata,
     Column("bandit", Integer, primary_key=True),
     Column("item", Text, primary_key=True),
-    Column("features", LargeBinary, nullable=False),  # (d,)
+    Column("features", LargeBinary, nullable=False),  # (d,); (0,) where there are attributes
     Column("tags", Text, nullable=False),  # a JSON list
+    Column("attributes", Text),  # a JSON object, where the bandit has a schema
     sqlite_with_rowid=False,
 )
 
@@ -281,4 +282,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 1
+VERSION = 2

@@ -16,9 +16,11 @@ from headstart.service.engine.requests.idempotency import Keys
 from headstart.service.engine.requests.tasks import (
     by_names,
     close_all,
+    know_all,
     open_all,
     write_learned,
 )
+from headstart.service.engine.requests.telling import Shown, Told, new_of, told
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,
@@ -74,6 +76,7 @@ class _Choice:
     request: DecisionRequest
     task: str
     shown: DecisionSet
+    told: Told
     entry: TaskEntry | None = None
 
 
@@ -92,11 +95,13 @@ def decide(
             continue
         try:
             shown = catalogue.shown(request, names)
+            tells = told(bandit, request)
         except ServiceError as error:
             answers[place] = error
         else:
-            wanted.append(_Choice(place, request, str(request.task), shown))
+            wanted.append(_Choice(place, request, str(request.task), shown, tells))
     opened = _find_tasks(transaction, bandit, wanted, answers)
+    _complete(bandit, wanted)
     batch = _Batch(transaction, bandit, len(wanted))
     for wave in _waves([choice for choice in wanted if choice.entry is not None]):
         for choice in wave if keys else ():
@@ -107,6 +112,10 @@ def decide(
             if isinstance(answer, DecisionAnswer) and choice.entry is not None:
                 keys.note(choice.request, answer, choice.entry.id)
     batch.write()
+    if bandit.schema is not None and bandit.schema.n_task:
+        right = (c for c in wanted if isinstance(answers[c.place], DecisionAnswer))
+        pairs = [(c.entry, c.told) for c in right if c.entry is not None]
+        know_all(transaction, bandit, new_of(pairs).values())
     keys.write()
     used = {answer.task for answer in answers if isinstance(answer, DecisionAnswer)}
     close_all(transaction, bandit, [task for task in opened if task.name not in used])
@@ -124,10 +133,11 @@ def _find_tasks(
     # Tasks that learn a default with their decisions are to change.
     lock = bandit.model.settings.default_reward is not None
     found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
-    new: dict[str, list[float] | None] = {}
+    new: dict[str, list[float] | Floats | None] = {}
     for choice in wanted:
         if choice.task not in found and (choice.task not in new or new[choice.task] is None):
-            new[choice.task] = choice.request.side
+            about = choice.told.about
+            new[choice.task] = choice.request.side if about is None else about
     found |= open_all(transaction, bandit, new)
     for choice in wanted:
         task = found[choice.task]
@@ -137,6 +147,17 @@ def _find_tasks(
             choice.entry = task
     opened = (found[name] for name in new)
     return [task for task in opened if isinstance(task, TaskEntry) and task.is_new]
+
+
+def _complete(bandit: Bandit, wanted: Sequence[_Choice]) -> None:
+    """Give arms the columns that change with the context and the task."""
+    schema = bandit.schema
+    if schema is None or schema.is_fixed:
+        return
+    shown = Shown(bandit, schema)
+    for choice in wanted:
+        if choice.entry is not None:
+            choice.shown = shown.arms(choice.shown, choice.entry, choice.told)
 
 
 def _waves(wanted: Sequence[_Choice]) -> list[list[_Choice]]:

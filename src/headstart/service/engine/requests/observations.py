@@ -9,10 +9,18 @@ from sqlalchemy import insert
 from headstart.arrays import Floats, packed
 from headstart.live import inputs
 from headstart.live.outcomes import Outcome
+from headstart.service import schemas
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.decisions import new_ids
 from headstart.service.engine.requests.idempotency import Keys
-from headstart.service.engine.requests.tasks import by_names, close_all, open_all, write_learned
+from headstart.service.engine.requests.tasks import (
+    by_names,
+    close_all,
+    know_all,
+    open_all,
+    write_learned,
+)
+from headstart.service.engine.requests.telling import Told, features_of, new_of, told
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ObservationAnswer,
@@ -30,31 +38,49 @@ def observe(
 ) -> list[ObservationAnswer | ServiceError]:
     """Learn observations in their order; each is stored as a decision that was paid at once."""
     keys = Keys(transaction, bandit, requests, ObservationAnswer)
-    tasks = _tasks(transaction, bandit, [each for each in requests if keys.answer(each) is None])
+    tells = [_told(bandit, each) for each in requests]
+    tasks = _tasks(
+        transaction,
+        bandit,
+        [
+            (each, tell)
+            for each, tell in zip(requests, tells, strict=True)
+            if isinstance(tell, Told) and keys.answer(each) is None
+        ],
+    )
+    told_of: list[tuple[TaskEntry, Told]] = []
     learned: dict[int, TaskEntry] = {}
     rows: list[dict[str, Any]] = []
     answers: list[ObservationAnswer | ServiceError] = []
     block = transaction.block(len(requests))
-    for request, number in zip(requests, new_ids(len(requests), transaction.now), strict=True):
+    ids = new_ids(len(requests), transaction.now)
+    for request, tell, number in zip(requests, tells, ids, strict=True):
         before = keys.answer(request)
         if before is not None:
             answers.append(before)
+            continue
+        if isinstance(tell, ServiceError):
+            answers.append(tell)
             continue
         task = tasks[str(request.task)]
         if isinstance(task, ServiceError):
             answers.append(task)
             continue
         try:
-            x = _features(bandit, request)
+            x = _features(bandit, request, task, tell)
             value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
             transaction.touch(bandit, [task])
             outcome = bandit.rows(task).learn(task.id, x, value, weight)
+        except ServiceError as error:
+            answers.append(error)
+            continue
         except ValueError as error:
             answers.append(invalid(str(error)))
             continue
         if outcome is Outcome.PAID:
             transaction.sums.paid(bandit.number, task, value)
             learned[task.id] = task
+            told_of.append((task, tell))
             rows.append(_row(transaction, bandit, task, request, (number, block), x))
         else:
             transaction.sums.refused(bandit.number, outcome)
@@ -64,27 +90,39 @@ def observe(
     if rows:
         transaction.connection.execute(insert(table), rows)
     write_learned(transaction, bandit, list(learned.values()))
+    know_all(transaction, bandit, new_of(told_of).values())
     keys.write()
     unused = (task for task in tasks.values() if isinstance(task, TaskEntry) and task.is_new)
     close_all(transaction, bandit, [task for task in unused if task.id not in learned])
     return answers
 
 
+def _told(bandit: Bandit, request: ObservationRequest) -> Told | ServiceError:
+    try:
+        return told(bandit, request)
+    except ServiceError as error:
+        return error
+
+
 def _tasks(
-    transaction: Transaction, bandit: Bandit, requests: Sequence[ObservationRequest]
+    transaction: Transaction, bandit: Bandit, requests: Sequence[tuple[ObservationRequest, Told]]
 ) -> dict[str, TaskEntry | ServiceError]:
-    names = {str(each.task) for each in requests}
+    names = {str(each.task) for each, _ in requests}
     found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=True)}
-    new: dict[str, list[float] | None] = {}
-    for each in requests:
+    new: dict[str, list[float] | Floats | None] = {}
+    for each, tell in requests:
         name = str(each.task)
         if name not in found and new.get(name) is None:
-            new[name] = each.side
+            new[name] = each.side if tell.about is None else tell.about
     return found | open_all(transaction, bandit, new)
 
 
-def _features(bandit: Bandit, request: ObservationRequest) -> Floats:
+def _features(bandit: Bandit, request: ObservationRequest, task: TaskEntry, tell: Told) -> Floats:
     """The features of an observation: given, or those of an arm of the catalogue."""
+    if bandit.schema is not None:
+        return features_of(bandit, request, task, tell)
+    if request.item is not None:
+        raise schemas.no_schema("item", request.item)
     if request.features is not None:
         return inputs.vector_of("features", request.features, bandit.model.dimension)
     place = bandit.catalogue.index.get(request.arm or "")

@@ -4,11 +4,13 @@ import random
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, text, update
+import numpy as np
+from sqlalchemy import Connection, bindparam, case, delete, insert, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
 from headstart.arrays import Floats, floats, packed
+from headstart.interfaces import n_side
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, invalid, not_found
@@ -117,7 +119,7 @@ def _side_of(task: TaskEntry) -> Floats | None:
 
 
 def open_all(
-    transaction: Transaction, bandit: Bandit, sides: Mapping[str, list[float] | None]
+    transaction: Transaction, bandit: Bandit, sides: Mapping[str, list[float] | Floats | None]
 ) -> dict[str, TaskEntry | ServiceError]:
     """Open tasks that the store does not have, with what is known of them beforehand."""
     opened: dict[str, TaskEntry | ServiceError] = {}
@@ -147,8 +149,10 @@ def open_all(
     return _stored(transaction, bandit, opened)
 
 
-def side_of(bandit: Bandit, side: list[float] | None) -> Floats | None:
-    """Side information of a request, checked."""
+def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
+    """Side information of a request, checked; with a schema it comes from attributes."""
+    if bandit.schema is not None:
+        return None if side is None else np.asarray(side)
     size = len(bandit.configuration.side_names)
     if side is None and size == 0:
         return None
@@ -159,6 +163,29 @@ def side_of(bandit: Bandit, side: list[float] | None) -> Floats | None:
         return checks.side("side", side, (), size)
     except ValueError as error:
         raise invalid(str(error)) from None
+
+
+def know_all(
+    transaction: Transaction, bandit: Bandit, new: Iterable[tuple[TaskEntry, Floats]]
+) -> None:
+    """Store what is first told of tasks that are open; the next refresh counts them with it."""
+    for task, side in new:
+        content = packed(side)
+        moves = int(n_side(bandit.model.prior) > 0 and not task.control)
+        statement = update(table).where(table.c.id == task.id, table.c.side.is_(None))
+        values = {
+            "side": content,
+            "version": table.c.version + 1,
+            "changed": case((table.c.n_rewards > 0, 1), else_=table.c.changed),
+            "moves": table.c.moves.op("|")(moves),
+        }
+        transaction.touch(bandit, [task])
+        if transaction.connection.execute(statement.values(values)).rowcount:
+            task.side = content
+            task.version += 1
+            bandit.rows(task).know(task.id, side)
+        else:  # another process was told before: it is read again
+            bandit.drop([task])
 
 
 def _numbers(connection: Connection, n: int) -> list[int]:

@@ -8,6 +8,7 @@ import msgspec
 from sqlalchemy import Connection, func, select
 
 from headstart.arrays import Floats, floats
+from headstart.features import Features
 from headstart.live.inputs import default_names
 from headstart.service.messages import (
     LONGEST_NAME,
@@ -15,6 +16,7 @@ from headstart.service.messages import (
     BanditView,
     not_found,
 )
+from headstart.service.schemas import schema_of
 from headstart.service.store.schema import bandits, items, minutes
 
 _decode = msgspec.json.Decoder(BanditConfiguration).decode
@@ -35,12 +37,21 @@ class BanditRow:
     @property
     def dimension(self) -> int:
         """How many features an arm has."""
+        if self.schema is not None:
+            return self.schema.dimension
         names = self.configuration.feature_names
         return len(names) if names else int(self.configuration.dimension or 0)
 
     @property
+    def schema(self) -> Features | None:
+        """The attributes that features come from; None where features are numbers."""
+        return schema_of(self.configuration)
+
+    @property
     def feature_names(self) -> list[str]:
         """What the features are called."""
+        if self.schema is not None:
+            return list(self.schema.columns)
         return self.configuration.feature_names or list(default_names(self.dimension))
 
 
@@ -48,8 +59,9 @@ class ItemRow(NamedTuple):
     """An item of a catalogue as it is stored."""
 
     id: str
-    features: Floats  # (d,)
+    features: Floats  # (d,); (0,) where there are attributes
     tags: list[str]
+    attributes: dict[str, Any] | None
 
 
 def named(connection: Connection, name: str) -> BanditRow:
@@ -107,15 +119,20 @@ def items_of(
     limit: int | None = None,
 ) -> list[ItemRow]:
     """Items of a catalogue in the order of their ids: some of them, or those after an id."""
-    query = select(items.c.item, items.c.features, items.c.tags)
+    query = select(items.c.item, items.c.features, items.c.tags, items.c.attributes)
     query = query.where(items.c.bandit == bandit).order_by(items.c.item).limit(limit)
     if ids is not None:
         query = query.where(items.c.item.in_(list(ids)))
     if after is not None:
         query = query.where(items.c.item > after)
     return [
-        ItemRow(item, floats(features), msgspec.json.decode(tags))
-        for item, features, tags in connection.execute(query)
+        ItemRow(
+            item,
+            floats(features),
+            msgspec.json.decode(tags),
+            None if attributes is None else msgspec.json.decode(attributes),
+        )
+        for item, features, tags, attributes in connection.execute(query)
     ]
 
 

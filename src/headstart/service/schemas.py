@@ -1,0 +1,61 @@
+"""Schemas: the attributes of a bandit's items, contexts and tasks, from its configuration."""
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from headstart import checks
+from headstart.features import Features, Number
+from headstart.service.messages import (
+    BanditConfiguration,
+    ServiceError,
+    conflict,
+    invalid,
+)
+
+# Of the context and of tasks: numbers of items are settled by the first items that are put.
+_SETTLED_SIDES = ("context", "task")
+
+
+def schema_of(configuration: BanditConfiguration) -> Features | None:
+    """The schema of a configuration, None where features are numbers; an error if it is wrong."""
+    if configuration.features is None:
+        return None
+    return _read(msgspec.json.encode(configuration.features))
+
+
+@lru_cache(maxsize=64)
+def _read(content: bytes) -> Features:
+    return Features.from_plain(msgspec.json.decode(content))
+
+
+def check(schema: Features) -> None:
+    """Raise where a number is not settled that no items can settle."""
+    for side in _SETTLED_SIDES:
+        name = _unsettled(getattr(schema, side))
+        if name is not None:
+            raise invalid(
+                f"features.{side} must have mean and scale for the number {name!r}: "
+                "`headstart features infer` and hs.Features.settled compute them"
+            )
+
+
+def check_settled(schema: Features) -> None:
+    """Raise while the numbers of items are not settled."""
+    name = _unsettled(schema.item)
+    if name is not None:
+        raise conflict(
+            f"the number {name!r} has no mean and scale yet: PUT the items first, or give them in "
+            "features"
+        )
+
+
+def _unsettled(attributes: Any) -> str | None:
+    numbers = (each for each in attributes if isinstance(each, Number))
+    return next((each.name for each in numbers if not each.is_settled), None)
+
+
+def no_schema(what: str, given: object) -> ServiceError:
+    """The error of attributes that are given to a bandit whose features are numbers."""
+    return invalid(f"{what} must be given to a bandit with features, got {checks.short(given)}")
