@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from headstart.service.client import transport as wire
-from headstart.service.client.transport import Arms, Outcome, Retries, Task, Vector
+from headstart.service.client.transport import Arms, Attributes, Outcome, Retries, Task, Vector
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
@@ -149,7 +149,10 @@ class Bandit:
         return wire.decoded(content, answer)
 
     def put(self, configuration: BanditConfiguration) -> BanditView:
-        """Create the bandit, or change it."""
+        """Create the bandit, or change it.
+
+        `BanditConfiguration(features=schema.plain())` for a bandit with a schema, `hs.Features`.
+        """
         return self.call(BanditView, "PUT", body=configuration)
 
     def view(self) -> BanditView:
@@ -168,16 +171,24 @@ class Bandit:
         tag: str | None = None,
         exclude: Iterable[str] = (),
         side: Vector | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
         n: int = 1,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
-        """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue."""
+        """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
+
+        Where the bandit has a schema, arms have attributes; `context` has those of this decision
+        and `about` those of the task, of which the first that are given count.
+        """
         request = DecisionRequest(
             task=task,
             arms=wire.arms_of(arms),
             tag=tag,
             exclude=[str(arm) for arm in exclude],
             side=wire.vector(side),
+            context=wire.attributes(context),
+            about=wire.attributes(about),
             n=n,
             idempotency_key=idempotency_key,
         )
@@ -205,20 +216,29 @@ class Bandit:
         value: float,
         *,
         features: Vector | None = None,
+        item: Attributes | None = None,
         arm: str | None = None,
         weight: float = 1.0,
         side: Vector | None = None,
+        context: Attributes | None = None,
+        about: Attributes | None = None,
         time: float | None = None,
         idempotency_key: str | None = None,
     ) -> ObservationAnswer:
-        """Give the reward of a choice that was made elsewhere: its `arm`, or its `features`."""
+        """Give the reward of a choice that was made elsewhere: its `arm`, or its `features`.
+
+        Where the bandit has a schema: the attributes of an `item`, in a `context`.
+        """
         request = ObservationRequest(
             task=task,
             value=float(value),
             features=wire.vector(features),
+            item=wire.attributes(item),
             arm=arm,
             weight=weight,
             side=wire.vector(side),
+            context=wire.attributes(context),
+            about=wire.attributes(about),
             time=time,
             idempotency_key=idempotency_key,
         )
@@ -272,11 +292,16 @@ class Items:
                 return
             query["after"] = page.next
 
-    def put(self, items: Mapping[str, Vector] | Iterable[Item]) -> int:
-        """Replace the whole catalogue, by items or features by id; how many there are now."""
+    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
+        """Replace the whole catalogue; how many items there are now.
+
+        By items; or features by id, or attributes by id where the bandit has a schema.
+        """
         return (self._bandit.call(ItemCount, "PUT", "items", body=wire.items_of(items))).items
 
-    def patch(self, changes: Mapping[str, Vector] | Iterable[Item | ItemChange]) -> int:
+    def patch(
+        self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange]
+    ) -> int:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(changes)
         return (self._bandit.call(ItemCount, "PATCH", "items", body=body)).items

@@ -29,7 +29,9 @@ T = TypeVar("T")
 Keyed = TypeVar("Keyed", DecisionRequest, ObservationRequest)
 Task = str | int
 Vector = Sequence[float] | Any  # or an array of one dimension
-Arms = Mapping[str, Vector] | Iterable[str] | None
+# What is known of an item, of the context or of a task, by name.
+Attributes = Mapping[str, object]
+Arms = Mapping[str, Vector | Attributes] | Iterable[str] | None
 # What came of one attempt.
 Outcome = httpx.Response | httpx.TransportError
 
@@ -149,27 +151,46 @@ def vector(values: Vector | None) -> list[float] | None:
     return None if values is None else [float(x) for x in values]
 
 
-def arms_of(arms: Arms) -> dict[str, list[float]] | list[str] | None:
-    """Arms as a request has them: features by id, ids, or None for the catalogue."""
+def attributes(values: Attributes | None) -> dict[str, object] | None:
+    """Attributes as a request has them."""
+    return None if values is None else dict(values)
+
+
+def _arm(given: Vector | Attributes) -> list[float] | dict[str, object]:
+    return dict(given) if isinstance(given, Mapping) else (vector(given) or [])
+
+
+def arms_of(arms: Arms) -> dict[str, list[float] | dict[str, object]] | list[str] | None:
+    """Arms as a request has them: by id, with features or attributes; ids; None for all."""
     if isinstance(arms, Mapping):
-        return {str(name): vector(x) or [] for name, x in arms.items()}
+        return {str(name): _arm(given) for name, given in arms.items()}
     return None if arms is None else [str(name) for name in arms]
 
 
-def items_of(items: Mapping[str, Vector] | Iterable[Item]) -> list[Item]:
-    """Items, from items or features by id."""
-    if isinstance(items, Mapping):
-        return [Item(id=str(name), features=vector(x) or []) for name, x in items.items()]
-    return list(items)
+def items_of(items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> list[Item]:
+    """Items, from items, or features or attributes by id."""
+    if not isinstance(items, Mapping):
+        return list(items)
+    return [
+        Item(id=str(name), attributes=dict(given))
+        if isinstance(given, Mapping)
+        else Item(id=str(name), features=vector(given) or [])
+        for name, given in items.items()
+    ]
 
 
 def changes_of(
-    changes: Mapping[str, Vector] | Iterable[Item | ItemChange],
+    changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange],
 ) -> list[Item | ItemChange]:
-    """Items and changes of items, from those or features by id."""
-    if isinstance(changes, Mapping):
-        return [ItemChange(id=str(name), features=vector(x)) for name, x in changes.items()]
-    return list(changes)
+    """Items and changes of items, from those, or features or attributes by id."""
+    if not isinstance(changes, Mapping):
+        return list(changes)
+    return [
+        ItemChange(id=str(name), attributes=dict(given))
+        if isinstance(given, Mapping)
+        else ItemChange(id=str(name), features=vector(given))
+        for name, given in changes.items()
+    ]
 
 
 def content_of(outcome: Outcome) -> bytes:

@@ -76,7 +76,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
-    prior: Any = Hierarchical(n_side=size)
+    prior: Any = Hierarchical(n_side=size) if schema is None else defaults.prior_for(schema)
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
     if not isinstance(prior, LivePriorEstimator):
