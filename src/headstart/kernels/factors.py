@@ -23,7 +23,7 @@ from headstart.kernels.factorisation import factorise
 # Products of the determinants' factors are taken for as long as they are above this.
 _LEAST_PRODUCT = 1e-150
 # By how many times the last step's fall of the deviance further ones are thought to lower it.
-_HOPE = 3.0
+_HOPE = 2.0
 
 
 class ThinTasks(NamedTuple):
@@ -419,7 +419,7 @@ def climb(
 
     Steps grow for as long as the deviance falls (overrelaxation), because small variances would
     otherwise take hundreds of them. They end where the deviance is not going to reach a target:
-    if all further steps fell by three times as much as the last one.
+    if every further step fell by twice as much as the last one.
     """
     floor, total = 1e-300, max(tasks.counts.sum(), 1.0)
     for j in range(tasks.designs.shape[0]):

@@ -295,11 +295,11 @@ class Candidate:
         return 2.0 * self._parameters(rank) * n / (n - self._share * rank) if n > rank else np.inf
 
     def _parameters(self, rank: int) -> int:
-        return rank * self.tasks.designs.shape[-1] - rank * (rank - 1) // 2
+        return rank * int(self.tasks.designs.shape[-1]) - rank * (rank - 1) // 2
 
     def _variances(self, rank: int) -> float:
         """Twice the number of variances beyond those of the isotropic model."""
-        return 2.0 * (self.tasks.regressors.shape[-1] - 1 + (rank > 0))
+        return 2.0 * (int(self.tasks.regressors.shape[-1]) - 1 + (rank > 0))
 
     @cached_property
     def _n_tasks(self) -> float:
@@ -308,7 +308,7 @@ class Candidate:
     @cached_property
     def _share(self) -> float:
         """The share of ε's variance that rewards determine, φ."""
-        squares, dimension = self.tasks.squares, self.tasks.designs.shape[-1]
+        squares, dimension = self.tasks.squares, int(self.tasks.designs.shape[-1])
         determined = squares / (squares + self.model.noise / self.model.task)
         return float(self.tasks.weights @ determined.sum(-1)) / (self._n_tasks * dimension)
 

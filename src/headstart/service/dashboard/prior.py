@@ -129,12 +129,14 @@ def coefficients(
         order = sorted(order, key=lambda i: places.index(groups[i]))
     means = np.array([row.mean for row in history])
     shown = order[first : first + _ROWS]
-    titles = _titles(groups, shown) if groups is not None and sort != "name" else {}
+    by_group = groups is not None and sort != "name"
+    titles = _titles(groups, shown) if groups is not None and by_group else {}
     return {
         "rows": [
             {
                 "name": names[i],
                 "group": titles.get(i),
+                "within": by_group and groups is not None and groups.count(groups[i]) > 1,
                 "mean": float(mean[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
