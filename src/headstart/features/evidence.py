@@ -20,8 +20,9 @@ OFTEN = 0.02
 _LEAK = 0.95
 # A share of a column's variation between items from which on it is theirs, though it changes.
 _OF_ITEM = 0.7
-# An id has more than this many values per row, item or task, and more than a category would.
-_ID, _MANY = 0.5, 30
+# An id has more than this many values per row, item or task, and more than a category would; where
+# each has its own, some are enough.
+_ID, _MANY, _SOME = 0.5, 30, 7
 
 _ITEM_NAMES = ("item", "item_id", "arm", "arm_id", "product", "product_id", "sku", "movie")
 _CONTEXT_WORDS = frozenset(
@@ -157,13 +158,14 @@ class Evidence:
             return
         if separator_of(levels) is not None or are_dates(levels):
             return
-        n, many = len(levels), 2 if named else _MANY
+        n = len(levels)
         counted = [("rows", self.n_rows)]
         for what, other in (("items", self.item), ("tasks", self.task)):
             if other is not None and self.n_levels(other) > 2 and self.follows(name, other):
                 counted.append((what, self.n_levels(other)))
         for what, of in counted:
-            if n > max(_ID * of, many):
+            least = _MANY if n < of else _SOME  # each has a value of its own
+            if n > max(_ID * of, 2 if named else least):
                 yield f"it is an id: {n:,} different values in {of:,} {what}"
 
     def _explained_reward(self, name: str) -> float:

@@ -178,12 +178,17 @@ def test_tasks_are_searched_and_erased(browser: Browser, address: str) -> None:
 
 def test_a_decision_says_why(browser: Browser, address: str) -> None:
     with opened(browser, address) as page:
-        page.goto("/decisions?status=paid")
-        page.locator("table.rows tbody a").first.click()
-        expect(page.locator("table.bars tbody tr")).to_have_count(len(demo.FEATURES))
-        bars = page.locator("table.bars rect.fill")
-        drawn = bars.evaluate_all("all => all.map(bar => bar.getBoundingClientRect().width)")
-        assert max(drawn) > 30
+        widest = 0.0
+        for row in range(10):  # of control tasks without a click yet all contributions are 0
+            page.goto("/decisions?status=paid")
+            page.locator("table.rows tbody a").nth(row).click()
+            expect(page.locator("table.bars tbody tr")).to_have_count(demo.SHOP.dimension)
+            bars = page.locator("table.bars rect.fill")
+            drawn = bars.evaluate_all("all => all.map(bar => bar.getBoundingClientRect().width)")
+            widest = max(drawn)
+            if widest > 30:
+                break
+        assert widest > 30
         expect(page.get_by_text("Propensity")).to_be_visible()
         page.get_by_role("link", name=re.compile("^guest-")).click()
         expect(page.locator("#estimate")).to_be_visible()

@@ -1,4 +1,4 @@
-"""The simulated customers."""
+"""The simulated visitors of a shop."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from headstart.service import demo
 from headstart.service.engine.service import Service
-from headstart.service.messages import ChosenArm, DecisionAnswer
+from headstart.service.messages import ChosenArm, DecisionAnswer, RewardRequest
 
 
 def answered(name: str, arm: str) -> DecisionAnswer:
@@ -18,34 +18,48 @@ def answered(name: str, arm: str) -> DecisionAnswer:
     return DecisionAnswer(id=name, task=name, arms=[chosen], prior_version=0, control=False)
 
 
-def played(seed: int) -> list[object]:
-    """Everything that customers ask for and say in 40 steps, always served the first drink."""
-    shop = demo.Shop(rng=np.random.default_rng(seed), prefix="c")
-    found: list[object] = []
-    for step in range(40):
-        visits = shop.visits(10)
-        served = [(who, answered(f"{step}-{who.name}", board[0])) for who, board in visits]
-        found.append([(who.name, board) for who, board in visits])
-        found.append(shop.rewards(served, float(step)))
-    return found
+def visitors(seed: int, n_users: int = 200) -> demo.Visitors:
+    return demo.Visitors(
+        world=demo.SHOP.world(seed, n_users), rng=np.random.default_rng(seed), prefix="c"
+    )
 
 
-def test_customers_follow_from_the_seed() -> None:
-    assert played(3) == played(3)
-    assert played(3) != played(4)
+def played(shop: demo.Visitors, steps: int) -> tuple[list[str], list[RewardRequest]]:
+    """Who came, and what was clicked by then, in visits that are all shown the best item."""
+    names, clicks = [], []
+    for step in range(steps):
+        visits = shop.next(10)
+        names += [str(request.task) for _, request in visits]
+        shown = [
+            (visit, answered(f"{step}-{k}", f"item-{shop.world.best(visit):02d}"))
+            for k, (visit, _) in enumerate(visits)
+        ]
+        clicks += shop.clicks(shown, 0.0)
+    return names, clicks
 
 
-def test_some_rewards_are_late_or_twice() -> None:
-    shop = demo.Shop(rng=np.random.default_rng(0), prefix="c")
-    sent = []
-    for step in range(400):
-        visits = shop.visits(10)
-        served = [(who, answered(f"{step}-{who.name}", board[0])) for who, board in visits]
-        sent += [given.decision for given in shop.rewards(served, 0.0)]
-    now = shop.rewards([], 1e9)
-    assert 300 < len(now) < 500  # a tenth of 4,000 came late
-    assert 3 < len(sent) - len(set(sent)) < 200
-    assert len(set(sent)) + len(now) < 4_000  # some never came
+def test_visitors_follow_from_the_seed() -> None:
+    assert played(visitors(3), 40) == played(visitors(3), 40)
+    assert played(visitors(3), 40) != played(visitors(4), 40)
+
+
+def test_others_come_when_all_have_been_there() -> None:
+    shop = visitors(0, n_users=3)
+    first, _ = played(shop, -(-shop.world.n_visits // 10))
+    later, _ = played(shop, 10)
+    assert set(first[: shop.world.n_visits]) == {"c0000", "c0001", "c0002"}
+    assert set(later).isdisjoint(first[: shop.world.n_visits])
+
+
+def test_some_clicks_are_late_twice_or_wrong() -> None:
+    shop = visitors(0)
+    _, at_once = played(shop, 400)
+    sent = [click.decision for click in at_once]
+    late = shop.clicks([], 1e9)
+    # About 2,000 of 4,000 visits end in a click.
+    assert 100 < len(late) < 300
+    assert 10 < len(sent) - len(set(sent)) < 80
+    assert 2 < sum(click.value != 1.0 for click in at_once) < 50
 
 
 def test_the_gain_of_the_warm_start_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,5 +79,5 @@ def test_the_gain_of_the_warm_start_shows(tmp_path: Path, monkeypatch: pytest.Mo
         users.join()
         with service.database.reading() as connection:
             found = {row[0]: row[2] / row[1] for row in connection.execute(query)}
-            assert connection.execute(text("SELECT COUNT(*) FROM items")).scalar_one() == 24
+            assert connection.execute(text("SELECT COUNT(*) FROM items")).scalar_one() == 40
         assert found[0] > found[1]

@@ -16,6 +16,7 @@ from starlette.staticfiles import StaticFiles
 from headstart.service.dashboard import (
     decisions,
     health,
+    items,
     job_list,
     overview,
     prior,
@@ -37,6 +38,7 @@ _PAGES = {
     "/task": tasks.task,
     "/decisions": decisions.decisions,
     "/decision": decisions.decision,
+    "/items": items.items,
     "/quality": quality.quality,
     "/jobs": job_list.jobs,
     "/health": health.health,

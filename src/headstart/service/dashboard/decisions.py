@@ -1,6 +1,6 @@
 """Decisions: the latest, and why one arm was chosen."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -8,11 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import column_decimals
 from headstart.service.engine.service import Service
 from headstart.service.messages import DecisionRecord, not_found
 from headstart.service.store.queries import decisions as queries
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.bandits import BanditRow, items_of
 from headstart.service.store.queries.tasks import number_of
 
 _SHOWN_FEATURES = 40
@@ -55,11 +56,42 @@ def decision(service: Service, request: Request) -> Response:
         if not decision_id:
             raise not_found("the address names no decision")
         record = service.decision(bandit.name, decision_id)
-        return {"decision": record, "parts": _parts(record), "estimate": _estimate(record)}
+        parts = _parts(record, _contributions(service, bandit, record))
+        return {"decision": record, "parts": parts, "estimate": _estimate(record)}
 
     return page.bandit_page(
         service, request, "decisions", "decision.html", lambda *_: {}, afterwards
     )
+
+
+class _Contribution(NamedTuple):
+    """What a feature, or those of an attribute or a cross, contributed."""
+
+    name: str
+    value: float | None  # None for those of several columns
+    from_prior: float
+    from_rewards: float
+
+
+def _contributions(
+    service: Service, bandit: BanditRow, record: DecisionRecord
+) -> list[_Contribution]:
+    schema, parts = bandit.schema, record.contributions
+    if schema is None:
+        return [_Contribution(p.feature, p.value, p.from_prior, p.from_rewards) for p in parts]
+    with service.database.reading() as connection:
+        items = items_of(connection, bandit.id, ids=[record.arm])
+    raw = items[0].attributes if items else None
+    x = np.array([part.value for part in parts])
+    return [
+        _Contribution(
+            text,
+            x[columns[0]] if len(columns) == 1 else None,
+            sum(parts[i].from_prior for i in columns),
+            sum(parts[i].from_rewards for i in columns),
+        )
+        for text, columns in Words(schema, [raw or {}]).groups(x, raw)
+    ]
 
 
 def reward_decimals(listed: queries.DecisionPage) -> int:
@@ -69,12 +101,12 @@ def reward_decimals(listed: queries.DecisionPage) -> int:
     )
 
 
-def _parts(record: DecisionRecord) -> dict[str, Any] | None:
+def _parts(record: DecisionRecord, parts: list[_Contribution]) -> dict[str, Any] | None:
     """Contributions as bars from zero, those of the prior and of the rewards, the largest first."""
-    if record.observed or not record.contributions:
+    if record.observed or not parts:
         return None
-    prior = np.array([part.from_prior for part in record.contributions])
-    rewards = np.array([part.from_rewards for part in record.contributions])
+    prior = np.array([part.from_prior for part in parts])
+    rewards = np.array([part.from_rewards for part in parts])
     order = np.argsort(-np.abs(prior + rewards), kind="stable")
     first, rest = order[:_SHOWN_FEATURES], order[_SHOWN_FEATURES:]
     ends = np.stack([prior, rewards, prior + rewards])
@@ -84,8 +116,8 @@ def _parts(record: DecisionRecord) -> dict[str, Any] | None:
         "zero": scale.at(0.0),
         "rows": [
             {
-                "name": record.contributions[i].feature,
-                "value": record.contributions[i].value,
+                "name": parts[i].name,
+                "value": parts[i].value,
                 "total": prior[i] + rewards[i],
                 "at": scale.at(prior[i] + rewards[i]),
                 "bars": [

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from headstart.arrays import Floats
 from headstart.intervals import Interval, interval_from
-from headstart.service.dashboard import charts, page
+from headstart.service.dashboard import attributes, charts, page
 from headstart.service.dashboard.formats import count, fixed, interval_words
 from headstart.service.engine.service import Service
 from headstart.service.store.queries import activity, decisions
@@ -34,6 +34,8 @@ def overview(service: Service, request: Request) -> Response:
             **_recent(connection, bandit, now),
             "window": window,
             "windows": page.WINDOWS.values(),
+            "attributes": [] if bandit.schema is None else attributes.table(bandit.schema),
+            "dimension": bandit.dimension,
         }
 
     return page.bandit_page(service, request, "overview", "overview.html", gather, live=window.live)

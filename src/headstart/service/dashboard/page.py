@@ -49,6 +49,7 @@ TABS = (
     ("prior", "/prior", "Prior"),
     ("tasks", "/tasks", "Tasks"),
     ("decisions", "/decisions", "Decisions"),
+    ("items", "/items", "Items"),
     ("quality", "/quality", "Data quality"),
     ("jobs", "/jobs", "Jobs"),
     ("health", "/health", "Health"),

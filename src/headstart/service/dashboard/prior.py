@@ -11,15 +11,17 @@ from starlette.responses import RedirectResponse, Response
 from headstart.arrays import Floats
 from headstart.intervals import quantile
 from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import clock, column_decimals, day, moment, span
 from headstart.service.dashboard.page import link
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import FitView, PriorVersion, invalid
 from headstart.service.store.queries import priors
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.bandits import BanditRow, items_of
 
 _ROWS, _FITS, _VERSIONS = 50, 20, 10
+_SEARCHED_ITEMS = 2_000  # for the levels behind columns
 _DAY = 86_400.0
 # Spreads of coefficients are of this ratio at least where features are of very different sizes.
 _UNEVEN = 30.0
@@ -49,7 +51,9 @@ def prior(service: Service, request: Request) -> Response:
         }
         if not history:
             return context | {"rows": [], "dimension": bandit.dimension}
-        return context | coefficients(bandit.feature_names, history, sort, first) | _drift(history)
+        names, groups = _named(connection, bandit)
+        shown = coefficients(names, history, sort, first, groups)
+        return context | shown | _drift(history)
 
     return page.bandit_page(service, request, "prior", "prior.html", gather)
 
@@ -89,10 +93,27 @@ def _moved_by(fit: FitView, history: list[PriorVersion]) -> float | None:
     return _distance(history[-1].mean, fit.mean, history[-1].spread)
 
 
+def _named(connection: Connection, bandit: BanditRow) -> tuple[Sequence[str], Sequence[str] | None]:
+    """What the features are called, and the attribute or cross of each where there is a schema."""
+    schema = bandit.schema
+    if schema is None:
+        return bandit.feature_names, None
+    items = items_of(connection, bandit.id, limit=_SEARCHED_ITEMS)
+    words = Words(schema, [item.attributes or {} for item in items])
+    return words.columns, [schema.group_names[i] for i in schema.groups]
+
+
 def coefficients(
-    names: Sequence[str], history: Sequence[PriorVersion], sort: str, first: int
+    names: Sequence[str],
+    history: Sequence[PriorVersion],
+    sort: str,
+    first: int,
+    groups: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """The table of coefficients: by size or name, from the first on."""
+    """The table of coefficients: by size or name, from the first on.
+
+    By size, those of one attribute are together, and the attribute with the largest comes first.
+    """
     mean, spread = np.array(history[-1].mean), np.array(history[-1].spread)
     half = quantile(np.inf) * spread
     low, high = mean - half, mean + half
@@ -103,11 +124,19 @@ def coefficients(
         if sort == "name"
         else np.argsort(-np.abs(mean / units), kind="stable").tolist()
     )
+    if groups is not None and sort != "name":
+        places = list(dict.fromkeys(groups[i] for i in order))
+        order = sorted(order, key=lambda i: places.index(groups[i]))
     means = np.array([row.mean for row in history])
+    shown = order[first : first + _ROWS]
+    by_group = groups is not None and sort != "name"
+    titles = _titles(groups, shown) if groups is not None and by_group else {}
     return {
         "rows": [
             {
                 "name": names[i],
+                "group": titles.get(i),
+                "within": by_group and groups is not None and groups.count(groups[i]) > 1,
                 "mean": float(mean[i]),
                 "low": float(low[i]),
                 "high": float(high[i]),
@@ -116,7 +145,7 @@ def coefficients(
                 "width": scale.width((high[i] - low[i]) / units[i]),
                 "line": charts.sparkline(means[:, i]) if len(history) > 1 else None,
             }
-            for i in order[first : first + _ROWS]
+            for i in shown
         ],
         "decimals": None if uneven else column_decimals(mean),
         "zero": scale.at(0.0),
@@ -125,6 +154,14 @@ def coefficients(
         "previous": max(first - _ROWS, 0) if first else None,
         "dimension": len(names),
     }
+
+
+def _titles(groups: Sequence[str], shown: Sequence[int]) -> dict[int, str]:
+    """The titles of groups of several columns, at the first of each."""
+    found: dict[str, int] = {}
+    for i in shown:
+        found.setdefault(groups[i], i)
+    return {i: group for group, i in found.items() if groups.count(group) > 1}
 
 
 def _units(spread: Floats) -> tuple[Floats, bool]:

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from headstart.intervals import quantile
 from headstart.service.dashboard import charts, page
+from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.decisions import reward_decimals
 from headstart.service.dashboard.formats import column_decimals, moment
 from headstart.service.dashboard.page import link
@@ -67,6 +68,8 @@ def task(service: Service, request: Request) -> Response:
 
     def afterwards(bandit: BanditRow) -> dict[str, Any]:
         record = service.task(bandit.name, name)
+        if bandit.schema is not None:
+            record.feature_names = Words(bandit.schema).columns
         return {"task": record, "estimates": _estimates(record)}
 
     return page.bandit_page(

@@ -1,0 +1,131 @@
+"""Attributes in words: what the columns of a schema stand for, and the schema itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from headstart.arrays import Floats
+from headstart.features import Category, Features, Number, Tags
+from headstart.features.attributes import Attribute
+from headstart.service.dashboard.formats import number
+
+_TIMES = " × "
+_SHOWN_LEVELS = 3  # of those that share a column
+_SIDES = {"item": "items", "context": "context", "task": "tasks"}
+
+
+class Words:
+    """Words for the columns of a schema; levels that are hashed are found among the items'."""
+
+    def __init__(self, schema: Features, items: Sequence[Mapping[str, Any]] = ()) -> None:
+        self.schema = schema
+        alone = {one.name: _columns(one, items) for one in schema.attributes.values()}
+        columns = list(schema.columns)
+        texts: list[str] = []
+        for attribute in (*schema.item, *schema.context):
+            texts += alone[attribute.name]
+        for left, right in schema.cross:
+            both = [f"{a}{_TIMES}{b}" for a in alone[left] for b in alone[right]]
+            if len(both) > schema.buckets:
+                start = len(texts)
+                both = [name.replace("#", " #") for name in columns[start : start + schema.buckets]]
+            texts += both
+        self.columns = [*texts, columns[-1]]  # (d,)
+        self._groups = np.array(schema.groups)
+
+    def groups(self, x: Floats, item: Mapping[str, Any] | None) -> list[tuple[str, list[int]]]:
+        """What is there of x (d,): words and columns of every attribute and cross.
+
+        item: the item's attributes, as they are in the catalogue now; they are used if they are
+        those that x was made of.
+        """
+        raw = item if item is not None and self._is_of(item, x) else {}
+        found = []
+        for i, name in enumerate(self.schema.group_names):
+            members = np.flatnonzero(self._groups == i)
+            present = [int(k) for k in members if x[k] != 0.0]
+            if not present and raw.get(name) is None:
+                continue
+            text = ", ".join(self.columns[k] for k in present) or name
+            if raw.get(name) is not None:
+                text = f"{name} = {_shown(raw[name])}"
+            found.append((text, members.tolist()))
+        return found
+
+    def _is_of(self, item: Mapping[str, Any], x: Floats) -> bool:
+        try:
+            own = self.schema.encode_items([item]).matrix[0]
+        except ValueError:
+            return False
+        return bool(np.array_equal(own, x[: len(own)]))
+
+
+def _columns(attribute: Attribute, items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Words for an attribute's columns."""
+    name = attribute.name
+    levels: dict[int, dict[str, None]] = {}
+    if isinstance(attribute, Category | Tags) and attribute.levels is None:
+        for item in items:
+            value = item.get(name)
+            for one in value if isinstance(value, list) else [value]:
+                if one is not None:
+                    levels.setdefault(attribute.column_of(str(one)), {})[str(one)] = None
+    words = []
+    for i, column in enumerate(attribute.columns):
+        if i in levels:
+            some = list(levels[i])
+            more = f" and {len(some) - _SHOWN_LEVELS} more" if len(some) > _SHOWN_LEVELS else ""
+            words.append(f"{name} = {', '.join(some[:_SHOWN_LEVELS])}{more}")
+        elif column.startswith(f"{name}="):
+            words.append(f"{name} = {column[len(name) + 1 :]}")
+        else:
+            words.append(column.replace(f"{name}#", f"{name} #", 1))
+    return words
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value[:_SHOWN_LEVELS])) + (
+            " …" if len(value) > _SHOWN_LEVELS else ""
+        )
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}" if abs(value) < 1e6 else number(value)
+    return str(value)[:80]
+
+
+def cells(names: Sequence[str], item: Mapping[str, Any]) -> list[str]:
+    """The attributes of an item in this order; nothing for what is missing."""
+    return ["" if item.get(name) in (None, "") else _shown(item[name]) for name in names]
+
+
+def table(schema: Features) -> list[dict[str, str]]:
+    """A schema as rows: each attribute, what it is of, and what becomes of it."""
+    rows = [
+        {"name": one.name, "of": words, "kind": one.kind, "columns": _becomes(one)}
+        for side, words in _SIDES.items()
+        for one in getattr(schema, side)
+    ]
+    sizes = np.bincount(schema.groups)
+    crosses = zip(schema.group_names, sizes.tolist(), strict=True)
+    return rows + [
+        {"name": name, "of": "cross", "kind": "products", "columns": f"{n} columns"}
+        for name, n in crosses
+        if _TIMES in name
+    ]
+
+
+def _becomes(attribute: Attribute) -> str:
+    if isinstance(attribute, Number) and len(attribute.columns) == 1:
+        logarithm = "logarithm, " if attribute.log else ""
+        if attribute.mean is None or attribute.scale is None:
+            return f"{logarithm}mean and scale by the first items"
+        return f"{logarithm}mean {number(attribute.mean)}, scale {number(attribute.scale)}"
+    n = len(attribute.columns)
+    if isinstance(attribute, Category | Tags):
+        if attribute.levels is None:
+            return f"levels hashed into {attribute.buckets} columns"
+        return f"{len(attribute.levels)} levels and others"
+    return "1 column" if n == 1 else f"{n} columns"
