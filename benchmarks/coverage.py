@@ -18,7 +18,7 @@ from headstart.priors import Hierarchical, KnownVariances
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds, draw_uniforms
 
-SIZES = (5, 10, 20, 30)
+SIZES = (1, 2, 5, 10, 20, 30)
 _NORMAL_QUANTILE = 1.959964
 
 

@@ -113,7 +113,7 @@ class Uniform(Player):
 
     def play(self, user: int, films: Integers, liked: Integers) -> float:
         """A fifth of the rounds."""
-        return len(films) / films.shape[1]
+        return float(len(films) / films.shape[1])
 
 
 class Numbers(Player):

@@ -111,3 +111,57 @@ def test_a_row_with_too_few_columns_is_named(tmp_path: Path) -> None:
     said = r"every row must have 4 columns, as the first line has, got 3 in row 1 of .*log\.csv"
     with pytest.raises(ValueError, match=said):
         read_decisions(path, DecisionColumns(arm="arm"), 1, catalogue={"tea": np.ones(1)})
+
+
+SCHEMA = hs.Features(
+    item=[hs.Number("price", mean=2.0, scale=1.0), hs.Category("brand", levels=["a"])],
+    context=[hs.Category("device", levels=["phone"])],
+    task=[hs.Category("country", levels=["NL"])],
+    cross=[("device", "price"), ("country", "brand")],
+)
+ITEMS: dict[str, dict[str, Any]] = {"tea": {"price": 1.0, "brand": "a"}, "rum": {"price": 5.0}}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("named", [True, False])
+def test_rounds_with_attributes_are_the_arms_of_their_contexts(
+    form: str, named: bool, tmp_path: Path
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"task": "ann", "device": "phone", "country": "NL", "arm": "rum", "reward": 1.0},
+        {"task": "bob", "device": "desktop", "country": None, "arm": "tea", "reward": 0.0},
+    ]
+    shown: Any = [list(ITEMS.values())] * 2
+    frame = pd.DataFrame(rows).assign(propensity=0.5, choice=[1, 0], arms=shown)
+    log: Any = frame
+    if form == "csv":
+        log = tmp_path / "log.csv"
+        frame.assign(arms=json.dumps(list(ITEMS.values()))).to_csv(log, index=False)
+    elif form == "parquet":
+        log = tmp_path / "log.parquet"
+        frame.to_parquet(log)
+    columns = DecisionColumns(arm="arm" if named else None, features=SCHEMA)
+    found = read_decisions(log, columns, SCHEMA.dimension, catalogue=ITEMS if named else None)
+    expected = [
+        [
+            SCHEMA.encode(item, {"device": row["device"]}, {"country": row["country"]})
+            for item in ITEMS.values()
+        ]
+        for row in rows
+    ]
+    assert found.arms.tolist() == np.array(expected).tolist()
+    assert found.choices.tolist() == [1, 0]
+
+
+def test_a_schema_for_decisions_is_settled_and_its_items_are_named() -> None:
+    log = pd.DataFrame({"task": ["a"], "arm": ["tea"], "reward": 1.0, "propensity": 1.0})
+    open_schema = hs.Features(item=[hs.Number("price")])
+    columns = DecisionColumns(arm="arm", features=open_schema)
+    with pytest.raises(ValueError, match="mean and scale"):
+        read_decisions(log, columns, open_schema.dimension, catalogue=ITEMS)
+    flat = hs.Features(item=[hs.Flag("new")])
+    columns = DecisionColumns(features=flat)
+    arms: Any = [[{"new": True}, {"newer": True}]]
+    rows = log.assign(arms=arms, choice=0)
+    with pytest.raises(ValueError, match=r"column 'arms' in row 0.*newer"):
+        read_decisions(rows, columns, flat.dimension)

@@ -307,6 +307,21 @@ class Features:
             raise fault.error
         return found.features, found.tasks
 
+    def read_shared(
+        self, columns: Mapping[str, Any], n_rows: int, *, is_text: bool = False
+    ) -> tuple[Floats, Floats, list[Fault]]:
+        """Context (n, c) and what is known of tasks (n, p) in columns by name, and what is wrong.
+
+        is_text: as in `read_log`.
+        """
+        _, context, task = self._sides
+        found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
+        faults = [
+            *context.fill(columns, found[0], is_text=is_text),
+            *task.fill(columns, found[1], is_text=is_text),
+        ]
+        return *found, faults
+
     def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
         """As `encode_log`, with what is wrong in which rows instead of an error.
 

@@ -254,17 +254,22 @@ def _solve(
 ) -> None:
     """Set L's entries below the diagonal, D⁻¹ and (T + eI)⁻¹Qᵀw̃, (d, P) each, for the e's kept."""
     dimension = reduced.diagonals.shape[2]
+    own, ratio, entry = np.empty(n_kept), np.zeros(n_kept), np.zeros(n_kept)
     for q in range(n_kept):
-        e = ratios[g, kept[g, q]]
-        before, ratio, entry = 0.0, 0.0, 0.0
-        for a in range(dimension):
-            entry = reduced.targets[i, g, a] - ratio * entry
-            pivot = max(reduced.diagonals[i, g, a] + e - ratio * before, e)
-            before = reduced.beside[i, g, a]
-            ratio = before / pivot
-            roots[g, a, q], inverse_pivots[g, a, q] = ratio, 1.0 / pivot
-            solutions[g, a, q] = entry / pivot
-        for a in range(dimension - 2, -1, -1):
+        own[q] = ratios[g, kept[g, q]]
+    before = 0.0
+    for a in range(dimension):
+        diagonal, target = reduced.diagonals[i, g, a], reduced.targets[i, g, a]
+        beside = reduced.beside[i, g, a]
+        for q in range(n_kept):
+            inverse = 1.0 / max(diagonal + own[q] - ratio[q] * before, own[q])
+            entry[q] = target - ratio[q] * entry[q]
+            ratio[q] = beside * inverse
+            roots[g, a, q], inverse_pivots[g, a, q] = ratio[q], inverse
+            solutions[g, a, q] = entry[q] * inverse
+        before = beside
+    for a in range(dimension - 2, -1, -1):
+        for q in range(n_kept):
             solutions[g, a, q] -= roots[g, a, q] * solutions[g, a + 1, q]
 
 

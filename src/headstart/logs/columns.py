@@ -127,7 +127,9 @@ class DecisionColumns:
     `arms` has the features of the round's arms, a list of K lists of d numbers (JSON in a text
     file), and `choice` the index of the chosen one. `propensity` is the probability with which it
     was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
-    the order of `time`, if there is such a column, else in that of the log.
+    the order of `time`, if there is such a column, else in that of the log. With `features`, a
+    schema, arms are items with attributes, in the catalogue or as lists of objects, and those of
+    context and tasks are columns of their names.
 
     >>> from headstart.logs import DecisionColumns
     >>> DecisionColumns(arm="item", time="at").names()
@@ -142,9 +144,17 @@ class DecisionColumns:
     choice: str = "choice"
     propensities: str | None = None
     time: str | None = None
+    features: Features | None = None
+
+    def shared(self) -> tuple[str, ...]:
+        """The columns of attributes that all arms of a round share."""
+        if self.features is None:
+            return ()
+        return tuple(one.name for one in (*self.features.context, *self.features.task))
 
     def names(self) -> list[str]:
         """All columns that are read, each once."""
         chosen = [self.arms, self.choice] if self.arm is None else [self.arm]
         more = [name for name in (self.propensities, self.time) if name is not None]
+        more += self.shared()
         return list(dict.fromkeys([self.task, self.reward, self.propensity, *chosen, *more]))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
-from headstart.features import Schema
+from headstart.features import Features, Schema
 from headstart.logs import sources, values
 from headstart.logs.columns import DecisionColumns
 from headstart.logs.sources import Piece
@@ -173,12 +173,13 @@ def read_decisions(
     columns: DecisionColumns,
     dimension: int,
     *,
-    catalogue: Mapping[str, Floats] | None = None,
+    catalogue: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> LoggedDecisions:
     """Read a log of decisions; the first bad row is an error that names it.
 
-    catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm.
+    catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm; with a
+    schema, its attributes.
 
     >>> import pandas as pd
     >>> from headstart.logs import DecisionColumns, read_decisions
@@ -196,7 +197,13 @@ def read_decisions(
         raise ValueError(
             f"column {columns.arm!r} names arms of a catalogue, and the catalogue is empty"
         )
-    pieces = sources.pieces(logs, columns.names())
+    schema = columns.features
+    if schema is not None and (not schema.is_settled or schema.dimension != dimension):
+        raise ValueError(
+            f"features must have mean and scale of every number, and d = {dimension} columns, "
+            f"got d = {schema.dimension}"
+        )
+    pieces = sources.pieces(logs, columns.names(), only_empty_is_missing=schema is not None)
     total = sum(piece.n_rows for piece in pieces) if all(p.n_rows for p in pieces) else 0
     reader = _Reader(columns, dimension, catalogue or {})
     for piece in pieces:
@@ -218,15 +225,20 @@ class _Reader:
     """The columns so far, batch by batch."""
 
     def __init__(
-        self, columns: DecisionColumns, dimension: int, catalogue: Mapping[str, Floats]
+        self, columns: DecisionColumns, dimension: int, catalogue: Mapping[str, Any]
     ) -> None:
         self.columns, self.dimension = columns, dimension
         self.n_rows = 0
         self._task, self._arm = KeyColumn(columns.task), KeyColumn(columns.arm or "", "str")
-        self._features = np.array(list(catalogue.values())).reshape(-1, dimension)
+        schema = columns.features
+        if schema is None:
+            self._features = np.array(list(catalogue.values())).reshape(-1, dimension)
+        elif catalogue:
+            self._features = schema.encode_items(catalogue).matrix
         self._index = {name: i for i, name in enumerate(catalogue)}
         self._n_arms = len(catalogue) if columns.arm is not None else 0  # 0: not known yet
         self._tasks: list[str | int] = []
+        self._abouts: list[dict[str, object]] = []
         self._parts: dict[str, list[Any]] = {}
 
     def add(self, batch: "pa.RecordBatch", piece: Piece, first: int) -> None:
@@ -241,8 +253,11 @@ class _Reader:
         wrong = ~((propensity > 0) & (propensity <= 1))
         at.refuse(wrong, columns.propensity, "must be above 0 and at most 1")
         self._note("propensities", propensity)
-        if columns.arm is None:
+        if columns.features is not None:
+            self._note("arms", self._encoded(at, columns.features))
+        elif columns.arm is None:
             self._note("arms", self._arms(at))
+        if columns.arm is None:
             choice = at.numbers(columns.choice)
             wrong = (choice != np.round(choice)) | (choice < 0) | (choice >= self._n_arms)
             at.refuse(wrong, columns.choice, f"must be the index of one of {self._n_arms} arms")
@@ -269,12 +284,12 @@ class _Reader:
         order = np.arange(n)
         if "times" in all_of:
             order = np.argsort(all_of["times"], kind="stable")
-        if self.columns.arm is None:
+        if "arms" in all_of:
             arms = all_of["arms"][order]
         else:
             arms = np.broadcast_to(self._features, (n, *self._features.shape))
         everything = all_of.get("everything")
-        return LoggedDecisions(
+        log = LoggedDecisions(
             tasks=[self._tasks[i] for i in order.tolist()],
             arms=arms,
             choices=all_of["choices"][order],
@@ -282,6 +297,14 @@ class _Reader:
             propensities=all_of["propensities"][order],
             propensities_of_all=None if everything is None else everything[order],
         )
+        if self.columns.features is not None:
+            object.__setattr__(log, "features", self.columns.features)
+            if self._abouts:
+                known: dict[str | int, Mapping[str, Any]] = {}
+                rows = zip(log.tasks, (self._abouts[i] for i in order.tolist()), strict=True)
+                abouts = [known.setdefault(task, about) for task, about in rows]
+                object.__setattr__(log, "abouts", abouts)
+        return log
 
     def _note(self, name: str, column: Any) -> None:
         self._parts.setdefault(name, []).append(column)
@@ -308,6 +331,49 @@ class _Reader:
         at.refuse(~np.isfinite(found.sum((1, 2))), name, "must hold finite numbers")
         return found
 
+    def _encoded(self, at: "_Place", schema: Features) -> Floats:
+        """The features (n, K, d) of items in their contexts."""
+        n = at.batch.num_rows
+        columns = {name: at.batch.column(name) for name in self.columns.shared()}
+        context, tasks, faults = schema.read_shared(columns, n, is_text=at.piece.is_text)
+        for fault in faults:
+            expected = schema.attributes[fault.name].expected
+            at.refuse(fault.mask, fault.name, f"must be {expected}")
+        self._abouts += self._about(at, schema)
+        items = self._items(at, schema) if self.columns.arm is None else [self._features] * n
+        self._check_size(more=n)
+        arms = np.empty((n, self._n_arms, self.dimension))
+        for i in range(n):
+            schema.arms(items[i], context[i], tasks[i], out=arms[i])
+        return arms
+
+    def _about(self, at: "_Place", schema: Features) -> list[dict[str, object]]:
+        """What every row says of its task."""
+        read = {}
+        for attribute in schema.task:
+            column = at.batch.column(attribute.name).to_pylist()
+            if at.piece.is_text:
+                column = [attribute.parsed(text) if text else None for text in column]
+            read[attribute.name] = column
+        names = list(read)
+        return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
+
+    def _items(self, at: "_Place", schema: Features) -> list[Floats]:
+        """The items (K, …) of every row, which come as lists of objects."""
+        name = self.columns.arms
+        found = []
+        for i, row in enumerate(at.nested(name).to_pylist()):
+            try:
+                found.append(schema.encode_items(row).matrix)
+            except ValueError as error:
+                place = at.piece.place(at.first + i)
+                raise ValueError(f"column {name!r}{place} (rows count from 0): {error}") from error
+        self._n_arms = self._n_arms or len(found[0])
+        uneven = np.array([len(items) != self._n_arms or not len(items) for items in found])
+        same = f"must hold as many arms in every row as in the first, {self._n_arms}"
+        at.refuse(uneven, name, same)
+        return found
+
     def _of_catalogue(self, at: "_Place") -> Integers:
         name = str(self.columns.arm)
         arms = self._arm.read(at.batch.column(name), at.piece).to_pylist()
@@ -315,8 +381,8 @@ class _Reader:
         at.refuse(found < 0, name, "must be an arm of the catalogue")
         return found
 
-    def _check_size(self) -> None:
-        if self.n_rows * self._n_arms * self.dimension > MOST_NUMBERS:
+    def _check_size(self, more: int = 0) -> None:
+        if (self.n_rows + more) * self._n_arms * self.dimension > MOST_NUMBERS:
             raise ValueError(
                 f"the arms of all rounds must be at most {MOST_NUMBERS:,} numbers, got more: "
                 "evaluate a part of the log, whole tasks of it"
