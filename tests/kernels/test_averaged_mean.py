@@ -24,7 +24,8 @@ def _sums(
 def _inverses(information: Floats, ratios: Floats) -> Floats:
     """(M̃ + eI)⁻¹ for every e, (R, G, P, d, d)."""
     identity = np.eye(information.shape[-1])
-    return np.linalg.inv(information[:, :, None] + ratios[..., None, None] * identity)
+    shifted = information[:, :, None] + ratios[..., None, None] * identity
+    return np.asarray(np.linalg.inv(shifted), dtype=np.float64)
 
 
 def _close(found: Floats, expected: Floats, rtol: float) -> None:

@@ -134,7 +134,9 @@ def coefficients(
     return {
         "rows": [
             {
-                "name": names[i],
+                "name": _level(names[i], groups[i])
+                if groups is not None and by_group
+                else names[i],
                 "group": titles.get(i),
                 "within": by_group and groups is not None and groups.count(groups[i]) > 1,
                 "mean": float(mean[i]),
@@ -154,6 +156,13 @@ def coefficients(
         "previous": max(first - _ROWS, 0) if first else None,
         "dimension": len(names),
     }
+
+
+def _level(name: str, group: str) -> str:
+    """What a column is called below the title of its attribute or cross: its levels."""
+    for attribute in group.split(" × "):
+        name = name.replace(f"{attribute} = ", "", 1)
+    return name
 
 
 def _titles(groups: Sequence[str], shown: Sequence[int]) -> dict[int, str]:
