@@ -122,7 +122,7 @@ class Numbers(Player):
     def __init__(self, data: Data, log: pd.DataFrame) -> None:
         super().__init__(data, log)
         self.features = self.of_films()
-        self.bandit = hs.MetaBandit(dimension=self.features.shape[1], scales=None, seed=0)
+        self.bandit = hs.MetaBandit(dimension=self.features.shape[1], seed=0)
         frame = log[["user", "reward"]].assign(x=list(self.features[log["film"]]))
         self.bandit.fit(frame, task="user", features="x")
 
