@@ -68,7 +68,7 @@ def _pair(**settings: Any) -> tuple[hs.MetaBandit, hs.MetaBandit]:
     """A bandit with a schema, and one for the same features in numbers."""
     prior = hs.priors.Hierarchical(n_side=SHOP.n_task)
     numbers = hs.MetaBandit(dimension=SHOP.dimension, prior=prior, scales=None, seed=0, **settings)
-    return hs.MetaBandit(features=SHOP, seed=0, **settings), numbers
+    return hs.MetaBandit(features=SHOP, prior=prior, seed=0, **settings), numbers
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -227,9 +227,10 @@ def test_a_prior_may_leave_out_what_is_known_of_tasks() -> None:
     assert any("country = NL" in group.text for group in bandit.explain(decision).groups)
     with pytest.raises(ValueError, match=f"n_side = {SHOP.n_task}"):
         hs.MetaBandit(features=SHOP, prior=hs.priors.Hierarchical(n_side=2))
-    assert hs.MetaBandit(features=SHOP).prior == hs.priors.Hierarchical(n_side=SHOP.n_task)
-    items_only = hs.Features(item=SHOP.item)
-    assert hs.MetaBandit(features=items_only).prior == hs.priors.Hierarchical()
+    uncrossed = hs.Features(item=SHOP.item, task=SHOP.task)
+    assert hs.MetaBandit(features=uncrossed).prior == hs.priors.Hierarchical(n_side=SHOP.n_task)
+    for features in (SHOP, hs.Features(item=SHOP.item)):  # by its crosses, and without tasks'
+        assert hs.MetaBandit(features=features).prior == hs.priors.Hierarchical()
 
 
 # Numbers without mean and scale.

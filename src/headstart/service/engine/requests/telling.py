@@ -29,11 +29,11 @@ def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
     """What a request tells of the context and of its task, checked."""
     schema, context, about = bandit.schema, request.context, request.about
     if schema is None:
+        if context is None and about is None:
+            return NOTHING
         if context is not None:
             raise schemas.no_schema("context", context)
-        if about is not None:
-            raise schemas.no_schema("about", about)
-        return NOTHING
+        raise schemas.no_schema("about", about)
     if request.side is not None:
         raise invalid("side must be given as attributes where there are features: about")
     try:
