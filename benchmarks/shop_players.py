@@ -18,7 +18,7 @@ from headstart.environments import ShopWorld
 # What a shop that knows nothing else would wait for a click.
 DEADLINE_SECONDS = 3600.0
 # Chosen on the development seeds (`shops.DEVELOPMENT_SEED`), once.
-ITEM_COUNTS = (1.0, 19.0)
+ITEM_COUNTS = (1.0, 39.0)
 LOGISTIC_PRECISION = 3.0
 LINEAR_PRECISION = 30.0
 REFIT_VISITS = 500

@@ -98,7 +98,7 @@ class CatalogueScores:
         self._dimension = dimension
         self.by_slot: dict[int, _TaskScores] = {}
         # √(xᵀS̄x) of a catalogue's items, the same for all tasks: with what they follow from.
-        self._mean_widths: tuple[Catalogue, int, Floats, Floats] | None = None
+        self._mean_widths: tuple[Catalogue, int, Floats | None, Floats] | None = None
 
     def trace(self, slot: int) -> Floats:
         """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
@@ -148,6 +148,6 @@ class CatalogueScores:
         features = catalogue.features
         with one_blas_thread:
             squares = ((features @ covariance[0]) * features).sum(-1)
-        widths = np.sqrt(np.maximum(squares, 0.0))
+        widths: Floats = np.sqrt(np.maximum(squares, 0.0))
         self._mean_widths = catalogue, version, covariance.base, widths
         return widths
