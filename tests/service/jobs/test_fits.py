@@ -112,7 +112,7 @@ def test_withdrawing_gives_what_was_before(jobs: Jobs, service: Service, data: P
 
 @ON_SQLITE
 def test_a_new_task_starts_from_a_promoted_fit(jobs: Jobs, service: Service, data: Path) -> None:
-    arms = {"a": [1.0, 0.0, 0.0], "b": [-1.0, 0.0, 0.0]}
+    arms: dict[str, Any] = {"a": [1.0, 0.0, 0.0], "b": [-1.0, 0.0, 0.0]}
     fit = shadow(jobs, in_folder(data, "a.parquet", log()))
     jobs.promote("shop", fit.id)
     answer = service.decide("shop", [DecisionRequest(task="new", arms=arms)]).result()[0]
