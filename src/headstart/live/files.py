@@ -175,7 +175,8 @@ class Saved:
         """Put the memory, the tasks and their decisions where they were."""
         header, population = self.header, memory.population
         population.scales, population.scales_known = self._scales()
-        population.install(self._state(memory))
+        state = self._state(memory)
+        population.install(state, population.starting_from(state.memory))
         memory.tasks.n_from_logs = header["n_from_logs"]
         memory.tasks.settled.values.update(header["settled"])
         self._restore_tasks(memory)
@@ -303,6 +304,8 @@ def write(
     """Write the content of a file, with a memory that is up to date."""
     memory.bring_up_to_date()
     tasks, population = memory.tasks, memory.population
+    # A loaded bandit explores for the mean task as it is now; so does this one.
+    population.install(population.state, population.start)
     # A loaded bandit reads catalogues anew; so does this one, and both score alike.
     tasks.catalogue_scores.clear()
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))

@@ -252,7 +252,8 @@ def test_the_client(real: tuple[httpx.Client, Service]) -> None:
         bandit.put(BanditConfiguration(features=SHOP.plain()))
         assert bandit.items.put(ITEMS) == 3
         assert bandit.items.patch({"gin": {"price": 30, "brand": "acme"}}) == 4
-        context, about = {"user.device": "phone"}, {"country": "de"}
+        context: dict[str, object] = {"user.device": "phone"}
+        about: dict[str, object] = {"country": "de"}
         decision = bandit.decide("ann", context=context, about=about)
         schema = hs.Features.from_plain(bandit.view().configuration.features or {})
         attributes = {**ITEMS, "gin": {"price": 30, "brand": "acme"}}[decision.arms[0].arm]

@@ -93,7 +93,7 @@ def features_of(bandit: Bandit, request: ObservationRequest, task: TaskEntry, to
         if schema.is_fixed:
             return np.array(catalogue.features[place])
         own = catalogue.features[place : place + 1]
-    return schema.arms(own, told.context, known_of(bandit, task, told))[0]
+    return schema.arms(own, told.context, known_of(bandit, task, told)).ravel()
 
 
 def new_of(pairs: Iterable[tuple[TaskEntry, Told]]) -> dict[int, tuple[TaskEntry, Floats]]:
