@@ -141,10 +141,13 @@ class CatalogueScores:
 
     def _mean_widths_of(self, catalogue: Catalogue, covariance: Floats) -> Floats:
         known, version = self._mean_widths, catalogue.version
-        if known is not None and known[0] is catalogue and known[1] == version:
-            *_, mean_covariance, widths = known
-            if mean_covariance is covariance.base:  # a refresh has a new array
-                return widths
+        if (
+            known is not None
+            and known[0] is catalogue
+            and known[1] == version
+            and known[2] is covariance.base  # a refresh has a new array
+        ):
+            return known[3]
         features = catalogue.features
         with one_blas_thread:
             squares = ((features @ covariance[0]) * features).sum(-1)
