@@ -8,15 +8,20 @@ from headstart.priors import Hierarchical
 # of many tasks: what is uncertain of the mean task is explored for all of them.
 POLICY = BayesUCB(z="growing", z_mean="arms")
 
+# Side information of p numbers has p·d coefficients, and a fit takes (pd)³ steps.
+_MOST_SIDE_COEFFICIENTS = 250
+
 
 def prior_for(schema: Schema | None) -> Hierarchical:
     """The prior for the features of a schema; None for features in numbers.
 
     What is known of tasks counts by its crosses. Where an attribute of tasks is in none of them,
-    it is side information: the prior learns what it says about every column.
+    it is side information: the prior learns what it says about every column, as long as those
+    are few enough.
     """
-    if isinstance(schema, Features):
-        crossed = {name for pair in schema.cross for name in pair}
-        if all(attribute.name in crossed for attribute in schema.task):
-            return Hierarchical()
-    return Hierarchical(n_side=0 if schema is None else schema.n_task)
+    if not isinstance(schema, Features):
+        return Hierarchical()
+    crossed = {name for pair in schema.cross for name in pair}
+    alone = any(attribute.name not in crossed for attribute in schema.task)
+    few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
+    return Hierarchical(n_side=schema.n_task if alone and few else 0)
