@@ -72,13 +72,23 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
         assert not inspect(connection).has_table("added")
 
 
+def test_a_store_of_the_first_version_gets_attributes_of_items(database: Database) -> None:
+    with database.writing() as connection:
+        connection.exec_driver_sql("ALTER TABLE items DROP COLUMN attributes")
+        connection.execute(update(schema.schema_version).values(version=1))
+        migrate(connection)
+        names = {column["name"] for column in inspect(connection).get_columns("items")}
+    assert names == set(schema.items.c.keys())
+    assert _version(database) == schema.VERSION
+
+
 def test_a_later_version_is_refused_and_left_alone(store: str) -> None:
     database = Database.open(store)
     with database.writing() as connection:
         connection.execute(update(schema.schema_version).values(version=99))
     database.close()
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"version 99 .* knows 1: install the newer"):
+        with pytest.raises(ValueError, match=f"99 .* knows {schema.VERSION}: install the newer"):
             Database.open(store)
 
 
@@ -103,5 +113,5 @@ def test_processes_that_start_together_apply_a_step_once(postgresql: str, new: b
         each.communicate(timeout=60)
     assert [each.returncode for each in processes] == [0] * 4
     # Opened by this version, it would be refused: it has one step more.
-    with pytest.raises(ValueError, match="version 2"):
+    with pytest.raises(ValueError, match=f"version {schema.VERSION + 1}"):
         Database.open(postgresql)

@@ -131,12 +131,13 @@ def test_an_older_backup_is_migrated_when_it_is_restored(
     from headstart.service.store import database
     from headstart.service.store.migrations import STEPS
 
-    monkeypatch.setattr(schema, "VERSION", 2)
+    old, new = schema.VERSION, schema.VERSION + 1
+    monkeypatch.setattr(schema, "VERSION", new)
     monkeypatch.setattr(database, "STEPS", [*STEPS, second])
     restore(target, file)
     assert {row[schema.tasks.c.n_rewards.name] for row in _tasks(target)} == {77}
     assert file.read_bytes() == before
-    with pytest.raises(ValueError, match="store must have version 2, got 1"):
+    with pytest.raises(ValueError, match=f"store must have version {new}, got {old}"):
         backup(source, tmp_path / "another")
 
 
