@@ -1,7 +1,7 @@
 """A proposal from a log: what columns are, whose they are, and what is left out and why."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -147,3 +147,20 @@ def test_columns_can_be_left_out_and_must_be_there() -> None:
     only = pd.DataFrame({"task": ["a", "b"], "reward": [0.0, 1.0], "one": 1})
     with pytest.raises(ValueError, match="a column that can be a feature"):
         hs.Features.infer(only)
+
+
+def test_the_propensity_of_a_log_is_no_attribute() -> None:
+    log = hs.environments.Shop(n_items=30).world(seed=0, n_users=100).log(800)
+    features = hs.Features.infer(log, reward="click", task="user", item="item")
+    assert "propensity" not in features.attributes
+    assert "propensity" in features.report.left_out
+
+
+@pytest.mark.parametrize("policy", ["popular", "random"])
+def test_a_heavy_tail_becomes_a_logarithm_whatever_was_shown(
+    policy: Literal["popular", "random"],
+) -> None:
+    log = hs.environments.Shop(n_items=60).world(seed=0, n_users=400).log(3000, policy=policy)
+    popularity = hs.Features.infer(log, reward="click", task="user").attributes["popularity"]
+    assert isinstance(popularity, hs.Number)
+    assert popularity.log

@@ -47,6 +47,10 @@ class Report:
         return "\n".join([*(f"# {note}" for note in self.notes), *out])
 
 
+# Columns that logs have beside attributes, by the names that `evaluate_logged` takes.
+_OF_THE_CHOICE = {"propensity"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
     """The parts of a schema, and the report."""
@@ -71,6 +75,7 @@ def propose(
     out = {reward: "it is the reward", task: "it names the task"}
     if found.item is not None:
         out[found.item] = "it names the item"
+    out |= {name: "it says how the item was chosen" for name in columns if name in _OF_THE_CHOICE}
     out |= dict.fromkeys(leave_out, "as asked")
     for name in columns:
         if name in out:
@@ -162,7 +167,7 @@ def _number(name: str, numbers: Floats, levels: Sequence[object], *, missing: bo
         log = Number(name, log=True, missing=missing).settled(there)
         rows = np.zeros((len(there), len(log.columns)))
         log.write_numbers(there, rows, 0)
-        if abs(_skewness(rows[:, 0])) < _skewness(there) / 2:
+        if abs(_skewness(rows[:, 0])) < _skewness(there):
             plain = log
     return _rounded(plain)
 
