@@ -58,6 +58,20 @@ def simulation() -> None:
         environment = Synthetic(dimension=_DIMENSION, n_arms=2, reward=reward)
         simulate(environment, learners, n_tasks=7, horizon=70, replications=2, workers=1)
     evaluate(environment, learners, n_training_tasks=1, n_test_tasks=1, horizon=2, workers=1)
+    _directions()
+
+
+def _directions() -> None:
+    """A prior from tasks that differ along one direction."""
+    from headstart.core.statistics import TaskStatistics
+
+    estimator, rng = priors.Hierarchical(), np.random.default_rng(0)
+    memory = estimator.empty(_DIMENSION)
+    for _ in range(16):
+        x = rng.standard_normal((10, _DIMENSION))
+        rewards = 10.0 * rng.standard_normal() * x[:, 0] + 0.1 * rng.standard_normal(10)
+        memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
+    estimator.prior(memory)
 
 
 def live() -> None:

@@ -22,8 +22,8 @@ def test_the_code_runs_and_transfer_reduces_regret(
     regret = {name: float(value) for name, value in re.findall(r"(\S+) +(\d+\.\d+)", printed)}
     # Four learners, 100 replications: the gaps are above ten standard errors.
     assert regret["Hierarchical"] < regret["RR-OFUL"] < regret["AVG-OFUL"] < regret["ITL"]
-    # 100 rounds in which tea pays and milk does not.
-    assert "tea" in printed.splitlines()
+    # 100 rounds in which the lamp is clicked and the kettle is not.
+    assert "lamp" in printed.splitlines()
 
 
 def test_every_command_it_names_exists() -> None:

@@ -162,8 +162,8 @@ def test_weights_of_any_size_leave_the_scores_finite() -> None:
     assert np.isfinite(bandit.decide("one", np.eye(2)).scores).all()
 
 
-def test_a_live_default_explores_the_more_the_longer_the_task() -> None:
-    bandit = hs.MetaBandit(dimension=1, seed=0)
+def test_a_growing_z_explores_the_more_the_longer_the_task() -> None:
+    bandit = hs.MetaBandit(dimension=1, policy=hs.policies.BayesUCB(z="growing"), seed=0)
     radii = []
     for _ in range(3):
         # One arm that pays 0 or 2 in turn: its score above the prediction is the radius' share.

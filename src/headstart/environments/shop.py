@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit
 
 from headstart import checks
@@ -222,6 +221,8 @@ class _Opinions:
 
     def _calibrated(self, rng: np.random.Generator) -> "_Opinions":
         """With the offset at which the mean probability in the first season is the click rate."""
+        from scipy.optimize import brentq  # noqa: PLC0415 - takes half a second to import
+
         users = _Users.drawn(self.shop, _CALIBRATION_USERS, rng)
         items = np.flatnonzero(self.on_sale[0])
         utilities = np.stack([self.utility(users, u, 0, items) for u in range(len(users.price))])

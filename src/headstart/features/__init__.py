@@ -3,7 +3,8 @@
 from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
 from headstart.features.inference import Report
 from headstart.features.schema import EncodedItems, Features
-from headstart.features.transformer import Schema, Transformed, Transformer, schema_of
+from headstart.features.transformer import Schema as Schema
+from headstart.features.transformer import Transformed, Transformer, schema_of
 
 __all__ = [
     "Category",
@@ -13,7 +14,6 @@ __all__ = [
     "Flag",
     "Number",
     "Report",
-    "Schema",
     "Tags",
     "Transformed",
     "Transformer",

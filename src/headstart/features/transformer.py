@@ -16,7 +16,12 @@ from headstart.features.schema import CONSTANT, EncodedItems, EncodedLog, Featur
 
 @runtime_checkable
 class Transformer(Protocol):
-    """What is used of a fitted transformer: a frame of attributes in, rows of numbers out."""
+    """What is used of a fitted transformer: a frame of attributes in, rows of numbers out.
+
+    >>> from headstart.features import Transformer
+    >>> isinstance(hs.Features(item=[hs.Number("price")]), Transformer)
+    False
+    """
 
     def transform(self, X: Any) -> Any:  # noqa: N803 - as scikit-learn calls it
         """The rows of a frame as numbers (n, d − 1), dense or sparse."""

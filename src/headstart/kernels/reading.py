@@ -47,7 +47,7 @@ def read_mean(covariances: Floats, arms: Floats, reading: Reading, mean_widths: 
         read_mean_one(covariances, i, arms, i, reading.widths, i, scratch, mean_widths, i)
 
 
-@compiled(inline="always")
+@compiled
 def read_mean_one(
     covariances: Floats,
     i: int,

@@ -23,7 +23,7 @@ class GroupOfFeatures(NamedTuple):
     >>> _ = bandit.observe("ann", {"brand": "acme"}, 1.0)
     >>> group = bandit.task("ann").explain({"brand": "acme"}).groups[0]
     >>> group.text, round(group.contribution, 2)
-    ('brand = acme', 0.4)
+    ('brand = acme', 0.33)
     """
 
     name: str  # "brand", "device × brand", "constant"

@@ -65,12 +65,14 @@ class LoggedDecisions:
         rewards: ArrayLike,
         propensities: ArrayLike,
         propensities_of_all: ArrayLike | None = None,
+        features: Schema | None = None,
+        abouts: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
         _check_numbers_of_arms(arms)
-        features = checks.floats("arms", arms)
-        if features.ndim != 3 or 0 in features.shape:
-            raise ValueError(f"arms must have shape (n, K, d), got {features.shape}")
-        n, n_arms, _ = features.shape
+        numbers = checks.floats("arms", arms)
+        if numbers.ndim != 3 or 0 in numbers.shape:
+            raise ValueError(f"arms must have shape (n, K, d), got {numbers.shape}")
+        n, n_arms, _ = numbers.shape
         indices = np.asarray(choices)
         if indices.shape != (n,) or not np.issubdtype(indices.dtype, np.integer):
             raise ValueError(f"choices must be integers of shape (n,) = ({n},)")
@@ -89,11 +91,13 @@ class LoggedDecisions:
             of_all = _checked_propensities(of_all, chosen, indices, n_arms)
         for name, value in (
             ("tasks", list(tasks)),
-            ("arms", features),
+            ("arms", numbers),
             ("choices", indices.astype(np.int64)),
             ("rewards", paid),
             ("propensities", chosen),
             ("propensities_of_all", of_all),
+            ("features", features),
+            ("abouts", abouts),
         ):
             object.__setattr__(self, name, value)
 
@@ -154,10 +158,9 @@ class LoggedDecisions:
             each_about[i] = known.get(task)
             context, z = schema.encode_context(each_context[i]), schema.encode_task(each_about[i])
             arms[i] = schema.arms(encoded.matrix, context, z)
-        log = cls(tasks=tasks, arms=arms, choices=indices, **columns)
-        object.__setattr__(log, "features", schema)
-        object.__setattr__(log, "abouts", each_about)
-        return log
+        return cls(
+            tasks=tasks, arms=arms, choices=indices, features=schema, abouts=each_about, **columns
+        )
 
 
 def _each_round(
