@@ -153,6 +153,7 @@ def test_the_propensity_of_a_log_is_no_attribute() -> None:
     log = hs.environments.Shop(n_items=30).world(seed=0, n_users=100).log(800)
     features = hs.Features.infer(log, reward="click", task="user", item="item")
     assert "propensity" not in features.attributes
+    assert features.report is not None
     assert "propensity" in features.report.left_out
 
 
