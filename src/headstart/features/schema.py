@@ -66,8 +66,8 @@ class Features:
 
     It is one function from (item, context, about) to x, (d,): the columns of the item's attributes,
     of the context's and of the crosses, and last a constant 1. Attributes of a task are no columns
-    by themselves, since all its arms share them: they are side information z, (p,), from which the
-    prior of the task follows. Crossed with an attribute of items or context they are columns of x.
+    by themselves, since all its arms share them. Crossed with an attribute of items or context they
+    are columns of x; all of them are z, (p,), which may be side information of the task's prior.
 
     A cross has the products of its attributes' columns; where that would be more than `buckets`,
     products are hashed into so many.
