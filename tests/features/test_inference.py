@@ -165,3 +165,35 @@ def test_a_heavy_tail_becomes_a_logarithm_whatever_was_shown(
     popularity = hs.Features.infer(log, reward="click", task="user").attributes["popularity"]
     assert isinstance(popularity, hs.Number)
     assert popularity.log
+
+
+@pytest.mark.parametrize("digits", [3, 4, 5, 6])
+def test_values_that_hardly_repeat_are_no_leak(digits: int) -> None:
+    rng = np.random.default_rng(digits)
+    for _ in range(5):
+        log = pd.DataFrame(
+            {
+                "user": rng.integers(100, size=1000),
+                "brand": rng.choice(["a", "b"], 1000),
+                "x": rng.random(1000).round(digits),
+                "click": (rng.random(1000) < 0.3).astype(float),
+            }
+        )
+        assert "x" in hs.Features.infer(log, reward="click", task="user").attributes
+
+
+def test_a_csv_file_has_the_levels_that_fit_reads(tmp_path: Path) -> None:
+    rows = ["user,country,price,click"]
+    rows += [
+        f"{i % 20},{('NL', 'NA')[i % 3 == 0]},{('NA', 1.37 * (i % 37))[i % 5 > 0]},{i % 2}"
+        for i in range(200)
+    ]
+    file = tmp_path / "log.csv"
+    file.write_text("\n".join(rows))
+    attributes = hs.Features.infer(str(file), reward="click", task="user").attributes
+    country, price = attributes["country"], attributes["price"]
+    assert isinstance(country, hs.Category)
+    assert country.levels is not None
+    assert set(country.levels) == {"NL", "NA"}
+    assert isinstance(price, hs.Number)
+    assert price.missing

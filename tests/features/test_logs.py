@@ -178,3 +178,19 @@ def test_a_transformer_reads_a_log(tmp_path: Path) -> None:
     of_file = hs.MetaBandit(features=transformer, seed=0).fit(tmp_path / "log.csv")
     assert of_frame.n_finished == 1
     assert of_frame.next_prior().bias.tolist() == of_file.next_prior().bias.tolist()
+
+
+def test_the_first_that_a_log_says_of_a_task_counts() -> None:
+    features = hs.Features(
+        item=[hs.Category("brand", levels=["a"])], task=[hs.Number("age", mean=40, scale=10)]
+    )
+    log = pd.DataFrame(
+        {
+            "user": ["ann", "ann", "bob", "bob"],
+            "brand": ["a", None, "a", "b"],
+            "age": [30.0, None, 50.0, 60.0],
+            "click": [1.0, 0.0, 1.0, 0.0],
+        }
+    )
+    bandit = hs.MetaBandit(features=features, seed=0).fit(log, task="user", reward="click")
+    assert bandit.n_finished == 2

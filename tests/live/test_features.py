@@ -595,3 +595,29 @@ def test_a_fitted_transformer_takes_the_place_of_a_schema(tmp_path: Path) -> Non
     one, other = (each.decide("ann", items, **call) for each in (bandit, loaded))
     assert one.scores.tobytes() == other.scores.tobytes()
     assert copy.deepcopy(bandit).learned().feature_names == names
+
+
+@pytest.mark.parametrize("seed", [0, None])
+def test_what_is_told_late_of_a_task_counts_in_that_decision(seed: int | None) -> None:
+    """A visitor who logs in on the second page, with attributes that no cross has."""
+    features = hs.Features(
+        item=[hs.Category("brand", levels=["a", "b"])],
+        task=[hs.Category("country", levels=["NL", "DE"])],
+    )
+    bandit = hs.MetaBandit(features=features, seed=seed)
+    rng = np.random.default_rng(0)
+    for user in range(120):
+        country, likes = (("NL", "a"), ("DE", "b"))[user % 2]
+        for brand in ("a", "b") * 3:
+            click = float(rng.random() < (0.8 if brand == likes else 0.1))
+            bandit.observe(user, {"brand": brand}, click, about={"country": country})
+    bandit.next_prior()  # all of them are counted
+    items = {"A": {"brand": "a"}, "B": {"brand": "b"}}
+    bandit.decide("late", items)
+    late = bandit.decide("late", items, about={"country": "DE"}).scores
+    early = bandit.decide("early", items, about={"country": "DE"}).scores
+    np.testing.assert_allclose(late, early, rtol=1e-6)
+    assert late[1] > late[0] + 0.3
+    with pytest.raises(ValueError, match="pirce"):
+        bandit.decide("fails", {"A": {"pirce": 1}}, about={"country": "NL"})
+    np.testing.assert_allclose(bandit.decide("late", items).scores, late, rtol=1e-6)

@@ -18,6 +18,8 @@ MOST_ROWS = 100_000
 OFTEN = 0.02
 # A share of the reward's variance that nothing known before the reward explains.
 _LEAK = 0.95
+# Values of which fewer repeat say nothing about the variance at one of them.
+_REPEATED = 0.25
 # A share of a column's variation between items from which on it is theirs, though it changes.
 _OF_ITEM = 0.7
 # An id has more than this many values per row, item or task, and more than a category would; where
@@ -91,7 +93,7 @@ class Evidence:
         codes = self.levels(name)[1] + 1
         counts = np.bincount(codes)
         used = counts[counts > 0]
-        if len(used) >= len(target):
+        if len(target) - len(used) < _REPEATED * len(target):
             return 0.0
         means = np.bincount(codes, target) / np.maximum(counts, 1)
         within = float(((target - means[codes]) ** 2).sum()) / (len(target) - len(used))
@@ -254,5 +256,20 @@ def _read_file(file: Path) -> Any:
         return dataset.dataset(str(file), format="parquet").head(MOST_ROWS + 1).to_pandas()
     if ".csv" in name or ".tsv" in name:
         separator = "\t" if ".tsv" in name else ","
-        return pd.read_csv(file, nrows=MOST_ROWS + 1, sep=separator)
+        # As `fit` reads it: only empty text is a missing level, for NA may be Namibia.
+        frame = pd.read_csv(
+            file, nrows=MOST_ROWS + 1, sep=separator, keep_default_na=False, na_values=[""]
+        )
+        return frame.apply(_as_numbers)
     raise ValueError(f"the log must be a CSV or Parquet file, got {str(file)!r}")
+
+
+def _as_numbers(column: Any) -> Any:
+    """A column of a text file in which all but words for no number are numbers, as numbers."""
+    import pandas as pd  # noqa: PLC0415
+
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    there = column.notna() & ~column.astype(str).str.lower().isin(values.NO_NUMBERS)
+    numbers = pd.to_numeric(column.where(there), errors="coerce")
+    return numbers if there.any() and numbers[there].notna().all() else column

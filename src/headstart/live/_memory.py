@@ -104,8 +104,8 @@ class Memory:
     def knowing(self, name: Name, side: ArrayLike, *, keep: bool = True) -> Iterator[None]:
         """Note the side information (p,) of a task for a call; it is taken back if the call fails.
 
-        The first that is given for a task counts. A task that is known moves to the prior that it
-        gives, after the call. Without `keep`, it is taken back in any case.
+        The first that is given for a task counts. An open task moves to the prior that it gives,
+        for this call already. Without `keep`, it is taken back in any case.
         """
         tasks = self.tasks
         if tasks.n_side == 0:
@@ -114,34 +114,41 @@ class Memory:
                 f"got {self.population.estimator!r}"
             )
         array = checks.side("side", side, (), tasks.n_side)
-        is_first, is_known = name not in tasks.sides, name in tasks
-        if is_first and not is_known:
-            tasks.sides[name] = array
+        if name in tasks.sides:
+            yield
+            return
+        if name in tasks:
+            self._count_again(name)
+        slot = tasks.slots.get(name)
+        before = None if slot is None else tasks.rows[slot].copy()
+        tasks.sides[name] = array
+        if slot is not None and n_side(self.population.estimator):
+            state, contribution = self.population.state, self.contribution(name)
+            start, n_others = self.population.starting_from_others(state, contribution, array)
+            self.rebase(name, start, n_others)
         try:
             yield
         except BaseException:
             keep = False
             raise
         finally:
-            if is_first and not is_known and not keep:
+            if not keep:
                 del tasks.sides[name]
-        if is_first and is_known and keep:
-            self._learn_side(name, array)
+                if slot is not None:
+                    tasks.rows[slot] = before
+                    tasks.catalogue_scores.drop(slot)
 
     def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
         """`knowing`, where there is side information."""
         return nullcontext() if side is None else self.knowing(name, side)
 
-    def _learn_side(self, name: Name, side: Floats) -> None:
-        """Note the side information of a task that is known, which is counted anew with it."""
-        tasks, row = self.tasks, self.tasks.row(name)
+    def _count_again(self, name: Name) -> None:
+        """Note that a task has to be counted anew, as its side information becomes known."""
+        row = self.tasks.row(name)
         if row[COUNTED] == AS_IT_IS:
-            self._earlier[name] = tasks.statistics(name)
+            self._earlier[name] = self.tasks.statistics(name)
             row[COUNTED] = AS_IT_WAS
             self.note(name)
-        tasks.sides[name] = side
-        if name in tasks.slots:
-            self.move(name)
 
     def move_bias(self, slot: int) -> None:
         """Set the bias that follows from the memory and the task's own rewards, if it moves."""

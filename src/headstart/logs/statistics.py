@@ -68,11 +68,16 @@ class LogStatistics:
             self._add_side(batch, tasks, before)
 
     def _add_side(self, batch: Batch, tasks: Integers, before: int) -> None:
-        """Note the side of new tasks, and refuse one that changes."""
+        """Note the side of new tasks; refuse one that changes, where it is given in numbers.
+
+        Attributes may have gaps: as in live use, what is first told of a task counts.
+        """
         first = np.empty(len(batch.names), dtype=np.int64)
         first[batch.codes[::-1]] = np.arange(len(batch) - 1, -1, -1)
         new = tasks >= before
         self._side[tasks[new]] = batch.side[first[new]]
+        if self.columns.schema is not None:
+            return
         differs = batch.side != self._side[tasks[batch.codes]]
         if differs.any():
             row, column = map(int, np.argwhere(differs)[0])
@@ -124,7 +129,7 @@ class LogStatistics:
             new = tasks >= before
             joined._side[tasks[new]] = part._side[:n][new]
             differs = (joined._side[tasks] != part._side[:n]).any(1)
-            if differs.any():
+            if differs.any() and self.columns.schema is None:
                 name = list(part.codes)[int(np.flatnonzero(differs)[0])]
                 raise ValueError(f"side columns must be constant within a task, not for {name!r}")
         return joined
