@@ -97,3 +97,9 @@ def test_signatures_have_no_module_names() -> None:
     long = "(x: ~numpy.dtype[Any], y: collections.abc.Mapping[str, float] = 'a.b', z: float = 1.5)"
     short = "(x: dtype[Any], y: Mapping[str, float] = 'a.b', z: float = 1.5)"
     assert docstrings.without_modules(long) == short
+
+
+def test_every_module_of_the_reference_is_in_its_list() -> None:
+    listed = (Path(__file__).parents[2] / "docs" / "reference" / "index.md").read_text()
+    lines = listed.splitlines()
+    assert [name for name in public.MODULES if f"../generated/api/{name}" not in lines] == []
