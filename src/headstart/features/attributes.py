@@ -294,14 +294,12 @@ class Tags:
         return _with_missing(self, _level_columns(self))
 
     @cached_property
-    def _index(self) -> dict[str, int]:
-        return {level: i for i, level in enumerate(self.levels or ())}
+    def _one(self) -> Category:
+        return Category(self.name, levels=self.levels, buckets=self.buckets)
 
     def column_of(self, level: str) -> int:
         """The column of a tag, among its own."""
-        if self.levels is None:
-            return bucket(f"{self.name}={level}", self.buckets)
-        return self._index.get(level, len(self._index))
+        return self._one.column_of(level)
 
     def write(self, value: object, row: Row, at: int) -> None:
         """Write the columns of a value into a row of zeros."""

@@ -122,11 +122,11 @@ class Memory:
         slot = tasks.slots.get(name)
         before = None if slot is None else tasks.rows[slot].copy()
         tasks.sides[name] = array
-        if slot is not None and n_side(self.population.estimator):
-            state, contribution = self.population.state, self.contribution(name)
-            start, n_others = self.population.starting_from_others(state, contribution, array)
-            self.rebase(name, start, n_others)
         try:
+            if slot is not None and n_side(self.population.estimator):
+                state, contribution = self.population.state, self.contribution(name)
+                start, n_others = self.population.starting_from_others(state, contribution, array)
+                self.rebase(name, start, n_others)
             yield
         except BaseException:
             keep = False
