@@ -38,4 +38,4 @@ class ContextPerArm(Synthetic):
         size = self.dimension // self.n_arms
         contexts = rng.standard_normal((rounds, len(bases), 1, 1, size)) / np.sqrt(size)
         arms = np.eye(self.n_arms)[:, :, None] * contexts
-        return arms.reshape(rounds, len(bases), self.n_arms, self.dimension)
+        return np.asarray(arms.reshape(rounds, len(bases), self.n_arms, self.dimension))
