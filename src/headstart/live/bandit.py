@@ -1,7 +1,7 @@
 """MetaBandit: a bandit for an application."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
@@ -152,6 +152,19 @@ class MetaBandit:
             return Learned.from_prior(
                 prior, n_tasks=state.n_tasks, weight=state.weight, names=names
             )
+
+    def item_effects(self) -> dict[Hashable, float]:
+        """What items of catalogues earn more than their features say, by id; empty if nothing.
+
+        They are learned over all tasks from rewards of decisions among a catalogue's items. Most
+        items of a catalogue without effects have features that determine what they earn.
+        """
+        with self._lock:
+            self._memory.bring_up_to_date()
+            effects = self._memory.population.item_effects
+            if effects is None:
+                return {}
+            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
 
     @property
     def n_finished(self) -> int:
