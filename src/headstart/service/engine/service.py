@@ -26,6 +26,7 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
+    Gain,
     Item,
     ItemChange,
     ObservationAnswer,
@@ -294,6 +295,11 @@ class Service:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
             return records.task_record(connection, row, model, task)
+
+    def gain(self, bandit: str) -> Gain:
+        """What the warm start is worth."""
+        with self.database.reading() as connection:
+            return records.gain_view(connection, bandits.named(connection, bandit).id)
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""
