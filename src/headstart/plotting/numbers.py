@@ -1,5 +1,7 @@
 """Numbers of a report as text, to the digits that their errors allow."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headstart.intervals import Interval
@@ -34,6 +36,25 @@ def regularization_text(value: float) -> str:
     if np.isnan(value):
         return "none"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Numbers as a list, four or more that follow each other as a range: "0, 1, …, 30, 50"."""
+    parts: list[str] = []
+    for run in _runs(sizes):
+        parts += map(str, run) if len(run) < 4 else [str(run[0]), "…", str(run[-1])]
+    return ", ".join(parts)
+
+
+def _runs(sizes: Sequence[int]) -> list[list[int]]:
+    """Neighbours that differ by one, together."""
+    runs: list[list[int]] = []
+    for size in sizes:
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return runs
 
 
 def places(error: float) -> int:

@@ -16,6 +16,7 @@ from headstart.plotting.numbers import (
     measured_text,
     p_value_text,
     regularization_text,
+    sizes_text,
 )
 from headstart.plotting.study_figures import chosen_text, study_figures
 from headstart.plotting.study_results import StudyResults, choose_values
@@ -122,8 +123,8 @@ def _differences(played: StudyResults, values: Sequence[float]) -> Iterator[Bloc
         name = "paired-best" if value is None else f"paired-{value:g}"
         table = paired_table(played, value, name)
         if table is not None:
-            at = chosen_text(played, value)
-            yield Paragraph(f"{at[0].upper()}{at[1:]}:")
+            at = chosen_text(played, value, played.after).removeprefix(", ")
+            yield Paragraph(f"With {at}:" if at else "Each learner against the reference:")
             yield table
 
 
@@ -222,7 +223,7 @@ def _ends(mean: Interval) -> dict[str, object]:
 def setting_text(study: Study) -> str:
     """What was played, in a sentence."""
     players = ", ".join(learner.name for learner in study.learners)
-    sizes = ", ".join(map(str, study.training_tasks))
+    sizes = sizes_text(study.training_tasks)
     protocol = (
         f"{study.tasks} tasks in a row"
         if study.protocol == "sequence"
