@@ -1,5 +1,6 @@
 """Curves show means over replications, with bands of 95 %."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -113,4 +114,4 @@ def test_labels_of_numbers_of_tasks_do_not_overlap(
     assert labels is None or [label.get_text() for label in shown] == labels
     assert len(shown) >= min(len(sizes), 5)
     boxes = [label.get_window_extent() for label in shown]
-    assert all(one.x1 < other.x0 for one, other in zip(boxes, boxes[1:], strict=False))
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))

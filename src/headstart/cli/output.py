@@ -12,6 +12,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Trained = Annotated[
+    int | None,
+    typer.Option(help="The number N of training tasks to show.", show_default="the last"),
+]
 
 FIGURES = (".png", ".svg", ".pdf")
 

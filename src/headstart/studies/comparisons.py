@@ -4,7 +4,7 @@ All learners of a study play the same tasks with the same noise, so a difference
 each replication, and its interval is Student's t over replications.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,13 +46,16 @@ class Comparison:
         return self.corrected <= 1.0 - CONFIDENCE
 
 
-def at_best(values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
+def at_best(
+    values: xr.DataArray, *, largest: bool = False, swept: Collection[str] | None = None
+) -> xr.DataArray:
     """Every learner at its best λ in hindsight, (learner, replication).
 
     `values` are (learner, regularization, replication), such as `totals(results)`; best is the
     least mean, or the `largest`. The coordinate `regularization` of the learners is that λ, NaN
-    where a learner has the same numbers at every λ of a grid. The minimum over a grid is a little
-    optimistic: each λ was chosen by the same replications.
+    where a learner has none of the grid: all but `swept` (those of a study: `Study.swept`), unless
+    given those with the same numbers at every λ. The minimum over a grid is a little optimistic:
+    each λ was chosen by the same replications.
 
     >>> import xarray as xr
     >>> from headstart.studies import at_best
@@ -68,9 +71,12 @@ def at_best(values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
     means = values.mean("replication")
     index = means.argmax("regularization") if largest else means.argmin("regularization")
     chosen = values.isel(regularization=index).transpose("learner", "replication")
-    same = (values == values.isel(regularization=0)).all(["regularization", "replication"])
-    swept = ~same if values.sizes["regularization"] > 1 else np.array(True)
-    return chosen.assign_coords(regularization=chosen["regularization"].where(swept))
+    if swept is None:
+        same = (values == values.isel(regularization=0)).all(["regularization", "replication"])
+        follows = ~same if values.sizes["regularization"] > 1 else xr.ones_like(same)
+    else:
+        follows = values["learner"].isin(list(swept))
+    return chosen.assign_coords(regularization=chosen["regularization"].where(follows))
 
 
 def compare(

@@ -21,7 +21,7 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret; None where it has none, or any gives the same.
+    """A learner at its λ of least regret; None where it has none of the grid.
 
     >>> from headstart.intervals import interval
     >>> from headstart.studies import LearnerSummary
@@ -81,17 +81,16 @@ def summarise(
     >>> summary.reference, summary.comparisons[0].certain
     ('ITL', True)
     """
-    sizes = [int(n) for n in results["trained"].to_numpy()]
-    if trained is not None and trained not in sizes:
-        raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+    study.check_trained(trained)
     regret, reward = (totals(results, name, trained) for name in ("regret", "reward"))
-    best = at_best(regret)
+    best = at_best(regret, swept=study.swept)
     chosen = default_reference(study) if reference is None else reference
     learners = playing(study)
+    after = study.training_tasks[-1] if trained is None else trained
     if chosen is not None:
         checks.one_of("reference", chosen, learners)
     return Summary(
-        trained=None if study.protocol == "sequence" else sizes[-1] if trained is None else trained,
+        trained=after if study.protocol == "train-then-test" else None,
         learners=[_learner(name, best, reward) for name in map(str, best["learner"].to_numpy())],
         reference=chosen,
         comparisons=[]
