@@ -14,6 +14,7 @@ from types import FrameType
 
 import xarray as xr
 
+from headstart.processes import end_with_parent
 from headstart.progress import Progress
 from headstart.simulation import cores
 from headstart.studies.digests import Provenance, changed_files, changes
@@ -186,7 +187,7 @@ def _processes(workers: int) -> Iterator[Executor]:
     """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=_ignore_interrupts)
+    executor = ProcessPoolExecutor(workers, context, initializer=_begin_worker)
     try:
         yield executor
     except BaseException:
@@ -236,6 +237,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _ignore_interrupts() -> None:
+def _begin_worker() -> None:
     """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
