@@ -118,7 +118,7 @@ def _replay_shard(
         dimension: [names[str(name)] for name in recorded[dimension].to_numpy()]
         for dimension in ("learner", "agent")
     }
-    return recorded.assign_coords(**labels, replication=list(replications))
+    return recorded.assign_coords({**labels, "replication": list(replications)})
 
 
 def _chosen(study: Study, results: xr.Dataset, regularization: float | None) -> dict[str, float]:

@@ -17,7 +17,7 @@ from headstart.studies.toml import from_toml
 Panel = tuple[str, Callable[[Axes], None]]
 
 
-def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None) -> None:
+def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None = None) -> None:
     """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
 
     Beside it, the total against λ where the study has several, and against N likewise, each
@@ -48,7 +48,7 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
         panels.append(sweep(played))
     if results.sizes["trained"] > 1:
         panels.append(over_training(played, None))
-    write_panels([path], panels)
+    write_panels([Path(path)], panels)
 
 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from headstart.plotting.numbers import (
 )
 from headstart.plotting.study_figures import chosen_text, study_figures
 from headstart.plotting.study_results import StudyResults, choose_values
-from headstart.studies.comparisons import Comparison, at_best, compare, compare_pairs
+from headstart.studies.comparisons import Comparison, at_best, compare
 from headstart.studies.folder import StudyFolder
 from headstart.studies.results import totals
 from headstart.studies.study import Study
@@ -50,8 +49,8 @@ class WrittenReport:
 
 
 def write_study_report(
-    folder: Path,
-    out: Path,
+    folder: str | Path,
+    out: str | Path,
     *,
     values: Sequence[float] = (),
     against: str | None = None,
@@ -84,7 +83,7 @@ def write_study_report(
     >>> [path.name for path in written.documents]
     ['report.md', 'report.html', 'report.pdf']
     """
-    place = StudyFolder(folder)
+    place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
         raise ValueError(
             f"{folder} must be the folder of a finished study: it has no {place.results.name}"
@@ -190,7 +189,7 @@ def training_table(played: StudyResults, value: float | None, name: str) -> Tabl
     for n in sizes:
         column = _means(regrets.sel(trained=n), played.learners)
         records += [
-            {"learner": learner, "trained": n, **_ends(mean)} for learner, mean in column.items()
+            {"learner": learner, "trained": n, **mean.record()} for learner, mean in column.items()
         ]
         if n in shown:
             columns.append(_measured(column, played.learners))
@@ -213,11 +212,8 @@ def paired_table(
     """
     if played.reference is None:
         return None
-    compared = played.compared(value)
-    if all_pairs:
-        comparisons = compare_pairs(compared, list(combinations(played.learners, 2)))
-    else:
-        comparisons = compare(compared, played.reference)
+    against = None if all_pairs else played.reference
+    comparisons = compare(played.compared(value), against, all_pairs=all_pairs)
     differences = interval_texts([one.difference for one in comparisons])
     rows: list[list[str | Cell]] = [
         [
@@ -237,7 +233,7 @@ def paired_table(
         rows,
         frozenset({0, 4}),
         name=name,
-        records=comparison_records(comparisons),
+        records=[one.record() for one in comparisons],
         caption=f"{played.study.name}: paired differences of regret{played.after}{at}, over {n} "
         f"{over}; p of the paired t test, and with Holm's correction for {family}.",
     )
@@ -265,20 +261,6 @@ def _measured(
     ]
 
 
-def comparison_records(comparisons: Sequence[Comparison]) -> list[Mapping[str, object]]:
-    """Comparisons unrounded, for CSV and JSON."""
-    return [
-        {
-            "learner": one.learner,
-            "reference": one.reference,
-            **_ends(one.difference),
-            "p": one.p_value,
-            "p_corrected": one.corrected,
-        }
-        for one in comparisons
-    ]
-
-
 def _conclusion(one: Comparison) -> Cell:
     if not one.certain:
         return Cell("undecided")
@@ -291,19 +273,8 @@ def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[s
         "learner": learner,
         "regularization": regularization,
         "variable": variable,
-        **_ends(mean),
+        **mean.record(),
         "best": False,
-    }
-
-
-def _ends(mean: Interval) -> dict[str, object]:
-    alone = mean.replications < 2
-    return {
-        "mean": mean.mean,
-        "standard_error": None if alone else mean.error,
-        "low": None if alone else mean.low,
-        "high": None if alone else mean.high,
-        "n": mean.replications,
     }
 
 

@@ -144,7 +144,7 @@ def settings() -> Iterator[None]:
 
 @contextmanager
 def figure(
-    *paths: Path,
+    *paths: str | Path,
     columns: int = 1,
     width: float = 3.4,
     height: float = 2.6,
@@ -222,7 +222,7 @@ def _legend_columns(labels: Sequence[str], most: int, width: float) -> int:
     return 1
 
 
-def save(made: Figure, path: Path) -> None:
+def save(made: Figure, path: str | Path) -> None:
     """Write a figure atomically, without the date, so that the same picture is the same bytes.
 
     >>> from pathlib import Path
@@ -232,6 +232,7 @@ def save(made: Figure, path: Path) -> None:
     >>> Path("empty.svg").exists()
     True
     """
+    path = Path(path)
     kind = path.suffix.lstrip(".") or "png"
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with atomic_write(path) as part:

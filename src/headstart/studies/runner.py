@@ -14,6 +14,7 @@ from types import FrameType
 
 import xarray as xr
 
+from headstart import checks
 from headstart.processes import end_with_parent
 from headstart.progress import Progress
 from headstart.simulation import cores
@@ -54,7 +55,7 @@ class _Job:
 
 def run(
     study: Study,
-    folder: Path,
+    folder: str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -82,10 +83,15 @@ def run(
     >>> results.regret.dims
     ('learner', 'regularization', 'trained', 'replication', 'task', 'round')
     """
+    if not isinstance(study, Study):
+        raise ValueError(
+            f"study must be a Study, got {checks.short(study)}; from_file reads one from a file"
+        )
+    path = Path(folder)
     every = run_all(
-        {folder: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
+        {path: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
     )
-    return every[folder]
+    return every[path]
 
 
 def run_all(
