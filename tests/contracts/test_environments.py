@@ -24,6 +24,7 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
             "decision_set": "fixed",
         },
         {"dimension": 2, "covariance": [[1.0, 1.0], [1.0, 1.0]], "shift": "none"},
+        {"dimension": 3, "n_kinds": 2, "within_kinds": 0.0, "reward": "linear"},
     ],
     "Ellipsoid": [{"dimension": 2, "n_arms": 3, "cosine": 1.0, "noise_scale": 0.5}],
     "NonStochastic": [{"adversary": "reacting"}, {"dimension": 2, "share": 0.5, "spread": 0.0}],

@@ -12,6 +12,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "variance per coordinate": {"dimension": 4, "variance": 2.0, "variance_of": "coordinate"},
     "any covariance": {"dimension": 3, "covariance": [[2, 1, 0], [1, 2, 0], [0, 0, 0.5]]},
     "a singular covariance": {"dimension": 2, "covariance": [[1, 2], [2, 4]], "mean": [3.0, -1.0]},
+    "kinds": {"dimension": 4, "n_kinds": 3, "variance": 8.0, "mean": [1.0, 0.0, 2.0, 0.0]},
     "basis": {"dimension": 4, "task_distribution": "basis", "parameter_bound": 3.0},
 }
 
@@ -71,6 +72,19 @@ def test_basis_tasks_are_scaled_basis_vectors() -> None:
     assert {tuple(row) for row in w} == {(2.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 2.0)}
 
 
+def test_kinds_are_equally_far_from_each_other() -> None:
+    environment = Synthetic(dimension=5, n_kinds=3, variance=6.0, within_kinds=0.0)
+    w = environment.sample(1, 300, np.random.default_rng(0)).parameter
+    assert w is not None
+    kinds = np.unique(w.round(9), axis=0)
+    assert len(kinds) == 3
+    # Squared distances from the mean are 6, and between corners 2·6·3/(3 − 1).
+    np.testing.assert_allclose(((kinds - 1.0) ** 2).sum(-1), 6.0, rtol=1e-6)
+    gaps = ((kinds[:, None] - kinds) ** 2).sum(-1)
+    np.testing.assert_allclose(gaps[~np.eye(3, dtype=bool)], 18.0, rtol=1e-6)
+    assert np.trace(Synthetic(n_kinds=20, variance=3.0).task_covariance) == pytest.approx(3.0)
+
+
 def test_a_fixed_decision_set_is_the_same_for_all_rounds_and_tasks() -> None:
     prepared = Synthetic(decision_set="fixed").prepare(4, np.random.default_rng(0))
     tasks = [prepared.sample(6, 4, np.random.default_rng(seed)) for seed in (1, 2)]
@@ -125,6 +139,11 @@ def test_a_prepared_mean_has_one_row_per_replication() -> None:
             {"task_distribution": "basis", "covariance": np.eye(20)},
             "mean, variance and covariance must not be set",
         ),
+        ({"n_kinds": 21}, "n_kinds must be at most dimension, got 21"),
+        ({"n_kinds": 2, "within_kinds": 1.5}, "within_kinds must be from 0 to 1, got 1.5"),
+        ({"within_kinds": 0.5}, "within_kinds must not be set where n_kinds is 1, got 0.5"),
+        ({"n_kinds": 2, "n_side": 1}, "n_kinds must be 1 where .* n_side is given, got 2"),
+        ({"n_kinds": 2, "covariance": np.eye(20)}, "n_kinds must be 1 where .* got 2"),
         ({"decision_set": "old"}, "decision_set must be one of fixed, fresh, got 'old'"),
         ({"shift": "some"}, "shift must be one of none, round, got 'some'"),
     ],

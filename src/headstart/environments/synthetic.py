@@ -13,6 +13,7 @@ from headstart.environments import rewards
 from headstart.environments.task_distributions import (
     Gaussian,
     IsotropicGaussian,
+    Kinds,
     ScaledBasis,
     TaskDistribution,
     covariance_root,
@@ -26,7 +27,9 @@ class Synthetic:
     `variance` is E‖w − w̄‖², the paper's Var, when `variance_of` is "task" (Σ₀ = variance·I/d), and
     that of each coordinate when it is "coordinate"; 0 makes all tasks equal. `covariance` (d, d)
     takes its place with any Σ₀. The `task_distribution` "basis" is uniform over the vectors S·e_i
-    instead, with S = `parameter_bound`: the two extremes of the paper's Section 5.2.
+    instead, with S = `parameter_bound`: the two extremes of the paper's Section 5.2. With `n_kinds`
+    above 1, tasks are of so many kinds, equally likely, with means at equal distances from each
+    other; `within_kinds` is the share of the variance that tasks of one kind have, isotropic.
 
     `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is
     repeated. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
@@ -50,6 +53,8 @@ class Synthetic:
     variance: float = 1.0
     variance_of: Literal["task", "coordinate"] = "task"
     covariance: ArrayLike | None = None
+    n_kinds: int = 1
+    within_kinds: float = 0.1
     parameter_bound: float | None = None
     spread: float = 1.0
     decision_set: Literal["fresh", "fixed"] = "fresh"
@@ -65,6 +70,10 @@ class Synthetic:
         if not 0.0 <= checks.real("side_explains", self.side_explains) <= 1.0:
             raise ValueError(f"side_explains must be from 0 to 1, got {self.side_explains}")
         checks.count("n_arms", self.n_arms)
+        if checks.count("n_kinds", self.n_kinds) > self.dimension:
+            raise ValueError(f"n_kinds must be at most dimension, got {self.n_kinds}")
+        if not 0.0 <= checks.real("within_kinds", self.within_kinds) <= 1.0:
+            raise ValueError(f"within_kinds must be from 0 to 1, got {self.within_kinds}")
         checks.one_of("task_distribution", self.task_distribution, ("gaussian", "basis"))
         checks.nonnegative("variance", self.variance)
         checks.one_of("variance_of", self.variance_of, ("task", "coordinate"))
@@ -97,6 +106,17 @@ class Synthetic:
                 "variance and variance_of must not be set where a covariance is given, "
                 f"got variance={self.variance} and variance_of={self.variance_of!r}"
             )
+        if self.n_kinds == 1 and self.within_kinds != 0.1:
+            raise ValueError(
+                f"within_kinds must not be set where n_kinds is 1, got {self.within_kinds}"
+            )
+        if self.n_kinds > 1 and (
+            self.task_distribution == "basis" or self.covariance is not None or self.n_side > 0
+        ):
+            raise ValueError(
+                "n_kinds must be 1 where task_distribution is basis, or covariance or n_side is "
+                f"given, got {self.n_kinds}"
+            )
         if self.task_distribution == "gaussian" and self.parameter_bound is not None:
             raise ValueError(
                 "parameter_bound must not be set unless task_distribution is basis, "
@@ -120,9 +140,11 @@ class Synthetic:
         if self.covariance is not None:
             return Gaussian(mean, np.array(self.covariance, dtype=np.float64))
         per_task = self.variance_of == "task"
-        return IsotropicGaussian(
-            mean, self.variance / self.dimension if per_task else self.variance
-        )
+        variance = self.variance / self.dimension if per_task else self.variance
+        if self.n_kinds == 1:
+            return IsotropicGaussian(mean, variance)
+        within = self.within_kinds * variance
+        return Kinds(mean, self.n_kinds, self.dimension * (variance - within), within)
 
     @property
     def mean_parameter(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Distributions of a task's parameter w: Gaussian, or uniform over scaled basis vectors."""
+"""Distributions of a task's parameter w: Gaussian, of several kinds, or scaled basis vectors."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -55,6 +55,39 @@ class Gaussian:
         """Independent samples of w, (size, d)."""
         normals = rng.standard_normal((size, len(self.mean)))
         return np.asarray(self.mean + normals @ covariance_root(self.covariance).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Kinds of tasks, C of them and equally likely: w ~ N(mean of the kind, within·I).
+
+    The means of the kinds are the corners of a regular simplex around `mean`: m + a(e_c − ē), for
+    c from 1 to C ≤ d. `between` is the mean of their squared distances from it.
+    """
+
+    mean: Floats
+    n_kinds: int
+    between: float
+    within: float
+
+    @property
+    def means(self) -> Floats:
+        """The means of the kinds, (C, d)."""
+        corners = np.eye(self.n_kinds, len(self.mean))
+        length = np.sqrt(self.between * self.n_kinds / (self.n_kinds - 1.0))
+        return np.asarray(self.mean + length * (corners - corners.mean(0)))
+
+    @property
+    def covariance(self) -> Floats:
+        """Cov(w), between and within kinds, (d, d)."""
+        gaps = self.means - self.mean
+        return np.asarray(gaps.T @ gaps / self.n_kinds + self.within * np.eye(len(self.mean)))
+
+    def sample(self, size: int, rng: np.random.Generator) -> Floats:
+        """Independent samples of w, (size, d)."""
+        which = rng.integers(self.n_kinds, size=size)
+        normals = rng.standard_normal((size, len(self.mean)))
+        return np.asarray(self.means[which] + np.sqrt(self.within) * normals)
 
 
 @dataclass(frozen=True, eq=False)
