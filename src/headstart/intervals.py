@@ -40,6 +40,17 @@ class Interval:
             return f"{self.mean:{spec}} (1 replication)"
         return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
+    def record(self) -> dict[str, float | None]:
+        """Its numbers by name, for tables; None for the errors of one replication."""
+        alone = self.replications < 2
+        return {
+            "mean": self.mean,
+            "standard_error": None if alone else self.error,
+            "low": None if alone else self.low,
+            "high": None if alone else self.high,
+            "n": self.replications,
+        }
+
     def with_error(self, spec: str, error_spec: str | None = None) -> str:
         """The mean and its standard error, "1.23 ± 0.12"."""
         if self.replications < 2:
