@@ -117,7 +117,7 @@ def results() -> list[Result]:
     """Of two rows, as `make league` would store them, with 4 replications."""
     found = []
     for row in rows():
-        if row.name in {"variance 1, T = 10 < d", "d = 5, K = 5, T = 50"}:
+        if row.name in {"variance 1, T = 10 < d", "d = 20, K = 20, T = 5"}:
             played = play(row, replications=4, seed=SEED)
             found += [Result(row, size, played.sel(trained=size)) for size in row.sizes]
     return found
