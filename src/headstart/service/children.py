@@ -6,11 +6,11 @@ priority, it leaves the service's requests alone.
 
 import multiprocessing
 import os
-import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 
 from headstart.live._blas import one_blas_thread
+from headstart.processes import end_with_parent
 
 _SPAWN = multiprocessing.get_context("spawn")
 _NICE = 10
@@ -59,13 +59,6 @@ def _run(main: Callable[[Connection], None], connection: Connection) -> None:
     for output in (1, 2):  # what is printed might name tasks
         os.dup2(nowhere, output)
     os.nice(_NICE)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     with one_blas_thread:
         main(connection)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)

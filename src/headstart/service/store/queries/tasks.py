@@ -28,8 +28,14 @@ class TaskEntry:
     reward_sum: float
     early_rewards: int
     early_sum: float
+    share: float | None  # of the control when it was opened; None if there was no prior yet
     side: bytes | None
     is_new: bool = False  # whether it was opened by the transaction under way
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it could have been warm or control, and counts for the gain."""
+        return self.share is not None and 0.0 < self.share < 1.0
 
 
 # The columns of an entry.
@@ -39,6 +45,9 @@ _BY_NUMBER = Lookup(_KEPT_AND_STATE.where(_C.id.in_(LISTED)))
 _BY_NAME = Lookup(
     _KEPT_AND_STATE.where(_C.bandit == bindparam("own"), _C.name.in_(LISTED)), ["own"]
 )
+
+
+Start = Literal["warm", "control", "no prior"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,14 @@ class TaskRow:
     last_used: float
     n_rewards: int
     reward_sum: float
+    share: float | None
+
+    @property
+    def start(self) -> Start:
+        """Whether it started from what others taught."""
+        if self.control:
+            return "control"
+        return "no prior" if self.share is None else "warm"
 
     @property
     def mean_reward(self) -> float | None:
