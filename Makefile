@@ -40,9 +40,10 @@ format: $(DEV)
 client: $(DEV)
 	$(BIN)/python tools/sync_client.py
 
-# Regret of every learner in every environment: the table and heat map in benchmarks/. Minutes.
+# Regret of every learner in every environment, in benchmarks/league.md; 25 minutes on two cores. What was
+# played is stored in out/league, and a run that was stopped goes on from there.
 league: $(DEV)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.regret
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.league
 
 $(CORE) $(SERVE) $(DEV) $(BENCH) $(DOCS): pyproject.toml tools/install
 $(CORE): requirements/core.txt

@@ -13,7 +13,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/league.md": "league.md",
-    "benchmarks/own_ratios.md": "own-ratios.md",
+    "benchmarks/shops.md": "shops.md",
     "benchmarks/speed.md": "speed.md",
     "benchmarks/live.md": "speed-of-live-use.md",
     "benchmarks/service.md": "the-service-under-load.md",

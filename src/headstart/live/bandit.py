@@ -92,6 +92,8 @@ class MetaBandit:
         self.dimension = checks.count("dimension", dimension)
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
+        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
+        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:

@@ -145,6 +145,7 @@ def _section(
     yield Heading("Differences from ITL at λ = 1", 3)
     table = paired_table(played, 1.0, f"{section.name}-paired")
     if table is not None:
+        yield Paragraph(table.caption)
         yield table
     yield Heading("Interpretations", 3)
     yield Paragraph(

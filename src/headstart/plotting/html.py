@@ -27,6 +27,7 @@ table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem; text-align: right;
   vertical-align: top; font-variant-numeric: tabular-nums; }
 th { border-bottom: 2px solid #888; } th.wide, td.wide { text-align: left; }
+td.best { font-weight: 700; }
 td.positive { color: #00664b; font-weight: 600; }
 td.negative { color: #a33c00; font-weight: 600; }
 td.partial { color: #005a8e; font-weight: 600; }

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import xarray as xr
@@ -19,7 +19,16 @@ from headstart.arrays import Floats
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
-from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State, join, take
+from headstart.simulation.agent import (
+    Agent,
+    Agents,
+    AnyAgent,
+    InformedAgent,
+    State,
+    checked,
+    join,
+    take,
+)
 from headstart.simulation.rounds import Rounds, draw_uniforms
 
 # Random streams: the first number of a spawn key is what draws from it, and for a task the second
@@ -99,7 +108,10 @@ class Run:
         workers: int | None,
         progress: Progress | None,
     ) -> None:
-        known = agents if callable(agents) else _check_agents(agents)
+        checks.having(
+            "environment", environment, "sample", "an environment, such as environments.Synthetic()"
+        )
+        known = agents if _makes_agents(agents) else _check_agents(agents)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
@@ -109,7 +121,7 @@ class Run:
         if isinstance(environment, PreparableEnvironment):
             environment = environment.prepare(self._replications, self._rng(_ENVIRONMENT))
         self._environment = environment
-        self._agents = _check_agents(known(environment)) if callable(known) else known
+        self._agents = known if isinstance(known, list) else _check_agents(known(environment))
 
     def sequence(self, n_tasks: int) -> xr.Dataset:
         """Play tasks one after the other, learning from each; `trained` is of length 1."""
@@ -147,7 +159,11 @@ class Run:
         return self._dataset(record)
 
     def _begin(self) -> list[State]:
-        return [agent.begin(self._dimension, self._replications) for agent in self._agents]
+        n = self._replications
+        return [
+            checked(agent.begin(self._dimension, n), n, f"{agent.name}.begin")
+            for agent in self._agents
+        ]
 
     def _record(self, n_sizes: int, n_tasks: int) -> Record:
         return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
@@ -220,7 +236,8 @@ def _train(
 
     def play_chunk(part: slice) -> State:
         before = take(state, part)
-        return agent.learn(before, _play(agent, before, drawn, part, record))
+        after = agent.learn(before, _play(agent, before, drawn, part, record))
+        return checked(after, len(drawn.uniforms[part]), f"{agent.name}.learn")
 
     return join(list(map_chunks(play_chunk, _chunks(drawn.task))))
 
@@ -284,16 +301,24 @@ def _threads(n: int) -> Iterator[MapChunks]:
             pool.shutdown(cancel_futures=True)
 
 
-def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
-    known = list(agents)
+_AN_AGENT = "Learner objects, such as learners.itl(), or have the members of simulation.Agent"
+
+
+def _makes_agents(agents: Agents) -> TypeGuard[Callable[[Environment], Sequence[AnyAgent]]]:
+    """Whether it is a function that makes agents, not an agent that can be called."""
+    return callable(agents) and not isinstance(agents, type | Agent | InformedAgent)
+
+
+def _check_agents(agents: AnyAgent | Sequence[AnyAgent]) -> list[AnyAgent]:
+    known = (
+        list(agents) if isinstance(agents, Iterable) and not isinstance(agents, str) else [agents]
+    )
     if not known:
         raise ValueError("agents must hold at least one agent, got none")
     for agent in known:
+        checks.having("agents", agent, "begin", _AN_AGENT)
         if not isinstance(agent, Agent | InformedAgent):
-            raise ValueError(
-                "agents must be Learner objects or have the members of "
-                f"headstart.simulation.Agent, got {agent!r}"
-            )
+            raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
     names = [agent.name for agent in known]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

@@ -226,6 +226,17 @@ class Study:
         return -(-self.replications // self.shard)
 
     @property
+    def swept(self) -> list[str]:
+        """The names of the learners that follow the grid of regularizations."""
+        return [learner.name for learner in self.learners if learner.swept]
+
+    def check_trained(self, trained: int | None) -> None:
+        """A number N of training tasks that results are wanted after: the study has it, or None."""
+        sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
+        if trained is not None and trained not in sizes:
+            raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+
+    @property
     def digest(self) -> str:
         """Eight hexadecimal digits that change with anything that changes the numbers."""
         plain = {

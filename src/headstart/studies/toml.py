@@ -50,7 +50,7 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     return Study(**settings, folder=str(folder))
 
 
-def from_file(path: Path) -> Study:
+def from_file(path: str | Path) -> Study:
     """The study in a file; classes of one's own are found beside it.
 
     >>> from pathlib import Path
@@ -63,8 +63,9 @@ def from_file(path: Path) -> Study:
     >>> studies.from_file(Path("mine.toml")) == mine
     True
     """
+    file = Path(path)
     try:
-        return from_toml(path.read_text(encoding="utf-8"), path.absolute().parent)
+        return from_toml(file.read_text(encoding="utf-8"), file.absolute().parent)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 

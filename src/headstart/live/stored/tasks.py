@@ -124,7 +124,7 @@ class StoredTasks:
         return self._memory.view(task)
 
     def choose(self, tasks: Sequence[int], arms: Sequence[DecisionSet]) -> Chosen:
-        """One arm for each of n different tasks."""
+        """One arm for each of n tasks; a task may be there more than once."""
         slots, batch = self._slots(tasks), batch_of(arms)
         choices = self._chooser.choose_batch(slots, batch)
         return self._explained(slots, choices, batch.features(choices.indices))

@@ -8,8 +8,12 @@ import numpy as np
 
 from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import Catalogue
+from headstart.service.messages import ServiceError, invalid
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import TaskEntry
+
+# Rows of a batch times d², at most: about ten seconds, if all tasks are new.
+_BATCH = 10**8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,6 +51,14 @@ class Bandit:
         self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
         self._by_number: dict[int, TaskEntry] = {}
         self._most = max(256, cache_bytes // self._rows[False].row_bytes)
+
+    def too_many(self, n: int) -> ServiceError | None:
+        """What refuses a batch of n rows, if it would take too long."""
+        most = max(1, _BATCH // self.model.dimension**2)
+        if n <= most:
+            return None
+        d = self.model.dimension
+        return invalid(f"a batch must have at most {most:,} rows where d = {d:,}, got {n:,}")
 
     def rows(self, entry: TaskEntry) -> StoredTasks:
         """The rows among which a task's is."""

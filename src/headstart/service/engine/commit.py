@@ -3,11 +3,11 @@
 import logging
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
@@ -18,31 +18,63 @@ from headstart.service.store.database import Database
 
 _log = logging.getLogger("headstart.service")
 
-# How many rows one transaction takes at most, and how many may wait.
-_ROWS_PER_TRANSACTION = 4_000
+# What one transaction takes at most, in rows and in seconds by what rows took before: requests that
+# come meanwhile wait for it, and for their own.
+_ROWS_PER_TRANSACTION = 500
+_SECONDS_PER_TRANSACTION = 0.012
+# How many rows of a work are taken before the next has its turn.
+_TURN = 16
+# How many rows may wait, and how many of them may be those of batches.
 MOST_WAITING = 50_000
+_MOST_IN_BATCHES = 40_000
+# How many estimates of the time per row are kept.
+_MOST_RATES = 10_000
 # After so long, a transaction that has not ended means that the store does not answer.
 _STUCK_SECONDS = 5.0
 # Conflicts with other processes that go away when the transaction is tried again.
 _CONFLICTS = ("40001", "40P01")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Work:
-    """Something to do in a transaction: rows of requests of one kind, or one call.
+    """Something to do: rows of requests of one kind, or one call, which is a row.
 
-    Works of the same kind and bandit are done together: `run` gets all their rows and returns as
-    many results. After the commit each future gets its own.
+    A long one is done slice by slice, in several transactions, while others have their turns. The
+    future ends after the last commit, with an answer for every row.
     """
 
     kind: str
     bandit: str
     rows: Sequence[Any]
+    single: bool = False  # whether the future ends with the answer of the only row
     future: "Future[Any]" = field(default_factory=Future)
+    taken: int = 0  # rows that transactions have taken so far
+    answers: list[Any] = field(default_factory=list)  # of the rows that are committed
+
+    def answer(self, answers: Sequence[Any]) -> None:
+        """Note the answers of rows that were committed."""
+        self.answers += answers
+        if len(self.answers) == len(self.rows):
+            self.future.set_result(self.answers[0] if self.single else self.answers)
+
+    def refuse(self, error: Exception) -> None:
+        """Answer with an error: all rows, or those that are not committed."""
+        self.taken = len(self.rows)
+        if self.answers and isinstance(error, ServiceError):
+            self.answer([error] * (len(self.rows) - len(self.answers)))
+        else:
+            self.future.set_exception(error)
 
 
-# Does works of one kind and one bandit, each with its rows; returns a result for each work.
-Runner = Callable[[Transaction, str, Sequence[Work]], Sequence[Any]]
+class Slice(NamedTuple):
+    """The rows of a work that one transaction does."""
+
+    work: Work
+    rows: Sequence[Any]
+
+
+# Does slices of one kind and one bandit; returns, for each, its answers or what refuses the work.
+Runner = Callable[[Transaction, str, Sequence[Slice]], Sequence[Sequence[Any] | ServiceError]]
 
 
 @dataclass(slots=True)
@@ -60,7 +92,11 @@ class CommitStatus:
 
 
 class Committer:
-    """A thread that does works, many per transaction, and answers after the commit."""
+    """A thread that does works, many per transaction, and answers after the commit.
+
+    Bandits have turns, and so have the works of a bandit; a transaction ends before others would
+    wait for long. So neither a large batch nor a bandit of many features stops the others.
+    """
 
     def __init__(
         self,
@@ -75,13 +111,17 @@ class Committer:
         self._clock = clock
         self._process = process
         self._blocks = Blocks()
-        self._works: deque[Work] = deque()
+        self._queues: dict[str, deque[Work]] = {}  # by bandit; none is empty
+        self._turns: deque[str] = deque()  # the bandits of the queues, the next first
+        self._rates: dict[tuple[str, str], float] = {}  # seconds per row, by bandit and kind
         self._arrived = threading.Condition()
         self._waiting_rows = 0
         self._stopping = False
         self._began: float | None = None  # the transaction that is under way
         self._thread = threading.Thread(target=self._loop, name="headstart-commit", daemon=True)
         self.status = CommitStatus()
+        # What was committed, by the number of a bandit and the names of `minutes`.
+        self.counts: dict[int, Counter[str]] = {}
 
     def start(self) -> None:
         """Start the thread."""
@@ -95,14 +135,23 @@ class Committer:
         with self._arrived:
             if self._stopping:
                 raise unavailable("the service is stopping; send the request again")
-            if self._waiting_rows >= MOST_WAITING:
+            most = MOST_WAITING if len(work.rows) <= _TURN else _MOST_IN_BATCHES
+            if self._waiting_rows >= most:
                 raise unavailable(
                     f"{self._waiting_rows:,} rows are waiting; send the request again later"
                 )
-            self._works.append(work)
-            self._waiting_rows += max(1, len(work.rows))
+            self._queue(work)
+            self._waiting_rows += len(work.rows)
             self._arrived.notify()
         return work.future
+
+    def _queue(self, work: Work) -> None:
+        """Have a work wait for its next turn, behind those of its bandit."""
+        queue = self._queues.get(work.bandit)
+        if queue is None:
+            queue = self._queues[work.bandit] = deque()
+            self._turns.append(work.bandit)
+        queue.append(work)
 
     @property
     def stuck(self) -> bool:
@@ -113,10 +162,18 @@ class Committer:
     def _refuse_waiting(self) -> None:
         """Refuse works that were not begun: their callers need not wait for the store."""
         with self._arrived:
-            works = list(self._works)
-            self._works.clear()
-            self._waiting_rows = 0
-        _fail(works, _no_answer())
+            works = [work for queue in self._queues.values() for work in queue]
+            self._queues.clear()
+            self._turns.clear()
+            for work in works:
+                if work.taken:  # begun: the rest is decided with the transaction under way
+                    self._queue(work)
+                else:
+                    self._refuse(work, _no_answer())
+
+    def _refuse(self, work: Work, error: Exception) -> None:
+        self._waiting_rows -= len(work.rows) - work.taken
+        work.refuse(error)
 
     def stop(self) -> None:
         """Do what is waiting, then end."""
@@ -128,67 +185,94 @@ class Committer:
 
     def _loop(self) -> None:
         while True:
-            works = self._take()
-            if not works:
+            slices = self._take()
+            if not slices:
                 return
             self.status.waiting = self._waiting_rows
             self._began = time.monotonic()
-            self._commit(works)
+            self._commit(slices)
             self._began = None
 
-    def _take(self) -> list[Work]:
-        """The works of the next transaction; none once the thread is to end."""
+    def _take(self) -> list[Slice]:
+        """What the next transaction does; nothing once the thread is to end."""
         with self._arrived:
-            while not self._works and not self._stopping:
+            while not self._queues and not self._stopping:
                 self._arrived.wait()
-            taken, rows = [], 0
-            while self._works and rows < _ROWS_PER_TRANSACTION:
-                work = self._works.popleft()
-                taken.append(work)
-                rows += max(1, len(work.rows))
+            begins: dict[Work, int] = {}
+            rows, seconds = 0, 0.0
+            while self._turns and rows < _ROWS_PER_TRANSACTION:
+                work = self._queues[self._turns[0]][0]
+                # One row of a kind that is not known yet: it may take as long as a transaction.
+                rate = self._rates.get((work.bandit, work.kind), _SECONDS_PER_TRANSACTION)
+                left = _SECONDS_PER_TRANSACTION - seconds
+                if begins and rate > left:
+                    break
+                turn = min(_TURN, len(work.rows) - work.taken)
+                n = min(turn, max(1, int(left / rate)))
+                cut = n < turn and bool(begins)
+                begins.setdefault(work, work.taken)
+                work.taken += n
+                rows, seconds = rows + n, seconds + n * rate
+                if cut:  # it is the first of the next transaction
+                    break
+                self._turn()
             self._waiting_rows -= rows
-        return taken
+        return [Slice(work, work.rows[begin : work.taken]) for work, begin in begins.items()]
 
-    def _commit(self, works: Sequence[Work], *, again: int = 2) -> None:
+    def _turn(self) -> None:
+        """Put the bandit whose turn it was, and its work, behind the others."""
+        bandit = self._turns.popleft()
+        queue = self._queues[bandit]
+        work = queue.popleft()
+        if work.taken < len(work.rows):
+            queue.append(work)
+        if queue:
+            self._turns.append(bandit)
+        else:
+            del self._queues[bandit]
+
+    def _commit(self, slices: Sequence[Slice], *, again: int = 2) -> None:
         began = time.perf_counter()
         try:
-            results = self._run(works)
+            results = self._run(slices)
         except ServiceError as error:
-            _fail(works, error)
+            self._fail(slices, error)
         except (DBAPIError, OSError) as error:
             conflicting = isinstance(error, IntegrityError) or _state(error) in _CONFLICTS
             if conflicting and again:
-                self._commit(works, again=again - 1)
+                self._commit(slices, again=again - 1)
             else:
-                self._not_stored(works, error)
+                self._not_stored(slices, error)
         except Exception as error:
-            if len(works) > 1:  # so that only the work with the error fails
-                for work in works:
-                    self._commit([work])
+            if len(slices) > 1:  # so that only the work with the error fails
+                for each in slices:
+                    self._commit([each])
             else:
                 _log.exception("a request could not be answered")
-                _fail(works, error)
+                self._fail(slices, error)
         else:
-            self._note(works, time.perf_counter() - began)
-            for work, result in results:
+            self._note(slices, time.perf_counter() - began)
+            for each, result in results:
                 if isinstance(result, ServiceError):
-                    work.future.set_exception(result)
+                    self._fail([each], result)
                 else:
-                    work.future.set_result(result)
+                    each.work.answer(result)
 
-    def _run(self, works: Sequence[Work]) -> list[tuple[Work, Any]]:
-        """Do works in one transaction, kind by kind for each bandit."""
-        groups: dict[tuple[str, int, str], list[Work]] = {}
-        for work in works:
-            key = (work.bandit, self._order[work.kind], work.kind)
-            groups.setdefault(key, []).append(work)
-        results: list[tuple[Work, Any]] = []
+    def _run(self, slices: Sequence[Slice]) -> list[tuple[Slice, Sequence[Any] | ServiceError]]:
+        """Do slices in one transaction, kind by kind for each bandit."""
+        groups: dict[tuple[str, int, str], list[Slice]] = {}
+        for each in slices:
+            key = (each.work.bandit, self._order[each.work.kind], each.work.kind)
+            groups.setdefault(key, []).append(each)
+        results: list[tuple[Slice, Sequence[Any] | ServiceError]] = []
         transaction: Transaction | None = None
         try:
             with self._database.writing() as connection:
                 transaction = Transaction(connection, self._process, self._clock(), self._blocks)
                 for (bandit, _, kind), group in sorted(groups.items(), key=lambda item: item[0]):
+                    began = time.perf_counter()
                     found = self._runners[kind](transaction, bandit, group)
+                    self._learn_rate(bandit, kind, group, time.perf_counter() - began)
                     results += zip(group, found, strict=True)
                 transaction.sums.write(connection)
         except BaseException:
@@ -196,18 +280,42 @@ class Committer:
                 transaction.undo()
             raise
         transaction.end()
+        for bandit, sums in transaction.sums.counts():
+            self.counts.setdefault(bandit, Counter()).update(sums)
         return results
 
-    def _not_stored(self, works: Sequence[Work], error: Exception) -> None:
+    def _learn_rate(self, bandit: str, kind: str, group: Sequence[Slice], seconds: float) -> None:
+        """Estimate the seconds per row: at once where they rise, step by step where they fall."""
+        if len(self._rates) >= _MOST_RATES:
+            self._rates.clear()
+        rate = seconds / sum(len(each.rows) for each in group)
+        self._rates[bandit, kind] = max(rate, 0.5 * self._rates.get((bandit, kind), 0.0))
+
+    def _fail(self, slices: Sequence[Slice], error: Exception) -> None:
+        with self._arrived:
+            for each in slices:
+                self._refuse(each.work, error)
+            # Works of several slices may wait for another turn.
+            for bandit in {each.work.bandit for each in slices} & self._queues.keys():
+                queue = self._queues[bandit]
+                waiting = [work for work in queue if not work.future.done()]
+                if waiting:
+                    self._queues[bandit] = deque(waiting)
+                else:
+                    del self._queues[bandit]
+                    self._turns.remove(bandit)
+
+    def _not_stored(self, slices: Sequence[Slice], error: Exception) -> None:
         self.status.failures += 1
         if self.status.reachable:
             _log.error("the store cannot be written: %s", _short(error))
         self.status.reachable = not isinstance(error, OperationalError | OSError)
-        _fail(works, unavailable("the store cannot be written now; send the request again later"))
+        answer = unavailable("the store cannot be written now; send the request again later")
+        self._fail(slices, answer)
 
-    def _note(self, works: Sequence[Work], seconds: float) -> None:
+    def _note(self, slices: Sequence[Slice], seconds: float) -> None:
         status = self.status
-        rows = sum(max(1, len(work.rows)) for work in works)
+        rows = sum(len(each.rows) for each in slices)
         if not status.reachable:
             _log.info("the store can be written again")
         status.reachable = True
@@ -220,11 +328,6 @@ class Committer:
 
 def _no_answer() -> ServiceError:
     return unavailable("the store does not answer; send the request again later")
-
-
-def _fail(works: Iterable[Work], error: Exception) -> None:
-    for work in works:
-        work.future.set_exception(error)
 
 
 def _state(error: Exception) -> str:

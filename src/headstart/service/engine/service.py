@@ -1,7 +1,7 @@
 """Service: one process of the decision service."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
 from headstart.service.engine import catalogue, records, registry
-from headstart.service.engine.commit import Committer, Runner, Work
+from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
+from headstart.service.engine.measures import measured
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.requests import tasks
 from headstart.service.engine.requests.decisions import decide
@@ -26,6 +27,7 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
+    Gain,
     Item,
     ItemChange,
     ObservationAnswer,
@@ -151,31 +153,51 @@ class Service:
             "last_refresh_seconds": work.last_seconds,
         }
 
-    def _runner(self, act: Callable[..., list[Any]]) -> Runner:
-        """A runner of requests: rows of all works together, and results for each."""
+    def counts(self) -> dict[str, Mapping[str, float]]:
+        """What this process has committed for each bandit, by the columns of `minutes`."""
+        counts = self._committer.counts
+        return {b.name: counts[b.number] for b in self._registry if b.number in counts}
 
-        def run(transaction: Transaction, name: str, works: Sequence[Work]) -> Sequence[Any]:
+    def measures(self) -> dict[str, dict[str, float]]:
+        """How each bandit stands, by the names of `MEASURES`; nothing while the store is away."""
+        try:
+            with self.database.reading() as connection:
+                return measured(connection, self.clock())
+        except (SQLAlchemyError, OSError):
+            return {}
+
+    def _runner(self, act: Callable[..., list[Any]]) -> Runner:
+        """A runner of requests: rows of all slices together, and answers for each."""
+
+        def run(
+            transaction: Transaction, name: str, slices: Sequence[Slice]
+        ) -> list[list[Any] | ServiceError]:
             try:
                 bandit = self._registry.get(transaction, name)
             except ServiceError as error:
-                return [error] * len(works)
-            answers = act(transaction, bandit, [row for work in works for row in work.rows])
-            return split(answers, [len(work.rows) for work in works])
+                return [error] * len(slices)
+            refused = [bandit.too_many(len(each.work.rows)) for each in slices]
+            rows = [() if error else each.rows for each, error in zip(slices, refused, strict=True)]
+            answers = act(transaction, bandit, [row for each in rows for row in each])
+            parts = split(answers, map(len, rows))
+            return [error or part for error, part in zip(refused, parts, strict=True)]
 
         return run
 
-    def _call(self, transaction: Transaction, _: str, works: Sequence[Work]) -> list[Any]:
-        results: list[Any] = []
-        for work in works:
+    def _call(
+        self, transaction: Transaction, _: str, slices: Sequence[Slice]
+    ) -> list[list[Any] | ServiceError]:
+        results: list[list[Any] | ServiceError] = []
+        for each in slices:
             try:
                 with transaction.connection.begin_nested():
-                    results.append(work.rows[0](transaction))
+                    results.append([each.rows[0](transaction)])
             except ServiceError as error:
                 results.append(error)
         return results
 
     def _submit(self, call: Call) -> "Future[Any]":
-        return self._committer.submit(Work("call", "", [call]))
+        return self._committer.submit(Work("call", "", [call], single=True))
 
     def _do(self, call: Call) -> Any:
         return self._submit(call).result()
@@ -287,6 +309,11 @@ class Service:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
             return records.task_record(connection, row, model, task)
+
+    def gain(self, bandit: str) -> Gain:
+        """What the warm start is worth."""
+        with self.database.reading() as connection:
+            return records.gain_view(connection, bandits.named(connection, bandit).id)
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

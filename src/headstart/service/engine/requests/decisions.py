@@ -103,7 +103,10 @@ def decide(
     opened = _find_tasks(transaction, bandit, wanted, answers)
     _complete(bandit, wanted)
     batch = _Batch(transaction, bandit, len(wanted))
-    for wave in _waves([choice for choice in wanted if choice.entry is not None]):
+    found = [choice for choice in wanted if choice.entry is not None]
+    # Where decisions teach nothing, those of one task are made together.
+    one_by_one = bandit.model.settings.default_reward is not None
+    for wave in _waves(found, tasks_once=one_by_one):
         for choice in wave if keys else ():
             if answers[choice.place] is None:
                 answers[choice.place] = keys.answer(choice.request)
@@ -160,9 +163,9 @@ def _complete(bandit: Bandit, wanted: Sequence[_Choice]) -> None:
             choice.shown = shown.arms(choice.shown, choice.entry, choice.told)
 
 
-def _waves(wanted: Sequence[_Choice]) -> list[list[_Choice]]:
-    """Requests in groups in which every task and every key is there once."""
-    if len({choice.task for choice in wanted}) == len(wanted):
+def _waves(wanted: Sequence[_Choice], *, tasks_once: bool) -> list[list[_Choice]]:
+    """Requests in groups in which every key, and if asked for every task, is there once."""
+    if not tasks_once or len({choice.task for choice in wanted}) == len(wanted):
         keyed = [
             choice.request.idempotency_key for choice in wanted if choice.request.idempotency_key
         ]
@@ -173,7 +176,7 @@ def _waves(wanted: Sequence[_Choice]) -> list[list[_Choice]]:
     keys: dict[str, int] = {}
     for choice in wanted:
         key = choice.request.idempotency_key
-        depth = tasks.get(choice.task, 0)
+        depth = tasks.get(choice.task, 0) if tasks_once else 0
         if key is not None:
             depth = max(depth, keys.get(key, 0))
             keys[key] = depth + 1
@@ -199,7 +202,7 @@ class _Batch:
     def decide(
         self, wanted: Sequence[_Choice]
     ) -> list[tuple[_Choice, DecisionAnswer | ServiceError]]:
-        """Decide for different tasks: those that want one arm together, others one by one."""
+        """Decide: for those that want one arm together, for others one by one."""
         answers: list[tuple[_Choice, DecisionAnswer | ServiceError]] = []
         for control in (False, True):
             own = [choice for choice in wanted if choice.entry and choice.entry.control == control]
