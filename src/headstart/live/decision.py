@@ -142,6 +142,10 @@ class TaskView(NamedTuple):
     ) -> tuple[Any, Any]:
         """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
 
+        At a task's start it is too short while only one other task is known: it then holds xᵀw in
+        92, 86 and 75 % of cases where tasks differ by a variance of 1, 10 and 40, in 92 to 96 %
+        after two tasks, and in 94 to 96 % from five on.
+
         Two arrays (K,) for features (K, d), two floats for one vector (d,) or for the attributes of
         one item, in a context if there is one.
         """

@@ -22,6 +22,7 @@ from headstart.service.messages import (
     FitChange,
     FitRequest,
     FitView,
+    Gain,
     Item,
     ItemChange,
     ItemCount,
@@ -266,6 +267,10 @@ class Bandit:
     def erase(self, task: Task) -> int:
         """Erase a task, from the prior too; the version of the prior without it."""
         return (self.call(Erased, "DELETE", "tasks", task)).prior_version
+
+    def gain(self) -> Gain:
+        """What tasks that start warm earn more than the control, at any time."""
+        return self.call(Gain, "GET", "gain")
 
     def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""

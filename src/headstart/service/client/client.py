@@ -22,6 +22,7 @@ from headstart.service.messages import (
     FitChange,
     FitRequest,
     FitView,
+    Gain,
     Item,
     ItemChange,
     ItemCount,
@@ -268,6 +269,10 @@ class AsyncBandit:
     async def erase(self, task: Task) -> int:
         """Erase a task, from the prior too; the version of the prior without it."""
         return (await self.call(Erased, "DELETE", "tasks", task)).prior_version
+
+    async def gain(self) -> Gain:
+        """What tasks that start warm earn more than the control, at any time."""
+        return await self.call(Gain, "GET", "gain")
 
     async def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""
