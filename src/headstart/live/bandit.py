@@ -155,6 +155,24 @@ class MetaBandit:
                 prior, n_tasks=state.n_tasks, weight=state.weight, names=names
             )
 
+    def to_frame(self) -> Any:
+        """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
+
+        >>> bandit = MetaBandit(dimension=2, feature_names=["price", "size"], seed=0)
+        >>> _ = bandit.observe("ann", [1.0, 0.0], 1.0)
+        >>> bandit.to_frame().columns.tolist()
+        ['n_rewards', 'n_pending', 'price', 'size']
+        """
+        from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
+
+        with self._lock:
+            return frame((self.task(name).record() for name in self.tasks()), "task")
+
+    def _repr_html_(self) -> str:
+        from headstart.frames import as_html  # noqa: PLC0415 - as above
+
+        return as_html(self.learned().to_frame(), repr(self))
+
     @property
     def n_finished(self) -> int:
         """How many tasks are finished, those of logs included."""
