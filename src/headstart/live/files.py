@@ -26,6 +26,8 @@ from headstart.live.inputs import Name
 
 # Raised when the meaning of a file changes.
 FORMAT = 1
+# Arrays of memories that earlier files do not have: nothing was fitted of these.
+_ADDED = frozenset({"kind_counts", "kind_means", "kind_variances"})
 
 # In place of a schema: a transformer, which is code, and not in the file.
 _TRANSFORMER = "transformer"
@@ -88,6 +90,8 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
+        if stored is None and name in _ADDED:
+            stored = array
         if stored is None or stored.shape != np.shape(array):
             raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
