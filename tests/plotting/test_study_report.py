@@ -102,6 +102,9 @@ def test_the_report_of_another_number_of_tasks_has_its_numbers(tmp_path: Path) -
     assert list(by_size.header) == ["learner", "N = 0", "N = 2"]
     known = {(row["learner"], row["trained"]): row["mean"] for row in by_size.records}
     assert known["ITL", 0] == pytest.approx(totals_["ITL"])
+    frame = report.to_frame("trained-best").set_index(["learner", "trained"])
+    assert frame["mean"]["ITL", 0] == known["ITL", 0]
+    assert report._repr_html_().count("<table>") == 3
     latex = (tmp_path / "r" / "tables" / "totals.tex").read_text(encoding="utf-8")
     assert r"\label{tab:tested-totals}" in latex
     assert latex.count(r"\textbf") == 1

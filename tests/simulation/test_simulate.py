@@ -218,7 +218,7 @@ def test_an_axis_of_biases_is_one_per_replication() -> None:
         )
 
 
-SHORT = {"n_tasks": 2, "horizon": 3, "workers": 1}
+SHORT: dict[str, Any] = {"n_tasks": 2, "horizon": 3, "workers": 1}
 
 
 def test_one_agent_is_a_list_of_it() -> None:

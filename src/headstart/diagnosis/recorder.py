@@ -24,6 +24,7 @@ from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed, Hierarchical
 from headstart.progress import Progress
 from headstart.simulation import Agent, Agents, simulate
+from headstart.simulation.agent import several
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
 from headstart.theory import Trajectory, fit_means
@@ -58,12 +59,13 @@ def record(
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
     sampled = _TaskRecorder(environment)
+    every = several(learners)
     estimating: list[Learner] = []
     others: list[Agent] = []
 
     def playing(_: Environment) -> list[Agent]:
         # Learners may need attributes of the prepared environment, so they are built from it.
-        built = learners(sampled.source) if callable(learners) else learners
+        built = every(sampled.source) if callable(every) else every
         estimating.extend(agent for agent in built if isinstance(agent, Learner))
         others.extend(
             agent for agent in built if not isinstance(agent, Learner) and isinstance(agent, Agent)
@@ -76,8 +78,8 @@ def record(
         lambda: n_tasks * (2 * len(estimating) + len(others)) + n_oracle * len(regularizations),
     )
     settings = {"horizon": horizon, "replications": replications, "seed": seed}
-    every = simulate(sampled, playing, n_tasks=n_tasks, progress=count.step, **settings)
-    results = every.sel(learner=[learner.name for learner in estimating])
+    played = simulate(sampled, playing, n_tasks=n_tasks, progress=count.step, **settings)
+    results = played.sel(learner=[learner.name for learner in estimating])
     tasks = sampled.tasks
     truth = _truth(sampled.source, tasks)
     sets = {"noise_scale": noise_scale, "failure_probability": delta}
@@ -86,14 +88,14 @@ def record(
     ]
     recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
     names = [agent.name for agent in others]
-    recorded["agent_regret"] = every["regret"].sel(learner=names).rename(learner="agent")
+    recorded["agent_regret"] = played["regret"].sel(learner=names).rename(learner="agent")
     if regularizations:
         policy = _oracle_policy(estimating)
         oracles = _oracles(policy, truth["mean_parameter"].to_numpy(), regularizations)
-        played = simulate(
+        of_oracles = simulate(
             environment, list(oracles.values()), n_tasks=n_oracle, progress=count.step, **settings
         )
-        recorded["oracle_regret"] = _per_task(played, list(oracles))
+        recorded["oracle_regret"] = _per_task(of_oracles, list(oracles))
         recorded.attrs["oracle_policy"] = repr(policy)
     return recorded.assign_attrs(
         seed=seed, **sets, **_bounds(tasks), environment=_description(environment)

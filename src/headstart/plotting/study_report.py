@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from headstart import checks
+from headstart.frames import frame
 from headstart.intervals import Interval, interval
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Table
 from headstart.plotting.files import write_document, write_tables
+from headstart.plotting.html import body
 from headstart.plotting.numbers import (
     interval_texts,
     measured_texts,
@@ -46,6 +49,16 @@ class WrittenReport:
 
     documents: Sequence[Path]
     tables: Mapping[str, Table]
+
+    def to_frame(self, table: str = "totals") -> pd.DataFrame:
+        """The unrounded numbers of one of the tables."""
+        return frame(self.tables[checks.one_of("table", table, self.tables)].records)
+
+    def _repr_html_(self) -> str:
+        named: list[Block] = []
+        for table in self.tables.values():
+            named += [Paragraph(table.caption), table]
+        return body(named, Path())
 
 
 def write_study_report(

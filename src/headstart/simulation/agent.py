@@ -1,7 +1,7 @@
 """Agent: the protocol of what `simulate` and `evaluate` compare."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +111,15 @@ class InformedAgent(Protocol):
 # What is compared, one or several, or how to make it from the prepared environment: the mean
 # parameter that the Oracle starts from may be drawn there.
 AnyAgent = Agent | InformedAgent
-Agents = AnyAgent | Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
+Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
+Agents = AnyAgent | Several
+
+
+def several(agents: Agents) -> Several:
+    """One agent, or what is none, as a list of it; a list or a function as it is."""
+    if isinstance(agents, type | str | Agent | InformedAgent):
+        return cast(Several, [agents])
+    return agents
 
 
 def checked(state: object, replications: int, returned_by: str) -> State:

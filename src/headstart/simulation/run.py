@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -27,6 +27,7 @@ from headstart.simulation.agent import (
     State,
     checked,
     join,
+    several,
     take,
 )
 from headstart.simulation.rounds import Rounds, draw_uniforms
@@ -111,7 +112,8 @@ class Run:
         checks.having(
             "environment", environment, "sample", "an environment, such as environments.Synthetic()"
         )
-        known = agents if _makes_agents(agents) else _check_agents(agents)
+        every = several(agents)
+        known = every if callable(every) else _check_agents(every)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
@@ -121,7 +123,7 @@ class Run:
         if isinstance(environment, PreparableEnvironment):
             environment = environment.prepare(self._replications, self._rng(_ENVIRONMENT))
         self._environment = environment
-        self._agents = known if isinstance(known, list) else _check_agents(known(environment))
+        self._agents = _check_agents(known(environment)) if callable(known) else known
 
     def sequence(self, n_tasks: int) -> xr.Dataset:
         """Play tasks one after the other, learning from each; `trained` is of length 1."""
@@ -304,15 +306,8 @@ def _threads(n: int) -> Iterator[MapChunks]:
 _AN_AGENT = "Learner objects, such as learners.itl(), or have the members of simulation.Agent"
 
 
-def _makes_agents(agents: Agents) -> TypeGuard[Callable[[Environment], Sequence[AnyAgent]]]:
-    """Whether it is a function that makes agents, not an agent that can be called."""
-    return callable(agents) and not isinstance(agents, type | Agent | InformedAgent)
-
-
-def _check_agents(agents: AnyAgent | Sequence[AnyAgent]) -> list[AnyAgent]:
-    known = (
-        list(agents) if isinstance(agents, Iterable) and not isinstance(agents, str) else [agents]
-    )
+def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
+    known = list(agents)
     if not known:
         raise ValueError("agents must hold at least one agent, got none")
     for agent in known:

@@ -15,6 +15,7 @@ from scipy.special import stdtr
 
 from headstart import checks
 from headstart.arrays import Floats
+from headstart.frames import as_html, frame
 from headstart.intervals import CONFIDENCE, Interval, interval
 from headstart.studies.results import independent
 from headstart.studies.study import LearnerSpec, Study
@@ -77,15 +78,10 @@ class Comparisons(tuple[Comparison, ...]):
 
     def to_frame(self) -> pd.DataFrame:
         """A row per comparison: the difference with its interval, p, and p corrected."""
-        return pd.DataFrame([one.record() for one in self])
+        return frame(one.record() for one in self)
 
     def _repr_html_(self) -> str:
         return as_html(self.to_frame())
-
-
-def as_html(frame: pd.DataFrame) -> str:
-    """A table for notebooks, with four digits."""
-    return str(frame.to_html(float_format="{:.4g}".format, na_rep="–", border=0))
 
 
 def at_best(
@@ -251,10 +247,16 @@ def default_reference(study: Study) -> str | None:
 
 
 def _learning(study: Study) -> list[LearnerSpec]:
-    return [one for one in study.learners if one.policy is not None or one.agent is not None]
+    return [one for one in study.learners if one.specs()]
+
+
+# Methods that start every task from zero.
+_COLD = {"itl", "lin_ts"}
 
 
 def _rank(learner: LearnerSpec) -> int:
+    if learner.method is not None:
+        return 0 if learner.method.kind in _COLD else 1
     ignores = learner.policy is not None and learner.policy.kind == "Uniform"
     prior = learner.prior
     zero = prior is not None and prior.kind in {"Fixed", "Fixed.zero"}

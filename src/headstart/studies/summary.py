@@ -8,10 +8,10 @@ import pandas as pd
 import xarray as xr
 
 from headstart import checks
+from headstart.frames import as_html, frame
 from headstart.intervals import Interval, interval
 from headstart.studies.comparisons import (
     Comparison,
-    as_html,
     at_best,
     compare,
     default_reference,
@@ -60,7 +60,7 @@ class Summary:
     def to_frame(self) -> pd.DataFrame:
         """A row per learner: its λ, regret and reward, and the difference from the reference."""
         compared = {one.learner: one for one in self.comparisons}
-        return pd.DataFrame([_row(one, compared.get(one.learner)) for one in self.learners])
+        return frame(_row(one, compared.get(one.learner)) for one in self.learners)
 
     def _repr_html_(self) -> str:
         return as_html(self.to_frame())

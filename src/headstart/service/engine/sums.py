@@ -1,7 +1,7 @@
 """Sums: what a transaction adds to the sums that the dashboard shows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, select
@@ -19,7 +19,8 @@ _KEYS = {
 _VALUES = {
     table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
 }
-_OUTCOMES = {
+# The columns of `minutes` for rewards that are not paid.
+OUTCOMES = {
     Outcome.DUPLICATE: "duplicates",
     Outcome.CONFLICT: "conflicts",
     Outcome.UNKNOWN: "unknown",
@@ -65,7 +66,7 @@ class Sums:
 
     def refused(self, bandit: int, outcome: Outcome) -> None:
         """A reward was not paid."""
-        self._note(bandit, False, **{_OUTCOMES[outcome]: 1})
+        self._note(bandit, False, **{OUTCOMES[outcome]: 1})
 
     def paid(self, bandit: int, task: TaskEntry, value: float) -> None:
         """A task learned a reward that came; the entry is changed with it."""
@@ -118,6 +119,11 @@ class Sums:
                     squares=after * after - before * before,
                     log_chance=_log_chance(task) if first else 0.0,
                 )
+
+    def counts(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """What happened, by bandit."""
+        for (bandit, *_), sums in self._found[schema.minutes].items():
+            yield bandit, sums
 
     def write(self, connection: Connection) -> None:
         """Add everything to the sums of the store."""

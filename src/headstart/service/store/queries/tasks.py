@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, bindparam, or_, select, tuple_
+from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_
 
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.schema import TASK_STATUS, contributions, tasks
@@ -224,6 +224,12 @@ def erased(connection: Connection, bandit: int) -> dict[int, bytes]:
     """What the prior still counts for tasks that were erased, by their numbers."""
     query = select(contributions.c.task, contributions.c.content).where(_gone(bandit))
     return {row.task: row.content for row in connection.execute(query)}
+
+
+def waiting_since(connection: Connection, bandit: int) -> float | None:
+    """The last use of the task that has waited longest for the prior to count it."""
+    query = select(func.min(_C.last_used)).where(_C.bandit == bandit, _HAS_CHANGED, _C.changed == 1)
+    return connection.execute(query).scalar_one()
 
 
 def any_to_count(connection: Connection, bandit: int) -> bool:
