@@ -1,7 +1,7 @@
 """MetaBandit: a bandit for an application."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
@@ -48,7 +48,7 @@ class MetaBandit:
 
     dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
     items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
-    policy: how an arm is chosen, `BayesUCB(z="growing", z_mean="arms")` if None. prior: the
+    policy: how an arm is chosen, `BayesUCB(z="slow", z_mean="arms")` if None. prior: the
     estimator that learns across tasks, `Hierarchical()` if None, with `n_side` where the schema has
     attributes of tasks that are not crossed with others.
     seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
@@ -153,6 +153,26 @@ class MetaBandit:
             return Learned.from_prior(
                 prior, n_tasks=state.n_tasks, weight=state.weight, names=names
             )
+
+    def item_effects(self) -> dict[Hashable, float]:
+        """What items of catalogues earn more than their features say, by id; empty if nothing.
+
+        They are learned over all tasks, from the rewards of decisions among items of catalogues.
+
+        >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
+        >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
+        >>> for i in range(40):
+        ...     decision = bandit.decide(i // 4, menu)
+        ...     _ = bandit.reward(decision.id, float(decision.arm == "tea"))
+        >>> sorted(bandit.item_effects(), key=bandit.item_effects().get)
+        ['milk', 'tea']
+        """
+        with self._lock:
+            self._memory.bring_up_to_date()
+            effects = self._memory.population.item_effects
+            if effects is None:
+                return {}
+            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
 
     def to_frame(self) -> Any:
         """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
