@@ -1,7 +1,7 @@
 """MetaBandit: a bandit for an application."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
@@ -13,7 +13,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.features import Schema, Transformer, schema_of
-from headstart.interfaces import Policy, PriorEstimator
+from headstart.interfaces import Policy, PriorEstimator, check_parts
 from headstart.live import _logs, defaults, files, inputs
 from headstart.live._chooser import Chooser
 from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
@@ -33,6 +33,7 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items, Mask, Name
+from headstart.live.kinds import TaskKinds
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
@@ -48,7 +49,7 @@ class MetaBandit:
 
     dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
     items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
-    policy: how an arm is chosen, `BayesUCB(z="growing", z_mean="arms")` if None. prior: the
+    policy: how an arm is chosen, `BayesUCB(z="slow", z_mean="arms")` if None. prior: the
     estimator that learns across tasks, `Hierarchical()` if None, with `n_side` where the schema has
     attributes of tasks that are not crossed with others.
     seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
@@ -70,8 +71,8 @@ class MetaBandit:
 
     def __init__(
         self,
-        *,
         dimension: int | None = None,
+        *,
         features: Schema | Transformer | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
@@ -92,8 +93,7 @@ class MetaBandit:
         self.dimension = checks.count("dimension", dimension)
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
-        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
-        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
+        check_parts(self.policy, self.prior)
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
@@ -155,6 +155,26 @@ class MetaBandit:
                 prior, n_tasks=state.n_tasks, weight=state.weight, names=names
             )
 
+    def item_effects(self) -> dict[Hashable, float]:
+        """What items of catalogues earn more than their features say, by id; empty if nothing.
+
+        They are learned over all tasks, from the rewards of decisions among items of catalogues.
+
+        >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
+        >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
+        >>> for i in range(40):
+        ...     decision = bandit.decide(i // 4, menu)
+        ...     _ = bandit.reward(decision.id, float(decision.arm == "tea"))
+        >>> sorted(bandit.item_effects(), key=bandit.item_effects().get)
+        ['milk', 'tea']
+        """
+        with self._lock:
+            self._memory.bring_up_to_date()
+            effects = self._memory.population.item_effects
+            if effects is None:
+                return {}
+            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
+
     def to_frame(self) -> Any:
         """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
 
@@ -172,6 +192,14 @@ class MetaBandit:
         from headstart.frames import as_html  # noqa: PLC0415 - as above
 
         return as_html(self.learned().to_frame(), repr(self))
+
+    def kinds(self, tasks: Iterable[Name] | None = None) -> TaskKinds:
+        """The kinds of tasks, and which of these tasks, by default of all, belong to each."""
+        with self._lock:
+            prior, memory = self.next_prior(), self._memory
+            names = self._tasks.all_names() if tasks is None else list(map(inputs.name_of, tasks))
+            known = {name: memory.view(name).estimate.statistics for name in names}
+            return TaskKinds.of(prior, known, self._tasks.feature_names.all)
 
     @property
     def n_finished(self) -> int:
@@ -256,7 +284,7 @@ class MetaBandit:
         if len(pending.free) < pending.least_free:
             self._rewards.drop_excess()  # now that the call cannot fail
 
-    def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
+    def reward(self, decision_id: str | Decision, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; a weight counts it so many times.
 
         One that was paid the default reward may be paid another one before its deadline.
@@ -494,7 +522,7 @@ class MetaBandit:
 
         And the contribution of every feature: what the prior says, and what the rewards add.
         """
-        decision_id = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        decision_id = inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None
         with self._lock:
             return self._memory.explain(decision_id, arm)
