@@ -163,9 +163,13 @@ class Population:
         others = self.state.n_tasks - int(counted)
         return not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
 
-    def install(self, state: State, start: Start | None = None) -> None:
-        """Go on with another memory."""
+    def install(
+        self, state: State, start: Start | None = None, effects: ItemEffects | None = None
+    ) -> None:
+        """Go on with another memory; the effects of its items may be given with its start."""
         self.state, self._start, self._starts = state, None, {}
+        if effects is not None:
+            self._effects = state.items, effects
         if start is not None:
             self._install_start(start)
 
