@@ -3,10 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from tests.service.engine.setting import D, content, decided, items, largest_error, paid, shop
 
 from headstart.service.engine import catalogue
@@ -103,3 +104,37 @@ def test_few_tasks_in_memory_are_enough(store: str) -> None:
             assert paid(small, [each.id for each in answers]) == ["paid"] * 300
         assert small.status()["tasks_in_memory"] <= 256  # type: ignore[operator]
         assert largest_error(small) < 1e-12
+
+
+def test_a_damaged_file_is_not_ready_and_its_cause_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "store.sqlite"
+    with shop(str(path)) as service:
+        for i in range(40):
+            decided(service, f"user{i}")
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 :] = b"\x5a" * (len(content) - 4096 * 3)
+    path.write_bytes(content)
+    service = Service.open(path)
+    with service, pytest.raises(ServiceError) as error:
+        service.decide("shop", [DecisionRequest(task="ann")]).result(120)
+    assert error.value.problem.status == 503
+    assert any("malformed" in record.getMessage() for record in caplog.records)
+
+
+def test_readiness_follows_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with shop(str(tmp_path / "store.sqlite")) as service:
+
+        @contextmanager
+        def damaged(_: Database) -> Iterator[Connection]:
+            raise DatabaseError("SELECT", {}, sqlite3.DatabaseError("disk image is malformed"))
+            yield
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "writing", damaged)
+            with pytest.raises(ServiceError):
+                service.decide("shop", [DecisionRequest(task="ann")]).result(120)
+            assert not service.ready
+        decided(service, "ann")
+        assert service.ready
