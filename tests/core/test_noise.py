@@ -150,7 +150,10 @@ def test_a_slow_z_begins_at_one_and_exceeds_every_bound() -> None:
     prior = Prior(np.zeros(1), np.array(1.0))
     for rewards, z in ((0.0, 1.0), (50.0 * np.expm1(1.0), np.sqrt(2.0)), (50 * np.expm1(8.0), 3.0)):
         data = TaskStatistics(
-            gram=np.zeros((1, 1)), moment=np.zeros(1), count=rewards, sum_of_squares=0.0
+            gram=np.zeros((1, 1)),
+            moment=np.zeros(1),
+            count=np.array(rewards),
+            sum_of_squares=np.array(0.0),
         )
         summary = RidgeEstimate(data, prior).summary
         assert float(BayesUCB(z="slow", noise_scale=1.0).radius(summary)) == pytest.approx(z)
