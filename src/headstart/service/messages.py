@@ -65,6 +65,7 @@ class BanditConfiguration(Message):
     half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     discount: float = 1.0
+    item_effects: bool = False
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
