@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from headstart.service.http.app import Application
 from headstart.service.http.logs import Handler, Log
 from headstart.service.http.problems import CONTENT_TYPE, content_of
 from headstart.service.messages import ServiceError
@@ -194,7 +194,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def server_of(app: Application) -> Server:
+def server_of(app: ASGIApp) -> Server:
     """A server for an application."""
     return Server(
         uvicorn.Config(
