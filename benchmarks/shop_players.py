@@ -266,10 +266,10 @@ class _Bandit:
 class Headstart(_Bandit):
     """As a new user would call it: the schema that `Features.infer` finds in a first log."""
 
-    def __init__(self, world: ShopWorld, seed: int) -> None:
+    def __init__(self, world: ShopWorld, seed: int, *, item_effects: bool = True) -> None:
         log = world.log(FIRST_VISITS, policy="random").drop(columns="propensity")
         features = hs.Features.infer(log, reward="click", task="user", item="item")
-        super().__init__(world, seed, features=features)
+        super().__init__(world, seed, features=features, item_effects=item_effects)
         self._catalogue = hs.Catalogue(self._raw(world.on_sale(0)), features=features)
 
     def _raw(self, items: Integers) -> dict[int, dict[str, object]]:
@@ -305,6 +305,7 @@ class HeadstartInNumbers(_Bandit):
 PLAYERS: Mapping[str, Callable[[ShopWorld, int], Player]] = {
     "oracle": Oracle,
     "headstart": Headstart,
+    "headstart, no item effects": lambda world, seed: Headstart(world, seed, item_effects=False),
     "headstart, by hand": lambda world, seed: HeadstartInNumbers(world, seed, by_hand=True),
     "headstart, as they come": lambda world, seed: HeadstartInNumbers(world, seed, by_hand=False),
     "logistic": Logistic,

@@ -1,17 +1,28 @@
+"""Intervals against SciPy, by hand, and in simulated worlds."""
+
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from scipy import stats
 
+from headstart.arrays import Floats
 from headstart.intervals import (
+    PLANNED,
     Interval,
+    Moments,
     interval,
     interval_around,
     interval_from,
     quantile,
     share,
+    share_doubt,
     standard_errors,
+    watched_difference,
+    watched_margin,
 )
 
 
@@ -83,3 +94,135 @@ def test_a_share_has_its_exact_interval() -> None:
     some = share(3, 10)
     assert some.low < 0.3 < some.high
     assert some.error == pytest.approx(math.sqrt(0.3 * 0.7 / 10))
+
+
+VALUES = st.lists(st.floats(-100.0, 100.0, width=32), min_size=2, max_size=30)
+
+
+def moments(values: list[float]) -> Moments:
+    array = np.array(values)
+    return Moments(n=len(array), total=float(array.sum()), squares=float((array**2).sum()))
+
+
+@given(VALUES)
+def test_moments_have_students_interval(values: list[float]) -> None:
+    assume(np.std(values) > 0.1)
+    found, expected = moments(values).interval, interval(np.array(values))
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-3)
+
+
+def test_a_watched_difference_by_hand() -> None:
+    # Means 2 and 1, variances 1 and 4, four values each. All together: squares of 15 within and 2
+    # between the groups, so 17/7 where a group has less. nρ² = 8·7.9/1,000.
+    first = Moments(n=4, total=8.0, squares=16.0 + 3.0)
+    second = Moments(n=4, total=4.0, squares=4.0 + 12.0)
+    found = watched_difference(first, second)
+    error = math.sqrt((17 / 7 + 4.0) / 4)
+    size = 8 * 7.9 / 1_000
+    reach = math.sqrt(2 * (size + 1) / size * math.log(math.sqrt(size + 1) / 0.05))
+    assert (found.mean, found.error) == pytest.approx((1.0, error))
+    assert (found.low, found.high) == pytest.approx((1 - reach * error, 1 + reach * error))
+
+
+def test_one_value_of_a_group_says_nothing() -> None:
+    found = watched_difference(Moments(n=1, total=2.0, squares=4.0), moments([1.0, 0.0, 2.0]))
+    assert (found.mean, found.low, found.high) == (1.0, -math.inf, math.inf)
+
+
+def test_equal_values_have_no_width() -> None:
+    found = watched_difference(moments([1.0] * 3), moments([1.0] * 3))
+    assert (found.low, found.mean, found.high) == (0.0, 0.0, 0.0)
+
+
+def clicks(share: float, rounds: int) -> Callable[[np.random.Generator, tuple[int, int]], Floats]:
+    return lambda rng, shape: rng.binomial(rounds, share, shape) / rounds
+
+
+KINDS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "clicks": clicks(0.02, 20),
+    "rare": clicks(0.001, 20),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_null_worlds_are_rarely_ever_told_apart(kind: str, share: float) -> None:
+    """1,000 worlds without a gain, looked at after every task: 5 % ever exclude 0 at most.
+
+    At the planned size the interval is at most 1.6 times as wide as Welch's, which holds for one
+    look; where clicks are so rare that most control groups have had none, that is too narrow.
+    """
+    rng = np.random.default_rng(22)
+    shape = (1_000, 2 * PLANNED)
+    control, values = rng.random(shape) < share, KINDS[kind](rng, shape)
+    groups = np.stack([~control, control])
+    n = np.cumsum(groups, axis=2, dtype=np.float64)
+    totals = np.cumsum(groups * values, axis=2)
+    squares = np.cumsum(groups * values**2, axis=2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = totals / n
+        variances = np.maximum(squares - totals * means, 0.0) / (n - 1.0)
+        _, half = watched_margin(n, means, variances)
+        welch = quantile(math.inf) * np.sqrt((variances / n).sum(0))
+        excluded = (np.abs(means[0] - means[1]) > half) & (n.min(0) >= 2)
+        ratios = half[:, PLANNED - 1] / welch[:, PLANNED - 1]
+    assert excluded.any(axis=1).mean() <= 0.05
+    if kind != "rare":
+        assert np.median(ratios) <= 1.6
+
+
+def test_rounds_that_are_not_over_make_no_gain() -> None:
+    """Tasks that run at the same time, looked at after every reward: 5 % ever exclude 0 at most."""
+    rng = np.random.default_rng(5)
+    n_worlds, n_tasks, n_rounds, at_once = 500, 300, 20, 30
+    control = rng.random((n_worlds, n_tasks)) < 0.2
+    taste = rng.normal(0.0, 0.5, (n_worlds, n_tasks))
+    worlds = np.arange(n_worlds)
+    running = np.tile(np.arange(at_once), (n_worlds, 1))  # the tasks that are open
+    counts, sums = np.zeros((2, n_worlds, n_tasks))
+    n, totals, squares = np.zeros((3, 2, n_worlds))
+    following = np.full(n_worlds, at_once)
+    ever = np.zeros(n_worlds, dtype=bool)
+    for _ in range((n_tasks - at_once) * n_rounds - 1):  # another task follows each
+        place = rng.integers(at_once, size=n_worlds)
+        task = running[worlds, place]
+        group = control[worlds, task].astype(int)
+        first = counts[worlds, task] == 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            before = np.where(first, 0.0, sums[worlds, task] / counts[worlds, task])
+        counts[worlds, task] += 1
+        sums[worlds, task] += taste[worlds, task] + rng.standard_normal(n_worlds)
+        after = sums[worlds, task] / counts[worlds, task]
+        n[group, worlds] += first
+        totals[group, worlds] += after - before
+        squares[group, worlds] += after**2 - before**2
+        over = counts[worlds, task] == n_rounds
+        running[worlds[over], place[over]] = following[over]
+        following += over
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = totals / n
+            variances = np.maximum(squares - totals * means, 0.0) / (n - 1.0)
+            half = watched_margin(n, means, variances)[1]
+            ever |= (np.abs(means[0] - means[1]) > half) & (n.min(0) >= 2)
+    assert ever.mean() <= 0.05
+
+
+def test_a_share_that_was_asked_for_is_rarely_ever_doubted() -> None:
+    rng = np.random.default_rng(3)
+    n_worlds, n = 500, 400
+    chances = rng.choice([0.05, 0.5], n)  # the share is changed now and then
+    hits = rng.random((n_worlds, n)) < chances
+    logs = np.cumsum(np.where(hits, np.log(chances), np.log1p(-chances)), axis=1)
+    ever = [
+        any(share_doubt(int(k), i + 1, chance) < 0.05 for i, (k, chance) in enumerate(rows))
+        for rows in (zip(np.cumsum(h), log, strict=True) for h, log in zip(hits, logs, strict=True))
+    ]
+    assert np.mean(ever) <= 0.05
+
+
+def test_a_wrong_share_is_doubted() -> None:
+    # 160 of 1,000 where 100 were expected: six standard deviations.
+    log_chance = 160 * math.log(0.1) + 840 * math.log(0.9)
+    assert share_doubt(160, 1_000, log_chance) < 1e-5
+    assert share_doubt(0, 0, 0.0) == 1.0

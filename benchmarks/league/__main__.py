@@ -42,6 +42,7 @@ def main() -> None:
     numbers = [n for n, row in enumerate(rows()) if given.only in row.title]
     start = time.monotonic()
     with ProcessPoolExecutor(cores()) as processes:
+        covered = None if given.only else processes.submit(coverage, version, given.store)
         playing = [processes.submit(play_and_store, n, given.store, version) for n in numbers]
         for played in as_completed(playing):
             for result in stored(played.result(), given.store):
@@ -51,10 +52,10 @@ def main() -> None:
                     f"{seconds:5.0f} s  {ratio:.2f} [{low:.2f}, {high:.2f}]  {result.title}",
                     flush=True,
                 )
-    if given.only:
+    if covered is None:
         return
     results = [result for n in numbers for result in stored(n, given.store)]
-    given.page.write_text(whole_page(results, version, coverage(version, given.store)))
+    given.page.write_text(whole_page(results, version, covered.result()))
     users = given.docs / "explanation" / "league.md"
     users.write_text(users_page(users.read_text(), results, version))
     draw(results, given.docs / "figures" / "league.png")

@@ -21,7 +21,7 @@ class Row:
     environment: Environment
     sizes: tuple[int, ...] = (10,)
     horizon: int = 50
-    replications: int = 200
+    replications: int = 150
     noise_scale: float = 1.0
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
@@ -88,7 +88,7 @@ def _gaussian() -> Iterator[Row]:
             environment=Synthetic(reward="linear", variance=variance),
             sizes=(50,),
             task_variance=variance / 20,
-            replications=60,
+            replications=50,
         )
     for spread in (0.3, 3.0):
         yield Row(
@@ -117,7 +117,7 @@ def _decision_sets() -> Iterator[Row]:
         (5, 100, 50, 100),
         (20, 20, 50, 200),
         (5, 20, 500, 60),
-        (20, 20, 500, 40),
+        (20, 20, 500, 30),
     ):
         yield Row(
             group="fixed arms",
@@ -176,7 +176,7 @@ def _shared() -> Iterator[Row]:
             sizes=(10, 30, 100),
             task_variance=1.0,
             structured=True,
-            replications=60,
+            replications=30,
         )
     yield Row(
         group="shared",
@@ -200,7 +200,7 @@ def _side() -> Iterator[Row]:
             environment=Synthetic(reward="linear", variance=20.0, n_side=3, side_explains=share),
             sizes=(10, 30),
             n_side=3,
-            replications=60,
+            replications=50,
         )
 
 
@@ -245,11 +245,11 @@ def _zero_one() -> Iterator[Row]:
         group="shop",
         name="clicks of 5 %, 20 of 200 items, T = 12",
         environment=Shop(),
-        sizes=(100,),
+        sizes=(50,),
         horizon=12,
         noise_scale=0.25,
         mean_square=5.9,
-        replications=30,
+        replications=20,
     )
 
 
@@ -263,5 +263,5 @@ def _real() -> Iterator[Row]:
                 horizon=5,
                 noise_scale=0.5,
                 intercept=True,
-                replications=300,
+                replications=240,
             )

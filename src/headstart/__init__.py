@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         evaluate,
         simulate,
     )
+    from headstart.studies import compare
 
 __version__ = "0.1.0"
 
@@ -69,6 +70,7 @@ __all__ = [
     "Task",
     "TaskStatistics",
     "Vector",
+    "compare",
     "environments",
     "evaluate",
     "evaluate_logged",
@@ -105,6 +107,7 @@ _HOME = {
     "Task": "core.task",
     "TaskStatistics": "core.statistics",
     "Vector": "features",
+    "compare": "studies",
     "evaluate": "simulation",
     "evaluate_logged": "live",
     "simulate": "simulation",

@@ -182,6 +182,16 @@ def trusted(kind: type[T], **fields: object) -> T:
     return made
 
 
+def having(name: str, value: T, method: str, expected: str) -> T:
+    """An object with a method, not the class or the function that makes one."""
+    called = getattr(value, "__name__", None)
+    if isinstance(value, type) or (called is not None and not hasattr(value, method)):
+        raise ValueError(f"{name} must be {expected}, got {called} itself: write {called}(…)")
+    if not hasattr(value, method):
+        raise ValueError(f"{name} must be {expected}, got {short(value)}")
+    return value
+
+
 def short(value: object) -> str:
     """The value as an error message shows it, in at most 60 characters."""
     try:

@@ -1,14 +1,21 @@
-"""Means over independent replications, with standard errors and 95 % confidence intervals."""
+"""Means over independent replications, with standard errors and 95 % confidence intervals.
+
+`watched_difference` is for experiments that are looked at while they run: it holds at every look.
+"""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+from scipy.special import betaln, ndtri, stdtrit
 
 from headstart.arrays import Floats
 
 CONFIDENCE = 0.95
+# How many values of both groups an interval that holds at every look is tightest at.
+PLANNED = 1_000
+# nρ² of the widest mixture that is tightest there (Waudby-Smith et al., 2021).
+_TIGHTEST = 7.9
 
 
 @dataclass(frozen=True)
@@ -33,11 +40,49 @@ class Interval:
             return f"{self.mean:{spec}} (1 replication)"
         return f"{self.mean:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
+    def record(self) -> dict[str, float | None]:
+        """Its numbers by name, for tables; None for the errors of one replication."""
+        alone = self.replications < 2
+        return {
+            "mean": self.mean,
+            "standard_error": None if alone else self.error,
+            "low": None if alone else self.low,
+            "high": None if alone else self.high,
+            "n": self.replications,
+        }
+
     def with_error(self, spec: str, error_spec: str | None = None) -> str:
         """The mean and its standard error, "1.23 ± 0.12"."""
         if self.replications < 2:
             return f"{self.mean:{spec}} (1 replication)"
         return f"{self.mean:{spec}} ± {self.error:{spec if error_spec is None else error_spec}}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """Number n, sum Σy and squares Σy² of values."""
+
+    n: int = 0
+    total: float = 0.0
+    squares: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Σy/n, nan without values."""
+        return self.total / self.n if self.n else math.nan
+
+    @property
+    def variance(self) -> float:
+        """The variance s² of the values, ∞ below two of them."""
+        if self.n < 2:
+            return math.inf
+        return max(self.squares - self.total * self.total / self.n, 0.0) / (self.n - 1)
+
+    @property
+    def interval(self) -> Interval:
+        """Student's t interval of the mean."""
+        error = math.inf if self.n < 2 else math.sqrt(self.variance / self.n)
+        return interval_from(self.mean, error, self.n)
 
 
 def interval(values: Floats) -> Interval:
@@ -95,3 +140,54 @@ def quantile(n: float) -> float:
         return math.inf
     upper = 0.5 + CONFIDENCE / 2
     return float(ndtri(upper) if math.isinf(n) else stdtrit(n - 1, upper))
+
+
+def watched_difference(first: Moments, second: Moments) -> Interval:
+    """The interval of mean(first) − mean(second) that holds at every look, however often one looks.
+
+    The groups grow while one watches, each value joining either at random. With probability 95 %
+    the interval contains the difference at all times together; it is unbounded below two values of
+    a group.
+    """
+    mean, n = first.mean - second.mean, first.n + second.n
+    if min(first.n, second.n) < 2:
+        return Interval(mean, math.inf, -math.inf, math.inf, n)
+    groups = (first, second)
+    error, half = watched_margin(
+        np.array([float(group.n) for group in groups]),
+        np.array([group.mean for group in groups]),
+        np.array([group.variance for group in groups]),
+    )
+    return Interval(mean, float(error), mean - float(half), mean + float(half), n)
+
+
+def watched_margin(n: Floats, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
+    """The standard error of a difference of means, and how far its interval reaches, (…) each.
+
+    For two groups, the first axis of all arguments (2, …), and n = n₁ + n₂,
+
+        √(2(nρ² + 1)/(nρ²) · log(√(nρ² + 1)/α)) · √(s₁²/n₁ + s₂²/n₂)
+
+    (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021). It is exact for large groups. A small
+    one of rare events has at first no event and no variance, so that every group has at least the
+    variance of all values together.
+    """
+    total = n.sum(0)
+    mean = (n * means).sum(0) / total
+    between = (n * (means - mean) ** 2).sum(0)
+    together = (((n - 1.0) * variances).sum(0) + between) / (total - 1.0)
+    error = np.sqrt((np.maximum(variances, together) / n).sum(0))
+    size = _TIGHTEST / PLANNED * total
+    reach = np.sqrt(2.0 * (1.0 + 1.0 / size) * np.log(np.sqrt(size + 1.0) / (1.0 - CONFIDENCE)))
+    return error, reach * error
+
+
+def share_doubt(hits: int, trials: int, log_chance: float) -> float:
+    """How improbable hits are that came with known chances: a p-value that holds at every look.
+
+    log_chance: the logarithm of the probability of these hits and misses, each by its own chance.
+    It is compared with the same under an unknown chance, by Jeffreys' prior; where the chances are
+    right, that ratio ever exceeds 1/p with probability p at most (Ville).
+    """
+    log_ratio = betaln(0.5 + hits, 0.5 + trials - hits) - betaln(0.5, 0.5) - log_chance
+    return math.exp(-max(float(log_ratio), 0.0))

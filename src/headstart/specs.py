@@ -3,7 +3,8 @@
 A name is looked up in the package itself (`headstart.policies.__all__` and so on), so that a new
 class can be named without being listed anywhere else. A class outside of headstart is named
 "module:Class". "Class.constructor" names a class method that makes one, such as
-"Ratings.from_file".
+"Ratings.from_file". In the package "methods" a name is that of a function of `headstart.learners`,
+whose settings may be specs of policies.
 """
 
 import inspect
@@ -16,6 +17,9 @@ import numpy as np
 
 from headstart import checks, own_code
 
+# A class, or a function, that makes what a spec describes.
+Maker = type | Callable[..., object]
+
 # What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
@@ -23,6 +27,9 @@ Setting = object
 _METHODS = {"policies": "scores", "priors": "absorb", "environments": "sample", "learners": "play"}
 
 _CLASS, _ARRAY = "class", "array"
+
+# The functions of `headstart.learners`, as a package of specs.
+METHODS = "methods"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,15 +124,15 @@ def check(spec: Spec, package: str, *, where: str) -> None:
     _check(spec, check_names(spec, package, where=where), package, where)
 
 
-def check_names(spec: Spec, package: str, *, where: str) -> type:
+def check_names(spec: Spec, package: str, *, where: str) -> Maker:
     """Check the class and the names of its settings, without building it; return the class."""
-    made = _find(spec.kind, package, where, method=_METHODS[package])
+    made = _find(spec.kind, package, where, method=_METHODS.get(package))
     _check_settings(spec, made, where)
     return made
 
 
-def find_class(spec: Spec, package: str) -> type:
-    """The class that a spec names."""
+def find_class(spec: Spec, package: str) -> Maker:
+    """The class or method that a spec names."""
     return _find(spec.kind, package, spec.kind)
 
 
@@ -137,6 +144,11 @@ def describe(made: object, package: str, *, defaults: bool = True) -> Spec:
     if not is_dataclass(made) or isinstance(made, type):
         raise ValueError(f"only a dataclass of plain values can be described as data, got {made!r}")
     kind = type(made)
+    if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
+        raise ValueError(
+            f"{kind.__name__} must be defined in a module that others can import: put it into a "
+            "file of its own and import it from there"
+        )
     public = getattr(import_module(f"headstart.{package}"), kind.__name__, None) is kind
     name = kind.__name__ if public else f"{kind.__module__}:{kind.__qualname__}"
     values = ((f, getattr(made, f.name)) for f in fields(made) if f.init)
@@ -169,23 +181,40 @@ def _refuse_imports(value: Setting, where: str) -> None:
             _refuse_imports(item, where)
 
 
-def _check(spec: Spec, made: type, package: str, where: str) -> None:
+def _check(spec: Spec, made: Maker, package: str, where: str) -> None:
     _check_settings(spec, made, where)
     late = {name for name, value in spec.settings.items() if _placeholders(value)}
     for name in late:
         value, at = spec.settings[name], f"{where}.{name}"
         if isinstance(value, Spec):
             _check(value, _find(value.kind, package, at), package, at)
-    required = {
-        f.name for f in fields(made) if f.default is MISSING and f.default_factory is MISSING
-    }
-    if not required & late:
+    if not _required(made) & late:
         known = {name: value for name, value in spec.settings.items() if name not in late}
         build(Spec(kind=spec.kind, settings=known), package, where=where)
 
 
-def _find(kind: str, package: str, where: str, method: str | None = None) -> type:
+def _required(made: Maker) -> set[str]:
+    """The settings without which nothing is built."""
+    if not isinstance(made, type):
+        taken = inspect.signature(made).parameters.values()
+        return {each.name for each in taken if each.default is each.empty}
+    return {f.name for f in fields(made) if f.default is MISSING and f.default_factory is MISSING}
+
+
+def methods() -> dict[str, Callable[..., object]]:
+    """The functions of `headstart.learners`, by name."""
+    module = import_module("headstart.learners")
+    named = {name: getattr(module, name) for name in module.__all__}
+    return {name: made for name, made in named.items() if not isinstance(made, type)}
+
+
+def _find(kind: str, package: str, where: str, method: str | None = None) -> Maker:
     """The dataclass of that name; with `method`, only a class that has it."""
+    if package == METHODS:
+        if kind[:1].isupper() or ":" in kind:  # a policy within the settings of a method
+            return _find(kind, "policies", where)
+        known = methods()
+        return known[checks.one_of(where, kind, known)]
     if ":" in kind:
         module_name, _, name = kind.partition(":")
         name = name.partition(".")[0]
@@ -208,7 +237,7 @@ def _find(kind: str, package: str, where: str, method: str | None = None) -> typ
     return classes[checks.one_of(f"{where}.class", kind.partition(".")[0], classes)]
 
 
-def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
+def _maker(kind: str, made: Maker, where: str) -> Callable[..., object]:
     """The class, or the class method of that name."""
     _, _, constructor = kind.rpartition(":")[2].partition(".")
     if not constructor:
@@ -219,10 +248,10 @@ def _maker(kind: str, made: type, where: str) -> Callable[..., object]:
     return found
 
 
-def _check_settings(spec: Spec, made: type, where: str) -> None:
+def _check_settings(spec: Spec, made: Maker, where: str) -> None:
     maker = _maker(spec.kind, made, where)
-    known = {f.name for f in fields(made) if f.init}
-    if maker is not made:
+    known = {f.name for f in fields(made) if f.init} if isinstance(made, type) else set()
+    if maker is not made or not isinstance(made, type):
         taken = inspect.signature(maker).parameters.values()
         passed_on = any(p.kind is p.VAR_KEYWORD for p in taken)
         own = {p.name for p in taken if p.kind is not p.VAR_KEYWORD}

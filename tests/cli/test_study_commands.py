@@ -135,6 +135,26 @@ def test_the_total_of_a_progress_bar_is_known_from_the_start() -> None:
     assert "?" not in re.sub(r"\x1b\[[?0-9;]*[a-zA-Z]", "", shown)
 
 
+def test_output_that_is_not_a_terminal_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headstart.cli.output._LINE_SECONDS", 0.02)
+    console = Console(file=io.StringIO(), width=120)
+    with progress_bar(console) as tell:
+        tell(0, 560_000)
+        tell(1_000, 560_000)
+        time.sleep(0.5)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[0] == "playing: 0 of 560 thousand rounds after 0:00"
+    # Also while nothing is finished.
+    assert len(lines) > 3
+    assert set(lines[1:]) <= {
+        f"playing: 1 thousand of 560 thousand rounds after 0:0{s}" for s in (0, 1)
+    }
+    quiet = Console(file=io.StringIO(), quiet=True)
+    with progress_bar(quiet) as tell:
+        tell(0, 560_000)
+    assert quiet.file.getvalue() == ""  # type: ignore[attr-defined]
+
+
 def test_run_names_what_is_wrong_with_a_study(tmp_path: Path) -> None:
     file = tmp_path / "study.toml"
     file.write_text(SEQUENCE.to_toml().replace("horizon = 4", "horizon = 0"))

@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -11,15 +13,19 @@ from headstart.diagnosis.answers import (
     Nonlinearity,
     NothingToCompare,
     PoliciesDiffer,
+    SharedDirections,
     VarianceRatio,
     WarmStart,
     answers,
     choice,
+    plain,
     reasons,
     warm_start,
 )
 from headstart.intervals import Interval
 from headstart.plotting.document import Table
+from headstart.simulation import State
+from headstart.theory import fit_means
 
 
 def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
@@ -60,12 +66,12 @@ def test_the_answer_follows_the_interval(recorded: xr.Dataset) -> None:
     assert not any("**" in answer.headline + answer.detail for answer in said)
 
 
-def _recorded(*others: hs.Learner) -> Diagnosis:
-    """ITL with OFUL beside learners that play BayesUCB."""
+def _recorded(*others: hs.Agent) -> Diagnosis:
+    """ITL with OFUL next to learners that play BayesUCB."""
     environment = hs.environments.Synthetic(dimension=3, n_arms=3, reward="linear")
     itl = hs.Learner("ITL", hs.policies.OFUL(), hs.priors.Fixed.zero())
     ours = hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical())
-    every = [itl, ours, *others]
+    every: list[hs.Agent] = [itl, ours, *others]
     return Diagnosis(
         record(environment, every, n_tasks=4, horizon=12, noise_scale=1.0, replications=20)
     )
@@ -90,6 +96,65 @@ def test_the_effect_of_a_policy_is_not_that_of_a_warm_start() -> None:
         if isinstance(block, Table) and block.header[-1] == "bound / regret"
     )
     assert rows[1][3:5] == ["–", "–"]
+
+
+@dataclass(frozen=True)
+class First:
+    """An agent without a prior."""
+
+    name: str = "first"
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        return 0
+
+    def begin(self, dimension: int, replications: int) -> State:
+        return {}
+
+    def play(self, state: State, rounds: hs.Rounds) -> None:
+        while not rounds.over:
+            rounds.choose(np.zeros(rounds.replications, dtype=int))
+
+    def learn(self, state: State, played: None) -> State:
+        return state
+
+
+def test_agents_without_a_prior_are_judged_too() -> None:
+    diagnosis = _recorded(First())
+    found = choice(diagnosis)
+    assert found is not None
+    assert (found.best, list(found.among)) == ("ours", ["ours", "first"])
+    diagnosis.dataset["agent_regret"].loc[{"agent": "first"}] = 0.0
+    found = choice(diagnosis)
+    assert found is not None
+    assert (found.kind, found.best, found.second) == ("best", "first", "ours")
+    assert "first is best among first and ours" in found.headline
+    (rows,) = (
+        block.rows
+        for block in page.blocks(diagnosis)
+        if isinstance(block, Table) and block.header[-1] == "bound / regret"
+    )
+    assert rows[-1] == ["first", "–", "0.00 [0.00, 0.00]", "–", "–", "–", "–"]
+    table = plain(diagnosis)["learners"]
+    assert isinstance(table, list)
+    assert [one["learner"] for one in table] == ["ITL", "ours", "first"]
+
+
+def test_the_directions_of_a_prior_are_said() -> None:
+    diagnosis = _recorded()
+    diagnosis.dataset["directions"].loc[{"learner": "ours"}] = np.repeat([0.0, 2.0, 1.0], [4, 9, 7])
+    (found,) = (one for one in reasons(diagnosis) if isinstance(one, SharedDirections))
+    assert (found.learner, found.directions, found.agreeing) == ("ours", 2, 9)
+    assert "tasks differ along 2 directions" in found.sentence
+    diagnosis.dataset["directions"].loc[{"learner": "ours"}] = 0.0
+    assert not any(isinstance(one, SharedDirections) for one in reasons(diagnosis))
+
+
+def test_rounding_is_not_taken_for_a_task_that_is_not_linear() -> None:
+    rng = np.random.default_rng(0)
+    arms = rng.normal(size=(3, 10, 4, 5))
+    means = np.einsum("rtkd,rd->rtk", arms, rng.normal(size=(3, 5)))
+    fit = fit_means(hs.Task(arms=arms, means=means, rewards=means))
+    np.testing.assert_array_equal(fit.unexplained, 0.0)
 
 
 def test_a_cold_learner_of_the_same_policy_is_the_baseline() -> None:

@@ -9,7 +9,7 @@ import xarray as xr
 from benchmarks.decision_sets import CatalogueSubsets, ContextPerArm
 from benchmarks.league import learners as who
 from benchmarks.league import playing
-from benchmarks.league.page import FOR_USERS, ratios, regrets, users_page
+from benchmarks.league.page import FOR_USERS, ratios, regrets, users_page, whole_page
 from benchmarks.league.picture import draw
 from benchmarks.league.playing import Version, play, play_and_store, stored
 from benchmarks.league.results import RIVALS, Result, crossfitted
@@ -117,7 +117,7 @@ def results() -> list[Result]:
     """Of two rows, as `make league` would store them, with 4 replications."""
     found = []
     for row in rows():
-        if row.name in {"variance 1, T = 10 < d", "d = 5, K = 5, T = 50"}:
+        if row.name in {"variance 1, T = 10 < d", "d = 20, K = 20, T = 5"}:
             played = play(row, replications=4, seed=SEED)
             found += [Result(row, size, played.sel(trained=size)) for size in row.sizes]
     return found
@@ -146,6 +146,9 @@ def test_pages_and_picture_show_what_was_played(results: list[Result], tmp_path:
         assert len(lines) == len(results) + 2
         assert len({line.count("|") for line in lines}) == 1
     assert len(list(targets(results))) > 2
+    page = whole_page(results, Version("abc", SEED, 1.0), "all intervals hold")
+    assert "commit abc" in page
+    assert "all intervals hold" in page
     draw(results, tmp_path / "league.png")
     with Image.open(tmp_path / "league.png") as picture:
         assert min(picture.size) > 200
@@ -178,5 +181,5 @@ def test_what_is_stored_is_not_played_again(
     for again in (version, version, Version("def", SEED, 0.5), Version("abc-dirty", SEED, 0.5)):
         play_and_store(0, tmp_path, again)
     play_and_store(0, tmp_path, Version("abc-dirty", SEED, 0.5))
-    assert played == 4 * [("linear: variance 0.1", 100, SEED)]
+    assert played == 4 * [("linear: variance 0.1", 75, SEED)]
     assert [found.size for found in stored(0, tmp_path)] == [0, 1, 5, 10]

@@ -426,3 +426,17 @@ def test_the_noise_scale_is_accurate_for_large_features_with_a_discount() -> Non
             bandit.finish(user)
     # V is 1e10 beside rewards of 1: of 16 digits of Σy² six are left at worst.
     assert max(errors) < 1e-3
+
+
+def test_a_bandit_is_a_table_of_its_open_tasks() -> None:
+    bandit = hs.MetaBandit(dimension=2, feature_names=["price", "size"], seed=0)
+    bandit.observe("ann", [1.0, 0.0], 1.0)
+    bandit.decide("bob", [[1.0, 0.0], [0.0, 1.0]])
+    table = bandit.to_frame()
+    assert table.index.tolist() == ["ann", "bob"]
+    assert table[["n_rewards", "n_pending"]].to_numpy().tolist() == [[1, 0], [0, 1]]
+    parameter = bandit.task("ann").estimate.parameter
+    np.testing.assert_array_equal(table.loc["ann", ["price", "size"]], parameter)
+    assert bandit.learned().to_frame().index.tolist() == ["price", "size"]
+    assert "1 pending" in bandit._repr_html_()
+    assert hs.MetaBandit(dimension=2).to_frame().empty

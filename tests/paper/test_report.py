@@ -51,6 +51,12 @@ def test_html_needs_nothing_else(written: Path) -> None:
     assert "<script" not in text
 
 
+def test_the_headline_says_what_does_not_hold_together(written: Path) -> None:
+    text = (written / "report.md").read_text(encoding="utf-8")
+    opening = text[: text.index("## ")]
+    assert re.search(r"hold together under (none|\d+) of 13 interpretations", opening)
+
+
 def test_verdicts_are_coloured_by_kind(written: Path) -> None:
     text = (written / "report.html").read_text(encoding="utf-8")
     cells = re.findall(r'<td class="wide (\w+)">(not )?reproduced', text)

@@ -3,9 +3,15 @@
 import pytest
 
 from headstart.intervals import Interval
-from headstart.paper.claims import LASTFM, SYNTHETIC, UNBIASED, Claim
+from headstart.paper.claims import LASTFM, SYNTHETIC, TOGETHER, UNBIASED, Claim, Sentence
 from headstart.paper.rules import Outcome, OutcomeKind
-from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
+from headstart.paper.verdicts import (
+    SentenceKind,
+    Verdict,
+    VerdictKind,
+    by_sentence,
+    hold_together,
+)
 
 
 def _outcome(kind: OutcomeKind) -> Outcome:
@@ -67,3 +73,17 @@ def test_a_sentence_counts_once_and_needs_its_claims_together(
 
 def test_a_sentence_without_claims_here_is_left_out() -> None:
     assert by_sentence([UNBIASED], {"movielens": []}) == []
+
+
+def test_sentences_about_the_same_curves_hold_together_or_not() -> None:
+    def verdict(sentence: Sentence, found: tuple[OutcomeKind, ...]) -> Verdict:
+        (claim,) = (claim for claim in SYNTHETIC if claim.sentence == sentence)
+        return Verdict(claim, dict(zip("ABC", map(_outcome, found), strict=True)))
+
+    tends = verdict(TOGETHER[0], ("fails", "holds", "holds"))
+    for found, together in (
+        (("holds", "fails", "undecided"), []),
+        (("holds", "fails", "holds"), ["C"]),
+    ):
+        judged = by_sentence(TOGETHER, {"synthetic": [tends, verdict(TOGETHER[1], found)]})
+        assert hold_together(judged) == (together, 3)

@@ -1,5 +1,6 @@
 """Curves show means over replications, with bands of 95 %."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from headstart.intervals import interval
 from headstart.plotting.curves import (
     half_width,
     plot_against_regularization,
+    plot_against_tasks,
     plot_cumulative,
     plot_cumulative_difference,
 )
@@ -80,3 +82,36 @@ def test_one_tall_curve_makes_the_axis_logarithmic(
     with figure(tmp_path / "it.svg") as (axes,):
         plot_against_regularization(axes, values, label="regret (wins)")
         assert axes.get_yscale() == scale
+
+
+@pytest.mark.parametrize(
+    ("sizes", "scale", "labels"),
+    [
+        ([1, 10, 100], "log", ["1", "10", "100"]),
+        ([0, 1, 5, 20], "symlog", ["0", "1", "5", "20"]),
+        ([5, 10], "linear", ["5", "10"]),
+        (list(range(1, 31)), "linear", None),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 50, 100, 200], "log", None),
+    ],
+)
+def test_labels_of_numbers_of_tasks_do_not_overlap(
+    sizes: list[int], scale: str, labels: list[str] | None, tmp_path: Path
+) -> None:
+    values = xr.DataArray(
+        np.random.default_rng(0).uniform(3.0, 5.0, (2, len(sizes), 4)),
+        dims=("learner", "trained", "replication"),
+        coords={"learner": ["ITL", "mine"], "trained": sizes},
+    )
+    # Three panels, as wide as any report has them.
+    with figure(tmp_path / "it.png", columns=3, height=2.8) as panels:
+        for axes in panels:
+            plot_against_tasks(axes, values, label="regret of a test task (units of reward)")
+    axes = panels[0]
+    assert axes.get_xscale() == scale
+    low, high = axes.get_xlim()
+    ticks = zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+    shown = [label for at, label in ticks if low <= at <= high]
+    assert labels is None or [label.get_text() for label in shown] == labels
+    assert len(shown) >= min(len(sizes), 5)
+    boxes = [label.get_window_extent() for label in shown]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))

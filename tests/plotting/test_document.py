@@ -115,6 +115,13 @@ def test_tables_as_latex_and_csv(tmp_path: Path) -> None:
         records=[{"learner": "a_b & c", "mean": -1.25, "low": None}],
     )
     text = latex(table)
+    assert "caption" not in text
+    best = Table(["a"], [[Cell("1_0", "best")]], name="it", caption="50 %: λ…")
+    text_of_best = latex(best, of="small")
+    assert r"\textbf{1\_0} \\" in text_of_best
+    assert r"\caption{50 \%: $\lambda$\ldots{}}" in text_of_best
+    assert r"\label{tab:small-it}" in text_of_best
+    assert "| **1_0** |" in markdown([best], "")
     assert r"a\_b \& c & $-$1 $\pm$ 2 \\" in text
     assert r"learner & 50 \% \\" in text
     assert r"\begin{tabular}{lr}" in text

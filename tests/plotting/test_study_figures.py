@@ -39,7 +39,7 @@ def test_there_is_a_panel_for_what_a_study_has(
     assert _panels(TESTED, tmp_path / "b.png", monkeypatch, trained=0) == [
         "each at its best λ, after N = 0 tasks",
         "over λ, after N = 0 tasks",
-        "each at its λ best after N = 0 tasks",
+        "each at its best λ (N = 0)",
     ]
 
 

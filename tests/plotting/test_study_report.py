@@ -19,6 +19,7 @@ from headstart.studies import runner
 from headstart.studies.comparisons import playing
 from headstart.studies.results import DIMENSIONS
 from headstart.studies.study import LearnerSpec
+from headstart.studies.summary import summarise
 from headstart.studies.toml import from_file
 
 pytestmark = pytest.mark.slow
@@ -66,6 +67,49 @@ def test_latex_tables_have_a_row_per_learner(written: Path) -> None:
     text = (written / "report" / "tables" / "totals.tex").read_text(encoding="utf-8")
     for name in ("OPT", *playing(SEQUENCE)):
         assert re.search(rf"^{name} & .* \\\\$", text, flags=re.MULTILINE)
+
+
+def test_the_text_has_no_capital_lambda_and_a_learner_without_one_has_a_dash(
+    written: Path,
+) -> None:
+    text = (written / "report" / "report.md").read_text(encoding="utf-8")
+    assert "Λ" not in text
+    rows = re.findall(r"^\| (\S+) \|.* \| (\S+) \| [^|]* \|$", text, flags=re.MULTILINE)
+    assert dict(rows)["OPT"] == "–"
+    assert dict(rows)["ITL"] in {"0.5", "2"}
+
+
+def test_a_grid_of_one_value_gives_no_lambda_to_learners_without(tmp_path: Path) -> None:
+    without = LearnerSpec(name="none", policy=Spec(kind="Greedy"), prior=Spec(kind="Fixed"))
+    study = replace(SEQUENCE, learners=(*SEQUENCE.learners, without), regularization=(2.0,))
+    summary = summarise(study, runner.run(study, tmp_path, workers=1))
+    found = {one.learner: one.regularization for one in summary.learners}
+    assert (found["OPT"], found["none"], found["ITL"]) == (None, None, 2.0)
+
+
+def test_the_report_of_another_number_of_tasks_has_its_numbers(tmp_path: Path) -> None:
+    results = runner.run(TESTED, tmp_path, workers=1)
+    report = write_study_report(tmp_path, tmp_path / "r", trained=0, all_pairs=True)
+    totals_ = {
+        row["learner"]: row["mean"] for row in report.tables["totals"].records if row["best"]
+    }
+    regret = results["regret"].sel(trained=0).sum(["task", "round"]).mean("replication")
+    for name, mean in totals_.items():
+        assert mean == pytest.approx(float(regret.sel(learner=name).min()))
+    # Four learners have six pairs; learner × N has two columns of numbers.
+    assert len(report.tables["paired-best"].rows) == 6
+    by_size = report.tables["trained-best"]
+    assert list(by_size.header) == ["learner", "N = 0", "N = 2"]
+    known = {(row["learner"], row["trained"]): row["mean"] for row in by_size.records}
+    assert known["ITL", 0] == pytest.approx(totals_["ITL"])
+    frame = report.to_frame("trained-best").set_index(["learner", "trained"])
+    assert frame["mean"]["ITL", 0] == known["ITL", 0]
+    assert report._repr_html_().count("<table>") == 3
+    latex = (tmp_path / "r" / "tables" / "totals.tex").read_text(encoding="utf-8")
+    assert r"\label{tab:tested-totals}" in latex
+    assert latex.count(r"\textbf") == 1
+    with pytest.raises(ValueError, match="trained must be one of 0, 2, got 1"):
+        write_study_report(tmp_path, tmp_path / "r", trained=1)
 
 
 def test_a_second_report_is_the_same_bytes(written: Path, tmp_path: Path) -> None:

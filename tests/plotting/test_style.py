@@ -38,6 +38,30 @@ def test_long_labels_wrap_with_the_unit_on_its_own_line() -> None:
     assert max(map(len, long.splitlines())) <= 28
 
 
+def test_lines_of_a_label_are_about_as_long_as_each_other() -> None:
+    assert wrapped("difference in cumulative regret") == "difference in\ncumulative regret"
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([2300.0, 9000.0], [f"{n}000" for n in range(3, 10)]),
+        ([0.3, 8.0], ["0.5", "1", "2", "5"]),
+        ([2.0, 3e6], ["1", "10", "100", "1000", "10000", "$10^{5}$", "$10^{6}$"]),
+    ],
+)
+def test_a_logarithmic_axis_has_plain_numbers(
+    values: list[float], labels: list[str], tmp_path: Path
+) -> None:
+    with figure(tmp_path / "it.png") as (axes,):
+        axes.plot(values)
+        axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    ticks = zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+    assert [label.get_text() for at, label in ticks if low <= at <= high] == labels
+    assert not any(label.get_text() for label in axes.get_yticklabels(minor=True))
+
+
 def test_a_legend_is_no_wider_than_its_figure(tmp_path: Path) -> None:
     for columns in (1, 2):
         with figure(tmp_path / "it.png", columns=columns, legend=True) as axes:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -215,3 +216,73 @@ def test_an_axis_of_biases_is_one_per_replication() -> None:
             together["choice"].isel(replication=i).to_numpy(),
             alone["choice"].isel(replication=i).to_numpy(),
         )
+
+
+SHORT: dict[str, Any] = {"n_tasks": 2, "horizon": 3, "workers": 1}
+
+
+def test_one_agent_is_a_list_of_it() -> None:
+    alone = hs.simulate(ENVIRONMENT, THOMPSON, **SHORT)
+    xr.testing.assert_identical(alone, hs.simulate(ENVIRONMENT, [THOMPSON], **SHORT))
+
+
+@dataclass(frozen=True)
+class Stateful:
+    """An agent whose `begin` and `learn` return what they are told to."""
+
+    begun: object
+    learned: object
+    name: str = "stateful"
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        return 0
+
+    def begin(self, dimension: int, replications: int) -> Any:
+        return self.begun
+
+    def play(self, state: Any, rounds: hs.Rounds) -> None:
+        while not rounds.over:
+            rounds.choose(np.zeros(rounds.replications, dtype=int))
+
+    def learn(self, state: Any, played: None) -> Any:
+        return self.learned
+
+
+@pytest.mark.parametrize(
+    ("environment", "agents", "message"),
+    [
+        (Synthetic, [THOMPSON], r"environment must be .* got Synthetic itself: write Synthetic\("),
+        (ENVIRONMENT, [hs.Optimal], r"agents must be .* got Optimal itself: write Optimal\("),
+        (ENVIRONMENT, [hs.learners.itl], r"agents must be .* got itl itself: write itl\("),
+        (ENVIRONMENT, "ITL", "agents must be .* got 'ITL'"),
+        (ENVIRONMENT, Stateful(3, {}), "stateful.begin must return the state, .* got 3"),
+        (ENVIRONMENT, Stateful({"n": 0}, {}), r"stateful.begin .* got 'n' of shape \(\)"),
+        (ENVIRONMENT, Stateful({"n": np.zeros(2)}, {}), r"with 1 entry .* 'n' of shape \(2,\)"),
+        (ENVIRONMENT, Stateful({}, None), "stateful.learn must return the state, .* got None"),
+    ],
+)
+def test_what_is_no_agent_or_environment_is_named(
+    environment: Any, agents: Any, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        hs.simulate(environment, agents, **SHORT)
+
+
+def test_a_policy_and_a_prior_that_are_swapped_are_named() -> None:
+    policy, prior = hs.policies.OFUL(), hs.priors.Pooled()
+    wrong: Any
+    for wrong in ((prior, policy), (hs.policies.OFUL, prior)):
+        with pytest.raises(ValueError, match="policy must be a policy"):
+            hs.Learner("x", *wrong)
+        with pytest.raises(ValueError, match="policy must be a policy"):
+            hs.MetaBandit(dimension=2, policy=wrong[0])
+    wrong = hs.priors.Pooled
+    with pytest.raises(ValueError, match=r"prior must be .* got Pooled itself: write Pooled\("):
+        hs.Learner("x", policy, wrong)
+    with pytest.raises(ValueError, match=r"prior must be .* got Pooled itself: write Pooled\("):
+        hs.MetaBandit(dimension=2, prior=wrong)
+
+
+def test_numbers_of_training_tasks_may_be_an_array() -> None:
+    found = hs.evaluate(ENVIRONMENT, THOMPSON, n_training_tasks=np.array([0, 2]), horizon=3)
+    assert found["trained"].to_numpy().tolist() == [0, 2]

@@ -1,6 +1,7 @@
 """Paired differences, their p-values and Holm's correction."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,3 +122,59 @@ def test_agents_with_another_model_are_compared_too() -> None:
     study = replace(SEQUENCE, learners=(agent, *SEQUENCE.learners))
     assert playing(study) == ["weights", "Oracle", "AVG-OFUL", "RR-OFUL", "ITL"]
     assert default_reference(study) == "ITL"
+
+
+RESULTS = xr.Dataset(
+    {
+        name: (
+            ("learner", "replication", "task", "round"),
+            np.random.default_rng(seed).normal(size=(3, 5, 2, 4)),
+        )
+        for seed, name in enumerate(("reward", "regret"))
+    },
+    coords={"learner": ["a", "b", "c"]},
+)
+
+
+def test_results_are_compared_by_their_summed_regrets() -> None:
+    summed = RESULTS.regret.sum(["task", "round"])
+    expected = compare(summed, "b")
+    assert compare(RESULTS, "b") == expected
+    assert compare(RESULTS.regret, "b") == expected
+    assert compare_pairs(RESULTS, [("a", "b"), ("c", "b")]) == expected
+    assert [one.reference for one in compare(RESULTS)] == ["a", "a"]
+    frame = expected.to_frame()
+    assert frame["learner"].tolist() == ["a", "c"]
+    difference = (summed.sel(learner="a") - summed.sel(learner="b")).mean("replication")
+    assert frame["mean"][0] == pytest.approx(float(difference))
+    assert "<table" in expected._repr_html_()
+
+
+def test_all_pairs_are_one_family() -> None:
+    found = compare(RESULTS, all_pairs=True)
+    assert [(one.learner, one.reference) for one in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert [one.corrected for one in found] == corrected([one.p_value for one in found])
+    with pytest.raises(ValueError, match="all pairs have no reference, got 'a'"):
+        compare(RESULTS, "a", all_pairs=True)
+
+
+def test_replications_of_a_cohort_are_compared_as_one() -> None:
+    cohorts = RESULTS.assign_coords(cohort=("replication", [0, 0, 1, 1, 1]))
+    assert compare(cohorts)[0].difference.replications == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (RESULTS.regret.to_numpy(), "values must be a labelled array .* got ndarray"),
+        (RESULTS.drop_vars("regret"), "values must be a labelled array .* got Dataset"),
+        (
+            RESULTS.expand_dims(trained=[0, 10]),
+            r"got dimensions .*; choose with values.sel\(trained=…\)",
+        ),
+        (RESULTS.regret.isel(replication=0), r"over \(learner, replication\), got dimensions"),
+    ],
+)
+def test_what_cannot_be_compared_is_named(values: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compare(values)

@@ -2,8 +2,12 @@
 
 import contextlib
 import json
+import os
 import signal
-from collections.abc import Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,6 +71,54 @@ def test_two_processes_and_a_dask_cluster_give_the_same_bits(tmp_path: Path) -> 
     for one, other, third in zip(alone.values(), two.values(), far.values(), strict=True):
         assert same_bits(one, other)
         assert same_bits(one, third)
+
+
+# Plays as long as it is let, in two workers.
+RUNS_FOR_LONG = """
+from dataclasses import replace
+from pathlib import Path
+from tests.studies.tiny import SEQUENCE
+from headstart.studies import runner
+if __name__ == "__main__":
+    study = replace(SEQUENCE, tasks=10**7, replications=4)
+    runner.run(study, Path("out"), workers=2)
+"""
+
+
+def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(RUNS_FOR_LONG)
+    here = str(Path(__file__).parents[2])
+    parent = subprocess.Popen(
+        [sys.executable, str(script)], cwd=tmp_path, env={**os.environ, "PYTHONPATH": here}
+    )
+    try:
+        assert _wait_until(lambda: len(_children(parent.pid)) > 2)
+        workers = _children(parent.pid)
+    finally:
+        parent.kill()
+        parent.wait(10)
+    assert _wait_until(lambda: not any(map(_is_running, workers)))
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process started, with Linux's list of them."""
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in found]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def _wait_until(done: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 60.0
+    while not done() and time.monotonic() < end:
+        time.sleep(0.05)
+    return done()
 
 
 def test_an_interrupted_run_goes_on_to_the_same_bits(

@@ -391,6 +391,75 @@ def test_an_edited_class_of_every_kind_is_played_again(spec: str | None, tmp_pat
             sys.modules.pop(name, None)
 
 
+# An agent whose arm is a sum of four numbers, each in another place.
+PLACES = """
+from dataclasses import dataclass
+from pathlib import Path
+import numpy as np
+from place_helper import imported
+
+def function():
+    return 0  # function
+
+@dataclass(frozen=True)
+class Agent:
+    name: str
+    file: str
+
+    def n_uniforms(self, n_arms, dimension):
+        return 0
+
+    def begin(self, dimension, replications):
+        return {}
+
+    def play(self, state, rounds):
+        arm = 0 + function() + imported() + int(Path(self.file).read_text())
+        while not rounds.over:
+            rounds.choose(np.full(rounds.replications, arm))
+
+    def learn(self, state, played):
+        return state
+"""
+
+
+def test_an_edit_in_any_place_reaches_a_dask_worker(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    module, helper = tmp_path / "places.py", tmp_path / "place_helper.py"
+    data, file = tmp_path / "arm.txt", tmp_path / "study.toml"
+    module.write_text(PLACES)
+    helper.write_text("def imported():\n    return 0\n")
+    data.write_text("0")
+    file.write_text(
+        "name = 'places'\nhorizon = 6\ntasks = 2\nreplications = 2\nshard = 2\n"
+        "[environment]\nclass = 'Synthetic'\ndimension = 3\nn_arms = 6\nreward = 'linear'\n"
+        f"[[learners]]\nname = 'mine'\nagent = {{ class = 'places:Agent', file = '{data}' }}\n"
+    )
+    edits = {
+        "agent": (module, "arm = 0", "arm = 1"),
+        "function": (module, "return 0  # function", "return 1  # function"),
+        "imported module": (helper, "return 0", "return 1"),
+        "data": (data, "0", "1"),
+    }
+    rewards: list[float] = []
+    try:
+        # One worker, which has imported the modules before they are edited.
+        with distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster:
+            for path, before, after in [(module, "", ""), *edits.values()]:
+                path.write_text(path.read_text().replace(before, after))
+                results = runner.run(
+                    from_file(file), tmp_path / "out", scheduler=cluster.scheduler_address
+                )
+                rewards.append(_reward(results, "mine"))
+        assert len(set(rewards)) == 5
+        fresh = runner.run(from_file(file), tmp_path / "fresh", workers=1)
+        assert rewards[-1] == _reward(fresh, "mine")
+    finally:
+        for name in ("places", "place_helper"):
+            sys.modules.pop(name, None)
+
+
 def test_an_editable_package_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "elsewhere" / "src" / "editable_package"
     package.mkdir(parents=True)

@@ -2,20 +2,24 @@
 
 import pickle
 import string
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.studies.tiny import SEQUENCE, TESTED
 
+import headstart as hs
 import headstart.environments
 import headstart.policies
 import headstart.priors
 from headstart.paper.studies import lastfm, movielens, synthetic
 from headstart.specs import Spec
+from headstart.studies.comparisons import default_reference
 from headstart.studies.shards import play_shard
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.toml import from_file, from_toml
@@ -89,7 +93,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
         from_toml(
             _broken(learners=[{"name": "A", "agent": {"class": "MetaLinEXP3", "start": "warm"}}])
         )
-    with pytest.raises(ValueError, match="'A' must have an agent without a policy"):
+    with pytest.raises(ValueError, match="'A' must have a policy and a prior, or an agent"):
         from_toml(_broken(learners=_learner(agent={"class": "MetaTS"})))
 
 
@@ -196,3 +200,85 @@ def test_ones_own_ratings_are_an_environment(tmp_path: Path) -> None:
         replace(study, environment=replace(spec, settings={"paths": "x"}))
     with pytest.raises(ValueError, match="must be a class or one of its class methods"):
         replace(study, environment=Spec(kind="Ratings.no_such"))
+
+
+METHODS = """
+name = "methods"
+horizon = 3
+tasks = 2
+replications = 2
+regularization = [0.5, 2.0]
+learners = [
+    { method = "ada_ts", task_variance = 1.0 },
+    { name = "mine", method = "ours", policy = { class = "BayesUCB", z = 2.0 } },
+    { method = "itl", regularization = "@regularization" },
+    { method = "oracle", mean_parameter = "@mean_parameter" },
+]
+[environment]
+class = "Synthetic"
+dimension = 3
+"""
+
+
+def test_published_methods_play_as_their_functions_do() -> None:
+    study = from_toml(METHODS)
+    assert from_toml(study.to_toml()) == study
+    assert [one.name for one in study.learners] == ["AdaTS", "mine", "ITL", "Oracle"]
+    assert study.swept == ["ITL"]
+    assert default_reference(study) == "ITL"
+    policy = hs.policies.BayesUCB(z=2.0)
+    environment = hs.environments.Synthetic(dimension=3)
+    objects = Study.of(
+        "methods",
+        environment,
+        [
+            hs.learners.ada_ts(task_variance=1.0),
+            hs.learners.ours(policy=policy, name="mine"),
+            LearnerSpec.of(hs.learners.itl(), regularization="@regularization"),
+            hs.learners.oracle(mean_parameter=environment.mean_parameter),
+        ],
+        horizon=3,
+        tasks=2,
+        replications=2,
+        regularization=(0.5, 2.0),
+    )
+    np.testing.assert_array_equal(
+        play_shard(study, 0)["reward"].to_numpy(), play_shard(objects, 0)["reward"].to_numpy()
+    )
+    frame = study.to_frame()
+    assert frame["method"].tolist() == ["ada_ts", "ours", "itl", "oracle"]
+    assert objects.to_frame()["policy"].tolist()[1] == "BayesUCB"
+    assert "<table" in study._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        ('method = "nope"', r"learners\[0\].method must be one of ada_ts, .* got 'nope'"),
+        ("method = 3", r"learners\[0\].method must be the name of a method, got 3"),
+        ('method = "ada_ts", scale = 1', "scale = 1 is not a setting of ada_ts; it takes"),
+        ('method = "oracle"', "missing 1 required keyword-only argument: 'mean_parameter'"),
+        ('method = "itl", policy = { class = "No" }', "method.policy.class must be one of"),
+        ('method = "itl", regularization = -1', "regularization must be above 0"),
+    ],
+)
+def test_a_mistake_in_a_method_is_named(learner: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_toml(
+            'name = "m"\nhorizon = 3\nenvironment.class = "Synthetic"\n'
+            f"learners = [{{ {learner} }}]"
+        )
+
+
+def test_a_study_of_objects_is_made_with_of() -> None:
+    environment, learner = hs.environments.Synthetic(), hs.learners.itl()
+    wrong: Any = {"environment": environment, "learners": [learner]}
+    with pytest.raises(ValueError, match=r"got Synthetic\(.*; Study.of takes environments"):
+        Study(name="m", horizon=3, **wrong)
+
+    @dataclass(frozen=True)
+    class Local(hs.environments.Synthetic):
+        pass
+
+    with pytest.raises(ValueError, match="Local must be defined in a module that others can"):
+        Study.of("m", Local(), [learner], horizon=3)

@@ -32,7 +32,7 @@ def bound(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the paper's bounds with their constants, and plot them against λ and N."""
+    """Print the bounds of the theory with their constants, and plot them against λ and N."""
     from headstart.plotting import bounds
 
     check_figure(output)
@@ -82,8 +82,8 @@ def _print(study: "BoundStudy", computed: "BoundTable") -> None:
         )
     console.print(table)
     console.print(
-        f"Without any theorem: {study.trivial_bound:.1f}, since |xᵀw| ≤ S·L. A larger bound is no "
-        "information.",
+        f"Without any theorem: {study.trivial_bound:.1f}, since |xᵀw| ≤ S·L. A bound above this "
+        "says nothing.",
         highlight=False,
     )
     for sentence in computed.violated:

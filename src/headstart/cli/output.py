@@ -1,6 +1,8 @@
 """What commands share: how they print, progress bars, and checks of where files go."""
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Trained = Annotated[
+    int | None,
+    typer.Option(help="The number N of training tasks to show.", show_default="the last"),
+]
+
+# How often a line says how much is done, where the output is no terminal.
+_LINE_SECONDS = 30.0
 
 FIGURES = (".png", ".svg", ".pdf")
 
@@ -41,7 +50,15 @@ def print_json(found: Mapping[str, object]) -> None:
 def progress_bar(
     console: Console, unit: str = "rounds", doing: str = "playing"
 ) -> Iterator[Callable[[int, int], None]]:
-    """A bar with the time left and how much is done; it appears once the total is known."""
+    """A bar with the time left and how much is done; it appears once the total is known.
+
+    Where the output is not a terminal, such as a file, it is a line at the start and every half
+    minute.
+    """
+    if not console.is_terminal:
+        with _lines(console, unit, doing) as tell:
+            yield tell
+        return
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -53,11 +70,47 @@ def progress_bar(
         line = bar.add_task(doing, total=None, visible=False, amount="")
 
         def tell(done: int, total: int) -> None:
-            of = f" of {_short(total)}" if total else ""
-            amount = f"{_short(done)}{of} {unit}"
+            amount = _amount(done, total, unit)
             bar.update(line, completed=done, total=total or None, visible=True, amount=amount)
 
         yield tell
+
+
+@contextmanager
+def _lines(console: Console, unit: str, doing: str) -> Iterator[Callable[[int, int], None]]:
+    """How much is done, as lines: at the start, every half minute, and at the end."""
+    begun, over = time.monotonic(), threading.Event()
+    last: list[tuple[int, int]] = []
+
+    def line() -> None:
+        if last:
+            seconds = round(time.monotonic() - begun)
+            minutes = f"{seconds // 60}:{seconds % 60:02d}"
+            console.print(f"{doing}: {_amount(*last[0], unit)} after {minutes}", soft_wrap=True)
+
+    def tell(done: int, total: int) -> None:
+        first = not last
+        last[:] = [(done, total)]
+        if first:
+            line()
+
+    def repeat() -> None:
+        while not over.wait(_LINE_SECONDS):
+            line()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield tell
+        line()
+    finally:
+        over.set()
+        thread.join()
+
+
+def _amount(done: int, total: int, unit: str) -> str:
+    of = f" of {_short(total)}" if total else ""
+    return f"{_short(done)}{of} {unit}"
 
 
 def _short(count: int) -> str:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headstart.cli.output import AsJson, Quiet, check_parents, print_json
+from headstart.cli.output import AsJson, Quiet, Trained, check_parents, print_json
 
 
 def report(
@@ -18,7 +18,7 @@ def report(
     at: Annotated[
         list[float] | None,
         typer.Option(
-            help="A λ of the study's grid to show beside each learner's best; may be repeated.",
+            help="A λ of the study's grid to show next to each learner's best; may be repeated.",
             show_default="none",
         ),
     ] = None,
@@ -29,6 +29,10 @@ def report(
             show_default="the first that starts from zero",
         ),
     ] = None,
+    trained: Trained = None,
+    all_pairs: Annotated[
+        bool, typer.Option("--all-pairs", help="Compare every learner with every other.")
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,7 +44,14 @@ def report(
     notes = Console(stderr=True, quiet=quiet or as_json)
     try:
         with notes.status("writing the report"):
-            written = write_study_report(folder, place, values=at or (), against=against)
+            written = write_study_report(
+                folder,
+                place,
+                values=at or (),
+                against=against,
+                trained=trained,
+                all_pairs=all_pairs,
+            )
     except (ValueError, OSError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
     if as_json:

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import AsJson, Quiet, progress_bar
+from headstart.cli.output import AsJson, Quiet, Trained, progress_bar
 
 if TYPE_CHECKING:
     from headstart.studies.study import Study
@@ -37,10 +37,7 @@ def run(
             show_default="the one that starts from zero",
         ),
     ] = None,
-    trained: Annotated[
-        int | None,
-        typer.Option(help="The number N of training tasks to show.", show_default="the last"),
-    ] = None,
+    trained: Trained = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -90,16 +87,14 @@ def _check_shown(study: "Study", reference: str | None, trained: int | None) -> 
 
     if reference is not None:
         checks.one_of("reference", reference, playing(study))
-    sizes = study.training_tasks if study.protocol == "train-then-test" else (0,)
-    if trained is not None and trained not in sizes:
-        raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+    study.check_trained(trained)
 
 
 def _table(study: "Study", summary: "Summary") -> Table:
     """Every learner at its best λ, and its difference from the reference."""
     from headstart.plotting.numbers import (
-        interval_text,
-        measured_text,
+        interval_texts,
+        measured_texts,
         p_value_text,
         regularization_text,
     )
@@ -121,21 +116,25 @@ def _table(study: "Study", summary: "Summary") -> Table:
         table.add_column(f"minus {summary.reference}'s", justify="right", no_wrap=False)
         table.add_column("p", justify="right", no_wrap=True)
     compared = {one.learner: one for one in summary.comparisons}
-    for one in summary.learners:
+    differences = interval_texts([one.difference for one in summary.comparisons])
+    texts = dict(zip(compared, differences, strict=True))
+    regrets = measured_texts([one.regret for one in summary.learners])
+    for one, regret in zip(summary.learners, regrets, strict=True):
         cells = [one.learner]
         if len(study.regularization) > 1:
-            value = one.regularization
-            cells.append("any" if value is None else regularization_text(value))
-        cells.append(measured_text(one.regret))
+            cells.append(regularization_text(one.regularization))
+        cells.append(regret)
         comparison = compared.get(one.learner)
         if comparison is not None:
-            cells += [interval_text(comparison.difference), p_value_text(comparison.corrected)]
+            cells += [texts[one.learner], p_value_text(comparison.corrected)]
         table.add_row(*cells)
     return table
 
 
 def _legend(study: "Study", summary: "Summary") -> str:
     """What the numbers are."""
+    from headstart.plotting.numbers import sizes_text
+
     n = summary.learners[0].regret.replications
     said = [f"± is one standard error over {n} replications." if n > 1 else "One replication."]
     if len(study.regularization) > 1:
@@ -146,6 +145,6 @@ def _legend(study: "Study", summary: "Summary") -> str:
             "regret), with 95 % intervals; p is of the paired t test, with Holm's correction."
         )
     if summary.trained is not None and len(study.training_tasks) > 1:
-        others = [str(size) for size in study.training_tasks if size != summary.trained]
-        said.append(f"For N = {', '.join(others)}: --trained.")
+        others = [size for size in study.training_tasks if size != summary.trained]
+        said.append(f"For N = {sizes_text(others)}: --trained.")
     return " ".join(said)

@@ -24,7 +24,7 @@ class Mixture:
     component is for a task like none before. Once it is more likely than not, it alone becomes the
     revised prior, and until then it is ignored; the others are moment-matched. Where
     `components_differ`, (…), every task revises its prior; elsewhere only one with surprising
-    rewards.
+    rewards. The first `n_kinds` components, (…), are kinds of tasks; 0 where all are alike.
 
     >>> mixture = hs.Mixture(
     ...     bias=np.zeros((2, 1)),
@@ -42,6 +42,7 @@ class Mixture:
     noise_scale: Floats
     weights: Floats
     components_differ: Booleans
+    n_kinds: Floats = field(default_factory=lambda: np.zeros(()))
 
     def __post_init__(self) -> None:
         bias = checks.floats("the mixture's bias", self.bias)
@@ -65,6 +66,13 @@ class Mixture:
                 f"got {differ.dtype} of shape {differ.shape}"
             )
         object.__setattr__(self, "components_differ", differ)
+        kinds = _along(checks.floats("n_kinds", self.n_kinds), bias[..., 0, :])
+        checks.shape("n_kinds", kinds, bias.shape[:-2], "(…)")
+        if not ((kinds >= 0) & (kinds < bias.shape[-2]) & (kinds == np.round(kinds))).all():
+            raise ValueError(
+                f"n_kinds must be whole numbers from 0 to {bias.shape[-2] - 1}, got {kinds}"
+            )
+        object.__setattr__(self, "n_kinds", kinds)
 
     def components(self) -> Components:
         """The components with one leading axis, for kernels."""
@@ -227,17 +235,11 @@ class Prior:
         """
         if self.mixture is None:
             return self
-        components, dimension = self.mixture.components(), self.dimension
-        scalars = self.initial_scalars()
-        scalars[..., state.COUNT] = statistics.count
-        scalars[..., state.SUM_OF_SQUARES] = statistics.sum_of_squares
-        scalars = scalars.reshape(-1, state.N_SCALARS)
-        grams = statistics.gram.reshape(-1, dimension, dimension)
-        moments = statistics.moment.reshape(-1, dimension)
-        bias, regularization = np.empty_like(moments), np.empty_like(grams)
-        scale = np.empty(len(grams))
-        for i, (gram, moment) in enumerate(zip(grams, moments, strict=True)):
-            weights = kernels.component_posterior(scalars, i, gram, moment, components, i)
+        components, posterior = self.mixture.components(), self.component_weights(statistics)
+        size, dimension = math.prod(self.lead), self.dimension
+        bias, regularization = np.empty((size, dimension)), np.empty((size, dimension, dimension))
+        scale = np.empty(size)
+        for i, weights in enumerate(posterior.reshape(size, -1)):
             scale[i], _ = kernels.moment_match(components, i, weights, bias[i], regularization[i])
         return replace(
             self,
@@ -245,6 +247,23 @@ class Prior:
             regularization=regularization.reshape(self.regularization.shape),
             noise_scale=scale.reshape(self.lead),
         )
+
+    def component_weights(self, statistics: TaskStatistics) -> Floats:
+        """The weights (…, C) of the mixture's components after a task's rewards."""
+        if self.mixture is None:
+            raise ValueError("the prior must have a mixture for weights of components, got none")
+        components, dimension = self.mixture.components(), self.dimension
+        scalars = self.initial_scalars()
+        scalars[..., state.COUNT] = statistics.count
+        scalars[..., state.SUM_OF_SQUARES] = statistics.sum_of_squares
+        scalars = scalars.reshape(-1, state.N_SCALARS)
+        grams = statistics.gram.reshape(-1, dimension, dimension)
+        moments = statistics.moment.reshape(-1, dimension)
+        found = [
+            kernels.component_posterior(scalars, i, gram, moment, components, i)
+            for i, (gram, moment) in enumerate(zip(grams, moments, strict=True))
+        ]
+        return np.reshape(found, self.mixture.weights.shape)
 
     def initial_scalars(self) -> Floats:
         """The scalars of a task without rewards, (…, N_SCALARS), as far as they are the prior's."""

@@ -3,9 +3,11 @@
 Each is data, with its words: a headline and the numbers that it follows from, or one sentence.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+import numpy as np
 
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.intervals import Interval
@@ -106,11 +108,16 @@ class PoliciesDiffer:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The learners of least and second least regret, and by how much per task they differ."""
+    """The learners of least and second least regret, and by how much per task they differ.
+
+    They are judged `among` those that learn their bias and the agents without a prior, which are
+    in the order of their regrets.
+    """
 
     best: str
     second: str
     difference: Interval
+    among: Sequence[str]
 
     @property
     def kind(self) -> Literal["best", "undecided"]:
@@ -120,9 +127,10 @@ class Choice:
     @property
     def headline(self) -> str:
         """Which is best."""
+        among = f"{', '.join(self.among[:-1])} and {self.among[-1]}"
         if self.kind == "best":
-            return f"{self.best} is best."
-        return f"Whether {self.best} or {self.second} is best is undecided."
+            return f"{self.best} is best among {among}."
+        return f"Whether {self.best} or {self.second} is best among {among} is undecided."
 
     @property
     def detail(self) -> str:
@@ -150,7 +158,7 @@ class VarianceRatio:
         """What the ratio says about the distances of tasks."""
         distance = {
             "small": "close together and far from 0",
-            "moderate": "apart",
+            "moderate": "partly alike",
             "large": "no closer to their mean than to 0",
         }[self.kind]
         return (
@@ -186,6 +194,28 @@ class LargestTerm:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SharedDirections:
+    """Along how many directions tasks differ, by a learner's prior, and in how many replications.
+
+    It is the number that most replications have.
+    """
+
+    learner: str
+    directions: int
+    agreeing: int
+    replications: int
+
+    @property
+    def sentence(self) -> str:
+        """The number, and how many replications have it."""
+        along = f"{self.directions} direction{'' if self.directions == 1 else 's'}"
+        return (
+            f"{self.learner}: tasks differ along {along}, as {self.agreeing} of "
+            f"{self.replications} replications have it."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nonlinearity:
     """The share of the means' sum of squares that is not linear in the features."""
 
@@ -202,7 +232,7 @@ class Nonlinearity:
 
 
 Answer = WarmStart | PoliciesDiffer | Choice | NothingToCompare
-Reason = VarianceRatio | LargestTerm | Nonlinearity
+Reason = VarianceRatio | LargestTerm | SharedDirections | Nonlinearity
 
 
 def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
@@ -250,18 +280,26 @@ def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
 
 
 def choice(diagnosis: Diagnosis) -> Choice | None:
-    """None unless two learners learn their bias."""
-    best = diagnosis.regret.best(diagnosis.learners.learned)
-    second = diagnosis.regret.best([n for n in diagnosis.learners.learned if n != best])
-    if best is None or second is None:
+    """None unless two learn their bias, or one does and there is an agent without a prior."""
+    regret = diagnosis.regret
+    among = sorted(
+        [*diagnosis.learners.learned, *diagnosis.learners.agents],
+        key=lambda name: (regret.of(name).mean, name),
+    )
+    if len(among) < 2:
         return None
-    return Choice(best=best, second=second, difference=diagnosis.regret.saved(best, second))
+    best, second = among[:2]
+    difference = regret.saved(best, second)
+    return Choice(best=best, second=second, difference=difference, among=among)
 
 
 def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
-    """The variance of tasks, the errors of biases and, where it fails, linearity."""
+    """The variance of tasks, their directions, the errors of biases; where it fails, linearity."""
     yield VarianceRatio(ratio=diagnosis.tasks.ratio)
     for name in diagnosis.learners.learned:
+        shared = _shared_directions(diagnosis, name)
+        if shared is not None:
+            yield shared
         terms = diagnosis.bias.terms(name)
         if terms is not None:
             squares = {term: float(square.mean()) for term, square in terms.squares().items()}
@@ -277,6 +315,23 @@ def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
         yield Nonlinearity(unexplained=diagnosis.tasks.unexplained)
 
 
+def _shared_directions(diagnosis: Diagnosis, name: str) -> SharedDirections | None:
+    """None where the prior does not say, or where tasks differ along all directions."""
+    found = diagnosis.recording.directions(name)
+    if found is None:
+        return None
+    numbers, counts = np.unique(found, return_counts=True)
+    most = int(np.argmax(counts))
+    if not numbers[most]:
+        return None
+    return SharedDirections(
+        learner=name,
+        directions=int(numbers[most]),
+        agreeing=int(counts[most]),
+        replications=len(found),
+    )
+
+
 def plain(diagnosis: Diagnosis) -> dict[str, object]:
     """All answers as a JSON table; a number that is not finite is null, and so is no answer."""
     table: dict[str, object] = {
@@ -287,6 +342,14 @@ def plain(diagnosis: Diagnosis) -> dict[str, object]:
                 "regret": asdict(diagnosis.regret.of(name)),
             }
             for name in diagnosis.learners.names
+        ]
+        + [
+            {
+                "learner": name,
+                "regularization": None,
+                "regret": asdict(diagnosis.regret.of(name)),
+            }
+            for name in diagnosis.learners.agents
         ],
         "warm_start": _table(warm_start(diagnosis)),
         "policies_differ": _table(policies_differ(diagnosis)),

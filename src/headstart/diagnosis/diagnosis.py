@@ -31,7 +31,7 @@ class LateRegret:
 
     def by_replication(self, name: str) -> Floats:
         """The mean over late tasks of the regret of a task, (R,)."""
-        regret = self.recording.of(name, "regret")[:, self.recording.late]
+        regret = self.recording.regret(name)[:, self.recording.late]
         return np.asarray(regret.sum(-1).mean(-1))
 
     def of(self, name: str) -> Interval:
@@ -49,9 +49,9 @@ class LateRegret:
         )
 
     def cumulative(self, name: str) -> Floats:
-        """The mean regret of the first t rounds of a task, (T,)."""
-        regret = self.recording.dataset["regret"].sel(learner=name).isel(task=self.recording.late)
-        return np.asarray(regret.mean(["replication", "task"]).cumsum("round").to_numpy())
+        """The regret of the first t rounds of a task, a mean over late tasks, (R, T)."""
+        regret = self.recording.regret(name)[:, self.recording.late]
+        return np.asarray(regret.mean(1).cumsum(-1))
 
     def bound(self, name: str, rounds: int | None = None) -> CheckedBound | None:
         """Lemma 2 for tasks of T rounds, or of another number; None where it says nothing.
@@ -100,6 +100,11 @@ class Learners:
     def names(self) -> list[str]:
         """All learners."""
         return self.recording.names
+
+    @property
+    def agents(self) -> list[str]:
+        """The agents without a prior."""
+        return self.recording.agents
 
     @cached_property
     def from_zero(self) -> list[str]:

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from headstart.arrays import Floats, Integers
 from headstart.diagnosis.diagnosis import Diagnosis
 from headstart.plotting import style as plots
+from headstart.plotting.curves import half_width
 
 _KNOWN: dict[str, Any] = {"color": "black", "linestyle": (0, (4, 2)), "linewidth": 1.0}
 
@@ -34,9 +37,8 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     """Cumulative regret on late tasks and Lemma 2's bound, on a logarithmic scale."""
     horizon, regret = diagnosis.recording.horizon, diagnosis.regret
     rounds = np.arange(1, horizon + 1)
-    for name in diagnosis.learners.names:
-        total = np.maximum(regret.cumulative(name), 1e-3)
-        axes.plot(rounds, total, label=name, **_style(diagnosis, name))
+    for name in (*diagnosis.learners.names, *diagnosis.learners.agents):
+        _plot_band(axes, rounds, regret.cumulative(name), diagnosis, name, least=1e-3)
     every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
     totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
     if totals:
@@ -55,6 +57,20 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     axes.set_title("Regret and Lemma 2's bounds")
 
 
+def _plot_band(
+    axes: Axes, x: Integers, values: Floats, diagnosis: Diagnosis, name: str, least: float = 0.0
+) -> None:
+    """A learner's mean of values (R, n), at least so much, with the band of its 95 % interval."""
+    own = _style(diagnosis, name)
+    middle = np.maximum(values.mean(0), least)
+    axes.plot(x, middle, label=name, **own)
+    if len(values) > 1:
+        reach = half_width(xr.DataArray(values, dims=("replication", "x"))).to_numpy()
+        # On a logarithmic axis a band that reaches 0 has no lower end.
+        low = np.maximum(middle - reach, np.maximum(least, middle / 10))
+        axes.fill_between(x, low, middle + reach, color=own["color"], alpha=0.18, linewidth=0)
+
+
 def _style(diagnosis: Diagnosis, name: str) -> Mapping[str, Any]:
     """A learner's colour and dashes: those of all figures of its study."""
     return plots.style(name, diagnosis.recording.study_learners)
@@ -68,8 +84,8 @@ def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
     # of the panel of regrets.
     with_error = {*learners.from_zero, *learners.learned}
     for name in learners.names:
-        error = diagnosis.bias.of(name).mean(0) if name in with_error else np.full(n_tasks, np.nan)
-        axes.plot(completed, error, label=name, **_style(diagnosis, name))
+        error = diagnosis.bias.of(name) if name in with_error else np.full((1, n_tasks), np.nan)
+        _plot_band(axes, completed, error, diagnosis, name)
     sampling = diagnosis.bias.sampling.mean(0)
     if sampling.max() > 0:
         axes.plot(completed[1:], sampling[:-1], label="error if tasks were known exactly", **_KNOWN)
@@ -85,8 +101,7 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
     """The mean of σ_max(V_j Ṽ⁺) for every task."""
     tasks = np.arange(1, diagnosis.recording.n_tasks + 1)
     for name in diagnosis.learners.names:
-        misalignment = diagnosis.alignment.misalignment(name).mean(0)
-        axes.plot(tasks, misalignment, label=name, **_style(diagnosis, name))
+        _plot_band(axes, tasks, diagnosis.alignment.misalignment(name), diagnosis, name)
     axes.axhline(1.0 / len(tasks), color=plots.GREY, linewidth=0.8)
     axes.annotate(
         "1/n: aligned",
@@ -123,7 +138,7 @@ def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
     delta = sets.failure_probability
     axes.axhline(delta, color="black", linestyle=(0, (1, 1.5)), linewidth=0.8)
     axes.annotate(
-        f"δ = {delta:g}", (rounds[-1], delta), (-2, 3), textcoords="offset points", ha="right"
+        f"δ = {delta:.3g}", (rounds[-1], delta), (-2, 3), textcoords="offset points", ha="right"
     )
     # Shares cover three orders of magnitude, and 0.
     axes.set_yscale("symlog", linthresh=0.01)

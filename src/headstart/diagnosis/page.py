@@ -83,6 +83,7 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
             cells += [f"{bound.total:.0f}", ratio]
             violated.update(dict.fromkeys(bound.violated))
         rows.append(cells)
+    rows += [[name, "–", f"{measured.of(name):.2f}", *"––––"] for name in learners.agents]
     yield Table(
         ["learner", "λ", "regret", "saved", "against", "Lemma 2's bound", "bound / regret"],
         rows,
@@ -92,7 +93,8 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
         f"Without any theorem the regret is at most {measured.trivial_bound:.0f}. The bound is "
         "for OFUL with Λ = λI and Theorem 1's radius, which depends on ‖h − w‖; a learner may use "
         "a smaller one. Other policies and learned Λ have no such bound (–). What is saved is "
-        "against the learner that starts from zero with the same policy; – without one."
+        "against the learner that starts from zero with the same policy; – without one. An agent "
+        "without a prior has a regret and no estimate to diagnose (–)."
     )
     for sentence in violated:
         yield Paragraph(f"Not covered: {sentence}.")

@@ -12,12 +12,19 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Task
 from headstart.environments import Synthetic
-from headstart.interfaces import Environment, Policy, PreparableEnvironment, PriorEstimator
+from headstart.interfaces import (
+    Environment,
+    Memory,
+    Policy,
+    PreparableEnvironment,
+    PriorEstimator,
+)
 from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
-from headstart.priors import Fixed
+from headstart.priors import Fixed, Hierarchical
 from headstart.progress import Progress
-from headstart.simulation import Agents, simulate
+from headstart.simulation import Agent, Agents, simulate
+from headstart.simulation.agent import several
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
 from headstart.theory import Trajectory, fit_means
@@ -43,30 +50,36 @@ def record(
 
     The numbers are those of `simulate`. In addition, the Oracle plays at each of
     `regularizations`, which gives the λ of least regret. `failure_probability` is that of the
-    confidence sets, 1/T unless given. OPT, which estimates nothing, is left out. Progress is in
-    tasks, each played, rebuilt and, by the Oracle, played again.
+    confidence sets, 1/T unless given. Of an agent without a prior there is the regret alone,
+    `agent_regret`. OPT, which sees the means, is left out. Progress is in tasks, each played,
+    rebuilt and, by the Oracle, played again.
 
     An example is at `Diagnosis`.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
     sampled = _TaskRecorder(environment)
+    every = several(learners)
     estimating: list[Learner] = []
+    others: list[Agent] = []
 
-    def estimating_learners(_: Environment) -> list[Learner]:
+    def playing(_: Environment) -> list[Agent]:
         # Learners may need attributes of the prepared environment, so they are built from it.
-        built = learners(sampled.source) if callable(learners) else learners
-        estimating.extend(learner for learner in built if isinstance(learner, Learner))
-        return estimating
+        built = every(sampled.source) if callable(every) else every
+        estimating.extend(agent for agent in built if isinstance(agent, Learner))
+        others.extend(
+            agent for agent in built if not isinstance(agent, Learner) and isinstance(agent, Agent)
+        )
+        return [*estimating, *others]
 
     n_oracle = min(n_tasks, _ORACLE_TASKS)
     count = _Count(
-        progress, lambda: 2 * n_tasks * len(estimating) + n_oracle * len(regularizations)
+        progress,
+        lambda: n_tasks * (2 * len(estimating) + len(others)) + n_oracle * len(regularizations),
     )
     settings = {"horizon": horizon, "replications": replications, "seed": seed}
-    results = simulate(
-        sampled, estimating_learners, n_tasks=n_tasks, progress=count.step, **settings
-    )
+    played = simulate(sampled, playing, n_tasks=n_tasks, progress=count.step, **settings)
+    results = played.sel(learner=[learner.name for learner in estimating])
     tasks = sampled.tasks
     truth = _truth(sampled.source, tasks)
     sets = {"noise_scale": noise_scale, "failure_probability": delta}
@@ -74,13 +87,15 @@ def record(
         record_learner(learner, results, tasks, report=count.step, **sets) for learner in estimating
     ]
     recorded = xr.merge([results[["regret"]], xr.concat(by_learner, results["learner"]), truth])
+    names = [agent.name for agent in others]
+    recorded["agent_regret"] = played["regret"].sel(learner=names).rename(learner="agent")
     if regularizations:
         policy = _oracle_policy(estimating)
         oracles = _oracles(policy, truth["mean_parameter"].to_numpy(), regularizations)
-        played = simulate(
+        of_oracles = simulate(
             environment, list(oracles.values()), n_tasks=n_oracle, progress=count.step, **settings
         )
-        recorded["oracle_regret"] = _per_task(played, list(oracles))
+        recorded["oracle_regret"] = _per_task(of_oracles, list(oracles))
         recorded.attrs["oracle_policy"] = repr(policy)
     return recorded.assign_attrs(
         seed=seed, **sets, **_bounds(tasks), environment=_description(environment)
@@ -253,6 +268,7 @@ def record_learner(
     by_task["ridge"] = ((), _ridge(learner.prior))
     by_task["prior_regularization"] = ((), _number(learner.prior, "regularization"))
     by_task["policy"] = ((), repr(learner.policy))
+    by_task["directions"] = (("replication",), _directions(learner.prior, memory, replications))
     # Lemma 2 is for OFUL with Λ = λI and a known scale of the noise.
     by_task["has_bound"] = isinstance(learner.policy, OFUL) and start.isotropic
     return by_task
@@ -311,6 +327,13 @@ def claimed_radius(policy: Policy, estimate: RidgeEstimate) -> Floats | None:
     0, and BayesUCB's is a quantile of the posterior of one arm.
     """
     return policy.radius(estimate.summary) if isinstance(policy, OFUL) else None
+
+
+def _directions(prior: PriorEstimator, memory: Memory, replications: int) -> Floats:
+    """Along how many directions tasks differ, (R,), by a prior that says so; else NaN."""
+    if isinstance(prior, Hierarchical):
+        return np.array(np.broadcast_to(prior.directions(memory).rank, (replications,)), float)
+    return np.full(replications, np.nan)
 
 
 def _ridge(prior: PriorEstimator) -> float:

@@ -63,6 +63,27 @@ class Recording:
         return [str(name) for name in self.dataset["learner"].to_numpy()]
 
     @property
+    def agents(self) -> list[str]:
+        """The agents without a prior, of which only regrets are known."""
+        if "agent" not in self.dataset.coords:  # recorded before they were kept
+            return []
+        return [str(name) for name in self.dataset["agent"].to_numpy()]
+
+    def regret(self, name: str) -> Floats:
+        """The regrets of a learner or of another agent, (R, n, T)."""
+        if name not in self.agents:
+            return self.of(name, "regret")
+        mine = self.dataset["agent_regret"].sel(agent=name)
+        return np.asarray(mine.transpose("replication", "task", "round").to_numpy())
+
+    def directions(self, learner: str) -> Floats | None:
+        """Along how many directions tasks differ, (R,); None where the prior does not say."""
+        if "directions" not in self.dataset:
+            return None
+        found = np.asarray(self.dataset["directions"].sel(learner=learner).to_numpy())
+        return None if np.isnan(found).any() else found
+
+    @property
     def horizon(self) -> int:
         """T."""
         return int(self.dataset.sizes["round"])

@@ -14,7 +14,7 @@ from headstart import own_code
 from headstart.diagnosis.recorder import record
 from headstart.interfaces import Environment
 from headstart.progress import Progress
-from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.agent import AnyAgent
 from headstart.studies.comparisons import at_best, playing
 from headstart.studies.digests import changed_files, sources
 from headstart.studies.results import totals
@@ -98,10 +98,8 @@ def _replay_shard(
     # A learner's random stream follows from the name that it had in the study.
     names = swept.names(regularization)
 
-    def chosen(prepared: Environment) -> Sequence[Learner | Optimal]:
-        # Only a learner has a prior to diagnose: other agents are left out.
-        every = swept.build(prepared, only=names)
-        return [agent for agent in every if isinstance(agent, Learner | Optimal)]
+    def chosen(prepared: Environment) -> Sequence[AnyAgent]:
+        return swept.build(prepared, only=names)
 
     replications = shard_replications(study, number)
     n_tasks = study.tasks if study.protocol == "sequence" else max(*study.training_tasks, 2)
@@ -116,10 +114,11 @@ def _replay_shard(
         regularizations=study.regularization if len(study.regularization) > 1 else (),
         progress=progress,
     )
-    return recorded.assign_coords(
-        learner=[names[str(name)] for name in recorded["learner"].to_numpy()],
-        replication=list(replications),
-    )
+    labels = {
+        dimension: [names[str(name)] for name in recorded[dimension].to_numpy()]
+        for dimension in ("learner", "agent")
+    }
+    return recorded.assign_coords({**labels, "replication": list(replications)})
 
 
 def _chosen(study: Study, results: xr.Dataset, regularization: float | None) -> dict[str, float]:

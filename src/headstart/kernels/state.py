@@ -64,4 +64,4 @@ class Components(NamedTuple):
     biases: Floats  # (R, C, d)
     covariances: Floats  # (R, C, d, d)
     noise_scales: Floats  # (R, C)
-    weights: Floats  # (R, C)
+    weights: Floats  # (R, C); 0 for components that a mixture does not have

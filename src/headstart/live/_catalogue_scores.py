@@ -8,6 +8,7 @@ from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading, TaskState
 from headstart.live._blas import one_blas_thread
+from headstart.live._item_effects import NO_EFFECTS, Effects, ItemEffects, add_effects
 from headstart.live.catalogue import Catalogue
 from headstart.live.inputs import LARGEST_GROWTH, too_large
 
@@ -76,16 +77,24 @@ class _TaskScores:
         return grown
 
     def index(
-        self, radius: float, mean_radius: float, count: float, mean_widths: Floats | None
+        self,
+        radius: float,
+        mean_radius: float,
+        count: float,
+        mean_widths: Floats | None,
+        effects: Effects,
     ) -> Floats:
         """xᵀŵ + radius·‖x‖ of all items, (K,), or the index by parts."""
         scores = np.empty((1, len(self._predictions)))
         widths = np.sqrt(np.maximum(self._squares, 0.0))
         read, radii = (self._predictions[None], widths[None]), np.array([radius])
+        least = np.empty((0, 0)) if mean_widths is None else np.minimum(mean_widths, widths)[None]
+        if len(effects.offsets):
+            read = (self._predictions[None].copy(), read[1])
+            add_effects(*read, least, 0, effects, 0)
         if mean_widths is None:
             kernels.index(*read, radii, scores)
         else:
-            least = np.minimum(mean_widths, widths)[None]
             of_task = radii, np.array([mean_radius]), np.array([count])
             kernels.index_by_parts(*read, least, *of_task, scores)
         return scores.reshape(-1)
@@ -99,6 +108,7 @@ class CatalogueScores:
         self.by_slot: dict[int, _TaskScores] = {}
         # √(xᵀS̄x) of a catalogue's items, the same for all tasks: with what they follow from.
         self._mean_widths: tuple[Catalogue, int, Floats | None, Floats] | None = None
+        self._effects: tuple[Catalogue, int, ItemEffects, Effects] | None = None
 
     def trace(self, slot: int) -> Floats:
         """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
@@ -125,6 +135,7 @@ class CatalogueScores:
         radius: float,
         mean_radius: float,
         mean_covariance: Floats,
+        items: ItemEffects | None,
     ) -> Floats:
         """xᵀŵ + radius·‖x‖ of all items for a task, (K,); by parts where S̄ is (1, d, d)."""
         scores = self.by_slot.get(slot)
@@ -137,7 +148,17 @@ class CatalogueScores:
         if len(mean_covariance):
             mean_widths = self._mean_widths_of(catalogue, mean_covariance)
         count = float(state.scalars[0, columns.COUNT])
-        return scores.index(radius, mean_radius, count, mean_widths)
+        effects = NO_EFFECTS if items is None else self._effects_of(catalogue, items)
+        return scores.index(radius, mean_radius, count, mean_widths, effects)
+
+    def _effects_of(self, catalogue: Catalogue, items: ItemEffects) -> Effects:
+        known, version = self._effects, catalogue.version
+        if known is None or known[:2] != (catalogue, version) or known[2] is not items:
+            with one_blas_thread:
+                offsets, variances = items.read(catalogue.features, catalogue.ids)
+            known = catalogue, version, items, Effects(offsets[None], variances[None])
+            self._effects = known
+        return known[3]
 
     def _mean_widths_of(self, catalogue: Catalogue, covariance: Floats) -> Floats:
         known, version = self._mean_widths, catalogue.version

@@ -1,6 +1,6 @@
 """Chooser: how an arm is chosen from scores, for one task and for many, and what is kept of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import NamedTuple
 
@@ -23,8 +23,9 @@ from headstart.live._decision_sets import (
     decision_set,
     read_batch,
 )
+from headstart.live._item_effects import NO_EFFECTS, Effects, is_kept
 from headstart.live._memory import Memory
-from headstart.live._pending import Ids, hold
+from headstart.live._pending import PLACE, Ids, hold
 from headstart.live._rows import NONE, count_of, n_rewards
 from headstart.live._scores import Scores, UnreadableArmError, index_task, read_task
 from headstart.live._uniforms import UniformStream
@@ -176,6 +177,7 @@ def _decide_one(
     slot: int,
     radius: float,
     mean: tuple[float, Floats],
+    effects: Effects,
     arms: Floats,
     uniform: float,
     exploration: float,
@@ -186,8 +188,9 @@ def _decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    With a mean radius and S̄ (1, d, d), the index is the one by parts. Sets the scores (K,). Returns
-    the choice, NONE if an arm cannot be read; its propensity; and the code of the decision's id.
+    With a mean radius and S̄ (1, d, d), the index is the one by parts. Effects of items are (1, K),
+    or none. Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its
+    propensity; and the code of the decision's id.
     """
     n_arms, dimension = arms.shape
     arms_of_task = arms.reshape(1, n_arms, dimension)
@@ -196,7 +199,7 @@ def _decide_one(
         return NONE, 0.0, NONE
     rows_of_scores = view(scores, 0, (1, n_arms))
     count = count_of(rows[slot], dimension)
-    index_task(reading, arms_of_task, 0, radius, mean, count, scratch, rows_of_scores, 0)
+    index_task(reading, arms_of_task, 0, radius, mean, effects, count, scratch, rows_of_scores, 0)
     choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
     projections = reading.projections
     code = _keep(rows, slot, arms_of_task, 0, choice, projections, 0, choice, pending, place)
@@ -209,6 +212,7 @@ def _choose_all(
     slots: Integers,
     radii: Floats,
     mean: tuple[Floats, Floats],
+    effects: Effects,
     arms_of_tasks: tuple[Floats, Integers, Booleans],
     uniforms: Floats,
     exploration: float,
@@ -217,7 +221,8 @@ def _choose_all(
 ) -> int:
     """Choose for n tasks as `_decide_one` does; the first whose arms cannot be read, or NONE.
 
-    Given are sets of arms (s, K, d), which of them each task has, and masks (n, K) or (0, K).
+    Given are sets of arms (s, K, d) and their effects (s, K), which of them each task has, and
+    masks (n, K) or (0, K).
     Results are scores, choices, propensities and the projections u = Ax of the choices. One task's
     projections at a time, so that they stay in cache.
     """
@@ -230,7 +235,9 @@ def _choose_all(
         if not read_task(rows, slots[i], arms, which[i], reading, 0):
             return i
         mean_of_task, count = (mean_radii[i], mean_covariance), count_of(rows[slots[i]], dimension)
-        index_task(reading, arms, which[i], radii[i], mean_of_task, count, scratch, scores, i)
+        index_task(
+            reading, arms, which[i], radii[i], mean_of_task, effects, count, scratch, scores, i
+        )
         if allowed.shape[0] > 0:
             for k in range(n_arms):
                 if not allowed[i, k]:
@@ -283,6 +290,7 @@ class Chooser:
         self._exploration = float(memory.tasks.settings.exploration)  # ε
         self._draws = memory.tasks.settings.propensity_draws  # m
         self._in_one_call = memory.one_call and self._scores.index is not None
+        self._counts_items = memory.tasks.settings.item_effects
 
     # One task.
 
@@ -310,10 +318,13 @@ class Chooser:
         self, task: Name, arms: Arms | Catalogue | DecisionSet
     ) -> Decision | None:
         """The decision of an open task among arms (K, d), compiled; None if it takes more."""
-        ids = None
+        ids, effects, are_items = None, NO_EFFECTS, False
         if isinstance(arms, DecisionSet):
             if arms.catalogue is not None or not arms.is_whole:
                 return None
+            are_items = arms.are_items
+            if are_items:
+                effects = self._scores.effects([arms])
             ids, arms = arms.ids, arms.features
         # True and 1.0 would find the task 1.
         plain = self._in_one_call and (type(task) is str or type(task) is int)
@@ -334,6 +345,7 @@ class Chooser:
             slot,
             self._scores.radius(slot),
             self._scores.mean(shape[0]),
+            effects,
             arms,
             stream.peek_one(),
             self._exploration,
@@ -352,7 +364,14 @@ class Chooser:
         pending.note_time(free.pop())
         stream.advance(1)
         arm = choice if ids is None else ids[choice]
+        if are_items:
+            self._note_item(code, arm)
         return Decision(pending.id_of(code), task, arm, choice, scores, propensity)
+
+    def _note_item(self, code: int, item: Hashable) -> None:
+        """Note which item of a catalogue was chosen in a decision, so that its reward counts."""
+        if self._counts_items and is_kept(item):
+            self._tasks.pending.items[code & PLACE] = item
 
     def _decide(
         self, name: Name, arms: Arms | Catalogue | DecisionSet, mask: Mask | None, n: int | None
@@ -368,6 +387,8 @@ class Chooser:
         for index, propensity in pairs:
             code = tasks.pending.hold(tasks.rows, slot, arms_of_task.features[index])
             decision, arm = tasks.pending.id_of(code), arms_of_task.id(index)
+            if arms_of_task.are_items:
+                self._note_item(code, arm)
             decisions.append(Decision(decision, name, arm, index, scores[0], propensity))
         return decisions[0] if n is None else decisions
 
@@ -465,6 +486,11 @@ class Chooser:
             with self._memory.opened(names) as slots:
                 choices = self.choose_batch(slots, batch)
             codes = self._keep_batch(slots, batch, choices)
+        if any(arms_of_task.are_items for arms_of_task in batch.sets or ()):
+            chosen = zip(codes.tolist(), batch.sets or (), choices.indices.tolist(), strict=True)
+            for code, arms_of_task, index in chosen:
+                if arms_of_task.are_items:
+                    self._note_item(code, arms_of_task.id(index))
         ids = Ids(self._tasks.pending.prefix, codes).texts()
         indices, scores = choices.indices, batch.padded(choices.scores)
         return Decisions(ids, names, batch.ids(indices), indices, scores, choices.propensities)
@@ -508,6 +534,7 @@ class Chooser:
                 slots[part],
                 radii[part],
                 self._scores.means(slots[part], n_arms),
+                self._scores.effects(batch.sets_of(group)),
                 (group.arms, group.which, group.allowed),
                 uniforms[part],
                 self._exploration,
@@ -563,14 +590,17 @@ class Chooser:
         m, n_numbers = self._n_draws(n_uniforms), self._n_numbers(n_uniforms, 1)
         size = m * (n_uniforms + n_arms) + n_arms * self._tasks.dimension + 1
         length = max(1, _BLOCK // size)
+        effects = self._scores.effects(batch.sets_of(group))
         for start in range(0, batch.n, length):
             block = slice(start, start + length)
             n = len(slots[block])
             numbers = self._stream.peek(n * n_numbers).reshape(n, n_numbers)
             uniforms = numbers[:, : m * n_uniforms].reshape(n, m, n_uniforms)
-            arms = group.arms[group.which[block]]
+            which = group.which[block]
+            some = Effects(*(part[which] for part in effects)) if len(effects[0]) else NO_EFFECTS
             try:
-                scores = self._scores.scores_of_tasks(slots[block], arms, uniforms)
+                arms = group.arms[which]
+                scores = self._scores.scores_of_tasks(slots[block], arms, some, uniforms)
             except UnreadableArmError as error:
                 raise UnreadableArmError(start + error.position) from None
             if len(group.allowed):

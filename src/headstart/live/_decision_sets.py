@@ -28,6 +28,7 @@ class DecisionSet:
     catalogue: Catalogue | None  # that the arms are
     index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name, if not of all
     is_whole: bool = False  # whether it is known that all may be chosen
+    are_items: bool = False  # whether they are items of a catalogue, with effects of their own
 
     @classmethod
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
@@ -89,6 +90,7 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
         columns=columns,
         catalogue=catalogue,
         index=catalogue.index,
+        are_items=True,
     )
 
 
@@ -133,6 +135,13 @@ class Batch:
         for group, array in zip(self.groups, scores, strict=True):
             padded[group.members, : array.shape[1]] = array
         return padded
+
+    def sets_of(self, group: Group) -> Sequence[DecisionSet]:
+        """The different decision sets of a group, in the order of its arms; none of arrays."""
+        if self.sets is None:
+            return ()
+        members = dict(zip(group.which.tolist(), group.members.tolist(), strict=True))
+        return [self.sets[members[i]] for i in range(len(group.arms))]
 
     def set(self, i: int) -> DecisionSet:
         """The arms of one task."""

@@ -210,6 +210,7 @@ def _of_catalogue(
         columns=None,
         catalogue=None,
         index=catalogue.index,
+        are_items=True,
     )
 
 

@@ -347,6 +347,7 @@ class Memory:
             names.pop(name, None)
         tasks.close(name)
         tasks.sides.pop(name, None)
+        tasks.items.drop(name)
         self.bring_up_to_date()
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
@@ -421,16 +422,22 @@ class Memory:
         x = tasks.pending.kept[place, : tasks.dimension].copy()
         state, u = tasks.layout.state(row), np.empty_like(x)
         kernels.project(state, 0, x, u)
+        square, shift, effect = float(x @ u), np.zeros_like(x), 0.0
+        item, effects = tasks.pending.items.get(place), self.population.item_effects
+        if item is not None and effects is not None:
+            shift, effect = effects.shift, effects.effect(item)
+            square += float(effects.read(x[None], (item,))[1][0])
         return Explanation.of(
             x,
             task=tasks.names[slot],
-            arm=arm,
+            arm=item if arm is None else arm,
             names=tasks.feature_names.all,
-            parameter=state.parameter[0],
-            bias=row[tasks.layout.bias],
-            width=math.sqrt(max(float(x @ u), 0.0)),
+            parameter=state.parameter[0] + shift,
+            bias=row[tasks.layout.bias] + shift,
+            width=math.sqrt(max(square, 0.0)),
             noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
             groups=tasks.feature_names.groups,
+            item_effect=effect,
         )
 
 

@@ -2,7 +2,7 @@
 
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -174,6 +174,7 @@ class Held(NamedTuple):
     kept: Floats  # (2d + 1,)
     time: float
     provisional: Floats  # (5,)
+    item: Hashable = None  # that was chosen from a catalogue
 
 
 class Pending:
@@ -197,6 +198,7 @@ class Pending:
         self.times = np.zeros(1)
         self.provisional = np.zeros((1, N_PROVISIONAL))
         self.n_provisional = 0
+        self.items: dict[int, Hashable] = {}  # by place, the item that was chosen from a catalogue
         self.clock: Callable[[], float] | None = None  # where decisions have a deadline
         self.free: list[int] = []
         # Decisions whose ids another origin gave: a file, another bandit, or before a fork.
@@ -290,7 +292,7 @@ class Pending:
         if self.n_provisional:
             self.n_provisional -= int((self.provisional[places, WEIGHT] > 0.0).sum())
             self.provisional[places] = 0.0
-        if not self.foreign:
+        if not self.foreign and not self.items:
             self.free.extend(places)
             return
         for place in places:
@@ -299,6 +301,8 @@ class Pending:
     def freed(self, place: int) -> None:
         """Take back a place that was released."""
         self.free.append(place)
+        if self.items:
+            self.items.pop(place, None)
         if self.n_provisional and self.is_provisional(place):
             self.provisional[place] = 0.0
             self.n_provisional -= 1
@@ -317,7 +321,9 @@ class Pending:
         """Hold a decision that has an id already."""
         self.reserve(1)
         place = self.free.pop()
-        self.kept[place], self.times[place], self.provisional[place] = held
+        self.kept[place], self.times[place], self.provisional[place], item = held
+        if item is not None:
+            self.items[place] = item
         self.n_provisional += self.is_provisional(place)
         hold(self.links, rows, slot, place)
         self.foreign[decision], self._foreign_ids[place] = place, decision
@@ -328,6 +334,12 @@ class Pending:
     def owner(self, place: int) -> int:
         """The slot of the task whose decision is there, or below NONE a finished task."""
         return int(self.links[place, OWNER])
+
+    def owners(self, codes: Integers) -> Integers:
+        """The owners of n decisions, (n,); anything for those that are not pending."""
+        places = np.minimum(codes & PLACE, len(self.links) - 1)
+        owners: Integers = self.links[places, OWNER]
+        return owners
 
     # What counts before its reward is final.
 

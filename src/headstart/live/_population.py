@@ -24,7 +24,9 @@ from headstart.interfaces import (
     starting_prior,
 )
 from headstart.kernels import Components
+from headstart.live import _item_effects
 from headstart.live._blas import one_blas_thread
+from headstart.live._item_effects import ItemEffects, ItemSums
 from headstart.live._rows import Layout
 from headstart.live.inputs import Name
 from headstart.live.settings import Settings
@@ -84,6 +86,7 @@ class State:
     weight: float = 0.0  # Σ of the tasks' weights: their number where nothing is forgotten
     rounds: float = 0.0  # ΣT and Σq, with the weights
     squares: float = 0.0
+    items: ItemSums | None = None  # of the tasks that count rewards by item, where there are any
 
 
 class Population:
@@ -116,6 +119,8 @@ class Population:
         # S̄ of the latest start, the same for all tasks, or (0, 0).
         self.mean_covariance: Floats = np.empty((0, 0))
         self._position = 0.0  # of the latest contribution
+        # The effects of items, with the sums that they follow from.
+        self._effects: tuple[ItemSums | None, ItemEffects | None] = (None, None)
 
     @property
     def start(self) -> Start:
@@ -175,6 +180,22 @@ class Population:
         self.oldest = (state.n_tasks - 1) / _MORE_TASKS if many else 0.0
         if start is not None:
             self._install_start(start)
+
+    @property
+    def item_effects(self) -> ItemEffects | None:
+        """The effects of items, by the memory as it is; None where there are none."""
+        return self.effects_of(self.state)
+
+    def effects_of(self, state: State) -> ItemEffects | None:
+        """The effects of items, by a memory."""
+        sums, effects = self._effects
+        if sums is not state.items:
+            effects = None
+            if state.items is not None and self.settings.item_effects:
+                with one_blas_thread:
+                    effects = _item_effects.fit(state.items, self.scales)
+            self._effects = state.items, effects
+        return effects
 
     def next_position(self, *, new: bool) -> float:
         """The position of a contribution: the time, or the number of tasks so far."""
@@ -240,7 +261,13 @@ class Population:
         after[after < _ROUNDING * totals] = 0.0
         with one_blas_thread:
             memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
-        return State(memory, state.position, state.n_tasks + sign, *after.tolist())
+        items = state.items
+        if _item_effects.items_of(task):
+            items = ItemSums.empty(self.layout.dimension) if items is None else items
+            items = items.counted(task, sign * weight)
+        n_tasks = state.n_tasks + sign
+        total, rounds, squares = after.tolist()
+        return State(memory, state.position, n_tasks, total, rounds, squares, items)
 
     def refitted(self, state: State) -> State:
         """The memory with a fit begun anew, so that nothing of it is left of tasks taken out."""
@@ -281,12 +308,16 @@ class Population:
             factor * state.weight,
             factor * state.rounds,
             factor * state.squares,
+            None if state.items is None else state.items.scaled(factor),
         )
 
     def merged(self, state: State, other: State) -> State:
         """The memory of the tasks of both."""
         position = max(state.position, other.position)
         one, two = self.discounted(state, position), self.discounted(other, position)
+        items = two.items if one.items is None else one.items
+        if one.items is not None and two.items is not None:
+            items = one.items.merged(two.items)
         return State(
             self.estimator.merge(one.memory, two.memory),
             position,
@@ -294,6 +325,7 @@ class Population:
             one.weight + two.weight,
             one.rounds + two.rounds,
             one.squares + two.squares,
+            items,
         )
 
     @property

@@ -120,6 +120,7 @@ class Refresher:
             return False
         new = population.replaced(state, collected)
         start = population.starting_from(new.memory)
+        population.effects_of(new)
         with self._lock:
             if memory.generation != generation:
                 return True  # the memory was replaced meanwhile, and the changes are waiting again

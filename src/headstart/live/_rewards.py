@@ -5,7 +5,7 @@ another reward replaces it exactly.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -436,6 +436,8 @@ class Rewards:
             self._memory.note_change(slot)
         if pending.n_provisional and self._horizon:
             status |= FINISH  # perhaps: it is looked at
+        if pending.items:
+            self._count_item(slot, place, value, weight)
         pending.freed(place)
         if status:
             self._follow_up(slot, status)
@@ -454,13 +456,39 @@ class Rewards:
             if finished is not None:
                 tasks.finish(finished)
             return Outcome.OUT_OF_RANGE
+        self._count_item(slot, place, value, weight)
         tasks.pending.drop(tasks.rows, place)
         tasks.note_use(tasks.names[slot], slot)
         self._follow_up(slot, status)
         return PAID
 
-    def observe(self, name: Name, features: ArrayLike, value: float, weight: float) -> Outcome:
-        """`MetaBandit.observe`."""
+    def _count_item(self, slot: int, place: int, value: float, weight: float) -> None:
+        """Have the item of a decision count a reward, instead of the one that it counted so far.
+
+        The decision is pending still, and its task has learned the reward.
+        """
+        before, weight_before, fade, _, _ = self._tasks.pending.provisional[place].tolist()
+        fade = fade if weight_before else 1.0
+        n, total = weight - weight_before, weight * value - weight_before * before
+        self._add_to_item(slot, place, fade * n, fade * total)
+
+    def _add_to_item(self, slot: int, place: int, n: float, total: float) -> None:
+        """Have the item of a decision, if it is of a catalogue, count n rewards of this sum."""
+        tasks, pending = self._tasks, self._tasks.pending
+        item = pending.items.get(place)
+        if item is not None:
+            x = pending.kept[place, : tasks.dimension]
+            tasks.items.count(tasks.names[slot], item, x, n, total)
+
+    def observe(
+        self,
+        name: Name,
+        features: ArrayLike,
+        value: float,
+        weight: float,
+        item: Hashable | None = None,
+    ) -> Outcome:
+        """`MetaBandit.observe`, of an item of a catalogue if one is given."""
         x = inputs.vector_of("features", features, self._tasks.dimension)
         if not self._settings.in_range(value):
             return Outcome.OUT_OF_RANGE
@@ -469,6 +497,8 @@ class Rewards:
             status = self._learn(slot, x[None], 0, value, weight)
             if status == REFUSED:
                 raise inputs.too_large("features", x[None])
+        if item is not None and self._settings.item_effects:
+            self._tasks.items.count(name, item, x, weight, weight * value)
         self._follow_up(slot, status)
         return PAID
 
@@ -485,6 +515,7 @@ class Rewards:
                 tasks.catalogue_scores.note(slot, trace)
                 if before is not None:
                     tasks.pending.fade(rows[slot], discount)
+                    tasks.items.discount(tasks.names[slot], discount)
             elif before is not None:
                 rows[slot] = before
             if status != CHANGES:
@@ -563,6 +594,7 @@ class Rewards:
             rest = slice(done, None)
             places = np.empty(len(codes) - done, dtype=np.int64)
             given = (codes[rest], values[rest], weights[rest])
+            owners = pending.owners(given[0]) if pending.items else places
             if pending.n_provisional:
                 learned, status, slot = _replace_all(
                     tasks.rows, pending.kept, pending.links, pending.provisional, *given, places
@@ -571,7 +603,10 @@ class Rewards:
                 learned, status, slot = _reward_all(
                     tasks.rows, pending.kept, pending.links, *given, self._horizon, places
                 )
-            pending.free_all(places[:learned].tolist())
+            paid = places[:learned].tolist()
+            for i, place in enumerate(paid if pending.items else ()):
+                self._count_item(int(owners[i]), place, float(given[1][i]), float(given[2][i]))
+            pending.free_all(paid)
             done += learned
             if status == CHANGES:
                 self._memory.note_change(slot)
@@ -602,6 +637,7 @@ class Rewards:
                 slot = pending.owner(place)
                 status = self._learn(slot, pending.kept, place, default, 1.0)
                 if status != REFUSED:
+                    self._count_item(slot, place, default, 1.0)
                     pending.count(place, default, tasks.scalar(slot, REWARDS))
                     self._follow_up(slot, status & ~FINISH)
             return
@@ -611,6 +647,9 @@ class Rewards:
             more, counted, status, slot = _count_all(
                 tasks.rows, pending.kept, pending.links, pending.provisional, rest, default
             )
+            for place in rest[:more].tolist() if pending.items else ():
+                if pending.is_provisional(place):
+                    self._add_to_item(pending.owner(place), place, 1.0, default)
             done += more
             n_counted += counted
             if status == CHANGES:
@@ -651,16 +690,28 @@ class Rewards:
         pending = self._tasks.pending
         before, weight_before, fade, number, _ = pending.provisional[place].tolist()
         counts = Counts(before, weight_before, fade, number)
-        return self._replace(slot, pending.kept, place, counts, value, weight)
+        status = self._replace(slot, pending.kept, place, counts, value, weight)
+        if status >= 0:
+            self._count_item(slot, place, value, weight)
+        return status
 
     def replace(
-        self, name: Name, features: Floats, counts: Counts, value: float, weight: float
+        self,
+        name: Name,
+        features: Floats,
+        counts: Counts,
+        value: float,
+        weight: float,
+        item: Hashable | None = None,
     ) -> Outcome:
         """Have an open task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
         slot = self._tasks.slot(name)
         status = self._replace(slot, features[None], 0, counts, value, weight)
         if status == REFUSED:
             return Outcome.OUT_OF_RANGE
+        if item is not None and self._settings.item_effects:
+            more = weight - counts.weight, weight * value - counts.weight * counts.value
+            self._tasks.items.count(name, item, features, *(counts.fade * each for each in more))
         self._follow_up(slot, status, new=False)
         return PAID
 

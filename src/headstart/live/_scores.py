@@ -1,6 +1,7 @@
 """Scores: what a policy gives to the arms of open tasks."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from headstart.kernels.state import Reading
 from headstart.kernels.views import view
 from headstart.live._blas import is_shared, one_blas_thread
 from headstart.live._decision_sets import DecisionSet
+from headstart.live._item_effects import NO_EFFECTS, Effects, add_effects
 from headstart.live._memory import Memory
 from headstart.live._rows import NONE, inverses, task_state
 from headstart.live.inputs import LARGEST_GROWTH
@@ -53,6 +55,7 @@ def index_task(
     i: int,
     radius: float,
     mean: tuple[float, Floats],
+    effects: Effects,
     count: float,
     scratch: Floats,
     scores: Floats,
@@ -61,10 +64,13 @@ def index_task(
     """Set row j of the scores to the index of arms[i] (K, d), which are read in entry 0.
 
     By parts, where there is a mean covariance (1, d, d), given the task's count of rewards. The
-    scratch is that of `Scores.scratch`.
+    effects are those of arms[i] in row i, or none. The scratch is that of `Scores.scratch`.
     """
     mean_radius, covariance = mean
     if covariance.shape[0] == 0:
+        if effects.offsets.shape[0] > 0:
+            predictions, widths = reading.predictions, reading.widths
+            add_effects(predictions, widths, np.empty((0, 0)), 0, effects, i)
         kernels.index_one(reading.predictions, reading.widths, 0, radius, scores, j)
         return
     _, n_arms, dimension = arms.shape
@@ -72,6 +78,8 @@ def index_task(
     products = view(scratch, used, (n_arms, dimension))
     mean_widths = view(scratch, used + n_arms * dimension, (1, n_arms))
     kernels.read_mean_one(covariance, 0, arms, i, reading.widths, 0, products, mean_widths, 0)
+    if effects.offsets.shape[0] > 0:
+        add_effects(reading.predictions, reading.widths, mean_widths, 0, effects, i)
     kernels.index_by_parts_one(
         reading.predictions, reading.widths, mean_widths, 0, radius, mean_radius, count, scores, j
     )
@@ -163,6 +171,22 @@ class Scores:
                 self._scratch[n_arms] = scratch
         return scratch
 
+    def effects(self, sets: Sequence[DecisionSet]) -> Effects:
+        """What the effects of items change for decision sets of equally many arms."""
+        if not any(arms.are_items for arms in sets):
+            return NO_EFFECTS
+        items = self._population.item_effects
+        if items is None:
+            return NO_EFFECTS
+        shape = len(sets), len(sets[0].features)
+        effects = Effects(np.zeros(shape), np.zeros(shape))
+        with one_blas_thread:
+            for i, arms in enumerate(sets):
+                if arms.are_items and arms.ids is not None:
+                    read = items.read(arms.features, arms.ids)
+                    effects.offsets[i], effects.variances[i] = read
+        return effects
+
     def n_uniforms(self, n_arms: int) -> int:
         """How many uniform numbers the policy itself needs for one task."""
         return self._policy.n_uniforms(n_arms, self._tasks.dimension)
@@ -177,19 +201,26 @@ class Scores:
             state = self._tasks.layout.state(self._tasks.rows[slot])
             cache, radius = self._tasks.catalogue_scores, self.radius(slot)
             mean = self.mean(len(arms.features))
-            return cache.index(arms.catalogue, slot, state, radius, *mean)[None]
+            items = self._population.item_effects
+            return cache.index(arms.catalogue, slot, state, radius, *mean, items)[None]
         slots: Integers = np.array([slot])
-        scores: Floats = self.scores_of_tasks(slots, arms.features[None], uniforms[None])[0]
+        effects = self.effects([arms])
+        given = arms.features[None], effects, uniforms[None]
+        scores: Floats = self.scores_of_tasks(slots, *given)[0]
         return scores
 
-    def scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
+    def scores_of_tasks(
+        self, slots: Integers, arms: Floats, effects: Effects, uniforms: Floats
+    ) -> Floats:
         """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
         # The policy may factorise; beside what it takes, a context costs little.
         with one_blas_thread:
-            return self._scores_of_tasks(slots, arms, uniforms)
+            return self._scores_of_tasks(slots, arms, effects, uniforms)
 
-    def _scores_of_tasks(self, slots: Integers, arms: Floats, uniforms: Floats) -> Floats:
-        estimates = self._estimates(slots, arms)
+    def _scores_of_tasks(
+        self, slots: Integers, arms: Floats, effects: Effects, uniforms: Floats
+    ) -> Floats:
+        estimates = self._estimates(slots, arms, effects)
         n, n_draws, _ = uniforms.shape
         if n_draws == 1:
             scores = self._policy.scores(estimates, uniforms[:, 0])[:, None]
@@ -204,7 +235,7 @@ class Scores:
             raise ValueError(f"the scores of {self._policy} must be numbers, got nan")
         return scores
 
-    def _estimates(self, slots: Integers, arms: Floats) -> ArmEstimates:
+    def _estimates(self, slots: Integers, arms: Floats, effects: Effects) -> ArmEstimates:
         """The estimates of n tasks for arms (n, K, d)."""
         reading = kernels.Reading(
             np.empty(arms.shape), np.empty(arms.shape[:2]), np.empty(arms.shape[:2])
@@ -217,6 +248,9 @@ class Scores:
             mean_widths = np.empty(arms.shape[:2])
             covariances = np.broadcast_to(covariance, (len(arms), *covariance.shape[1:])).copy()
             kernels.read_mean(covariances, arms, reading, mean_widths)
+        for i in range(len(effects.offsets)):
+            known = np.empty((0, 0)) if mean_widths is None else mean_widths
+            add_effects(reading.predictions, reading.widths, known, i, effects, i)
         return ArmEstimates(
             projections=reading.projections,
             predictions=reading.predictions,

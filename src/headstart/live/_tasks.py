@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.live._catalogue_scores import CatalogueScores
+from headstart.live._item_effects import ItemCounts, ItemizedStatistics
 from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
 from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
 from headstart.live.inputs import FeatureNames, Name
@@ -42,6 +44,7 @@ class Tasks:
         self.n_side = 0  # how many numbers that is
         # What counts as the side information of a task of which nothing was told.
         self.unknown_side: Floats | None = None
+        self.items = ItemCounts()  # what tasks count by item
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
         self.pending = Pending(layout.dimension, settings.max_pending)
         if settings.deadline_seconds is not None:
@@ -144,7 +147,11 @@ class Tasks:
         else:
             statistics = self.layout.statistics(self.rows[slot])
         side = self.sides.get(name, self.unknown_side)
-        return statistics if side is None else replace(statistics, side=side)
+        if side is not None:
+            statistics = replace(statistics, side=side)
+        if name not in self.items:
+            return statistics
+        return checks.trusted(ItemizedStatistics, **vars(statistics), items=self.items.of(name))
 
     def place(self, decision: str) -> int:
         """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
@@ -179,6 +186,7 @@ class Tasks:
             known = row[FIRST_PENDING] != NONE or row[COUNTED] != NOT_COUNTED
             if not known and self.layout.finished_statistics(row).count == 0.0:
                 self.finished.remove(name)
+                self.items.drop(name)
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
         """Take tasks with their rows, from a file or from another bandit."""

@@ -1,7 +1,7 @@
 """MetaBandit: a bandit for an application."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, Unpack, overload
@@ -92,6 +92,8 @@ class MetaBandit:
         self.dimension = checks.count("dimension", dimension)
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
+        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
+        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
@@ -152,6 +154,44 @@ class MetaBandit:
             return Learned.from_prior(
                 prior, n_tasks=state.n_tasks, weight=state.weight, names=names
             )
+
+    def item_effects(self) -> dict[Hashable, float]:
+        """What items of catalogues earn more than their features say, by id; empty if nothing.
+
+        They are learned over all tasks, from the rewards of decisions among items of catalogues.
+
+        >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
+        >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
+        >>> for i in range(40):
+        ...     decision = bandit.decide(i // 4, menu)
+        ...     _ = bandit.reward(decision.id, float(decision.arm == "tea"))
+        >>> sorted(bandit.item_effects(), key=bandit.item_effects().get)
+        ['milk', 'tea']
+        """
+        with self._lock:
+            self._memory.bring_up_to_date()
+            effects = self._memory.population.item_effects
+            if effects is None:
+                return {}
+            return dict(zip(effects.ids, effects.effects.tolist(), strict=False))
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row per open task: rewards, pending decisions, estimates by feature.
+
+        >>> bandit = MetaBandit(dimension=2, feature_names=["price", "size"], seed=0)
+        >>> _ = bandit.observe("ann", [1.0, 0.0], 1.0)
+        >>> bandit.to_frame().columns.tolist()
+        ['n_rewards', 'n_pending', 'price', 'size']
+        """
+        from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
+
+        with self._lock:
+            return frame((self.task(name).record() for name in self.tasks()), "task")
+
+    def _repr_html_(self) -> str:
+        from headstart.frames import as_html  # noqa: PLC0415 - as above
+
+        return as_html(self.learned().to_frame(), repr(self))
 
     @property
     def n_finished(self) -> int:

@@ -102,6 +102,11 @@ class TaskView(NamedTuple):
     schema: Schema | None = None  # by which attributes become features
     side: Floats | None = None  # (p,), what is known of the task beforehand
 
+    def record(self) -> dict[str, object]:
+        """Its numbers by name, a row of `MetaBandit.to_frame`."""
+        counts = {"task": self.task, "n_rewards": self.n_rewards, "n_pending": self.n_pending}
+        return counts | dict(zip(self.feature_names, self.estimate.parameter, strict=True))
+
     def __repr__(self) -> str:
         return (
             f"TaskView(task={self.task!r}, n_rewards={self.n_rewards}, "
@@ -136,6 +141,10 @@ class TaskView(NamedTuple):
         self, features: ArrayLike | Attributes, *, context: Attributes | None = None
     ) -> tuple[Any, Any]:
         """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
+
+        At a task's start it is too short while only one other task is known: it then holds xᵀw in
+        92, 86 and 75 % of cases where tasks differ by a variance of 1, 10 and 40, in 92 to 96 %
+        after two tasks, and in 94 to 96 % from five on.
 
         Two arrays (K,) for features (K, d), two floats for one vector (d,) or for the attributes of
         one item, in a context if there is one.
@@ -194,6 +203,14 @@ class Learned(NamedTuple):
     n_tasks: int  # how many tasks it was learned from
     effective_tasks: float  # the sum of their weights: fewer where the memory forgets
     feature_names: tuple[str, ...] = ()  # of the d features
+
+    def to_frame(self) -> Any:
+        """A DataFrame with a row per feature: the mean task, and how far a new task is from it."""
+        from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
+
+        rows = zip(self.feature_names, self.mean, self.spread, strict=True)
+        names = ("feature", "mean", "spread")
+        return frame((dict(zip(names, row, strict=True)) for row in rows), "feature")
 
     @classmethod
     def from_prior(

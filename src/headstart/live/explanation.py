@@ -39,7 +39,8 @@ class Explanation:
 
     The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each is what the prior says, xᵢhᵢ, and what
     the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ). Features that come from attributes are added
-    up by attribute, in `groups`, the largest first.
+    up by attribute, in `groups`, the largest first. An item of a catalogue may have an effect of
+    its own, learned over all tasks, which the mean has too.
 
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
     >>> _ = bandit.observe("ann", [1.0, 0.5], 1.0)
@@ -52,13 +53,14 @@ class Explanation:
     arm: Hashable | None  # its id, where that is known
     names: tuple[str, ...]  # of the d features
     features: Floats  # (d,), x
-    mean: float  # xᵀŵ
+    mean: float  # xᵀŵ, and the effect of the item
     width: float  # ‖x‖ in the norm of (V + Λ)⁻¹
-    interval: tuple[float, float]  # of xᵀw, 95 %
+    interval: tuple[float, float]  # of the mean, 95 %
     contributions: Floats  # (d,), xᵢŵᵢ
     from_prior: Floats  # (d,), xᵢhᵢ
     from_rewards: Floats  # (d,), xᵢ(ŵᵢ − hᵢ)
     groups: tuple[GroupOfFeatures, ...] = ()  # of attributes, where features come from them
+    item_effect: float = 0.0  # of an item of a catalogue, next to its features
 
     @classmethod
     def of(
@@ -73,10 +75,11 @@ class Explanation:
         width: float,
         noise_scale: float,
         groups: Groups | None = None,
+        item_effect: float = 0.0,
     ) -> "Explanation":
         """What ŵ and h, (d,) each, say about features (d,) of this width."""
         contributions, from_prior = features * parameter, features * bias
-        mean = float(features @ parameter)
+        mean = float(features @ parameter) + item_effect
         half = quantile(math.inf) * noise_scale * width
         parts = (contributions, from_prior, contributions - from_prior)
         return cls(
@@ -91,11 +94,14 @@ class Explanation:
             from_prior=from_prior,
             from_rewards=parts[2],
             groups=() if groups is None else _grouped(groups, names, features, parts),
+            item_effect=item_effect,
         )
 
     def __str__(self) -> str:
         """The attributes, or a table of features, in the order of contributions, largest first."""
         lines = self._attributes() if self.groups else self._table()
+        if self.item_effect:
+            lines.append(f"the item itself: {self.item_effect:+.4g}")
         return "\n".join([self._head(), *lines])
 
     def _head(self) -> str:

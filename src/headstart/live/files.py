@@ -16,6 +16,7 @@ from headstart.arrays import Floats
 from headstart.atomic import atomic_write
 from headstart.features import Features, Schema, Transformed, Transformer, schema_of
 from headstart.interfaces import Memory as Arrays
+from headstart.live._item_effects import FIRST, ItemSums, id_from, id_to
 from headstart.live._memory import Memory
 from headstart.live._pending import N_PROVISIONAL, Held, owner_of_finished
 from headstart.live._population import State
@@ -25,11 +26,15 @@ from headstart.live.inputs import Name
 
 # Raised when the meaning of a file changes.
 FORMAT = 1
+# Arrays of memories that earlier files do not have: nothing was fitted of these.
+_ADDED = frozenset({"kind_counts", "kind_means", "kind_variances"})
 
 # In place of a schema: a transformer, which is code, and not in the file.
 _TRANSFORMER = "transformer"
 
-STATE_NUMBERS = tuple(field.name for field in fields(State) if field.name != "memory")
+STATE_NUMBERS = tuple(
+    field.name for field in fields(State) if field.name not in ("memory", "items")
+)
 
 
 def write_arrays(
@@ -55,9 +60,28 @@ def read_arrays(
         raise ValueError(f"{what}, got one without header") from error
 
 
-def memory_arrays(memory: Arrays) -> dict[str, NDArray[np.generic]]:
+def state_header(state: State) -> dict[str, Any]:
+    """What a header has of a memory: what it weighs, and the ids of items."""
+    numbers = {name: getattr(state, name) for name in STATE_NUMBERS}
+    return numbers | {"items": [id_to(item) for item in state.items.rows] if state.items else []}
+
+
+def state_arrays(state: State) -> dict[str, NDArray[np.generic]]:
     """The arrays of a memory, as they are called in a file."""
-    return {f"memory.{name}": np.asarray(array) for name, array in memory.items()}
+    arrays: dict[str, NDArray[np.generic]] = {}
+    arrays |= {f"memory.{name}": np.asarray(array) for name, array in state.memory.items()}
+    return arrays | (state.items.arrays() if state.items else {})
+
+
+def read_state(
+    header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]], empty: Arrays, d: int
+) -> State:
+    """The memory of a file, which must have the shapes of an empty one of the prior."""
+    numbers = {name: header[name] for name in STATE_NUMBERS}
+    checks.floats("the state", list(numbers.values()))
+    ids = header.get("items", [])
+    items = ItemSums.of(arrays, ids, d) if ids else None
+    return State(read_memory(arrays, empty), **numbers, items=items)
 
 
 def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arrays:
@@ -66,6 +90,8 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
+        if stored is None and name in _ADDED:
+            stored = array
         if stored is None or stored.shape != np.shape(array):
             raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
@@ -249,6 +275,7 @@ class Saved:
             dict(zip(header["tasks"], rows, strict=True)),
             dict(zip(header["finished"], finished, strict=True)),
         )
+        self._restore_items(memory)
         owners, kept = self.arrays["owners"].tolist(), self._floats("kept")
         # Without a deadline no times were noted; one that is given now counts from now.
         timed = header["settings"]["deadline_seconds"] is not None
@@ -257,16 +284,29 @@ class Saved:
         # Before there were any, decisions counted from their reward on.
         none = np.zeros((len(owners), N_PROVISIONAL))
         provisional = self._floats("provisional") if "provisional" in self.arrays else none
-        held = map(Held, kept, times, provisional)
+        items = self.header.get("pending_items", [None] * len(owners))
+        held = map(Held, kept, times, provisional, map(id_from, items))
         for decision, i, each in zip(header["pending"], owners, held, strict=True):
             tasks.adopt_decision(names[i], decision, each)
 
+    def _restore_items(self, memory: Memory) -> None:
+        """Have tasks count by item what they counted."""
+        of_tasks, tasks = self.header.get("task_items", []), memory.tasks
+        if not of_tasks:
+            return
+        rows, start = self._floats("task_items"), 0
+        n = sum(len(ids) for _, ids in of_tasks)
+        checks.shape("task_items", rows, (n, FIRST + tasks.dimension), "(items, d + 2)")
+        for name, ids in of_tasks:
+            own = rows[start : start + len(ids)]
+            tasks.items.adopt(name, dict(zip(map(id_from, ids), own, strict=True)))
+            start += len(ids)
+
     def _state(self, memory: Memory) -> State:
         """The memory, which must be one of the prior, with what it weighs."""
-        numbers = self.header["state"]
-        checks.floats("the state", [numbers[name] for name in STATE_NUMBERS])
-        empty = memory.population.estimator.empty(memory.tasks.dimension)
-        return State(read_memory(self.arrays, empty), **numbers)
+        dimension = memory.tasks.dimension
+        empty = memory.population.estimator.empty(dimension)
+        return read_state(self.header["state"], self.arrays, empty, dimension)
 
     def _scales(self) -> tuple[Floats | None, bool]:
         scales = self.header["scales"]
@@ -328,7 +368,7 @@ def write(
         "feature_names": tasks.feature_names.known,
         "policy": specs.describe(policy, "policies").plain(),
         "prior": specs.describe(population.estimator, "priors").plain(),
-        "state": {name: getattr(state, name) for name in STATE_NUMBERS},
+        "state": state_header(state),
         "scales": None if scales is None else scales.tolist(),
         "scales_known": population.scales_known,
         "sides": [(name, side.tolist()) for name, side in tasks.sides.items()],
@@ -347,6 +387,13 @@ def write(
         "times": pending.times[places],
         "provisional": pending.provisional[places],
         "drawn": drawn,
-        **memory_arrays(state.memory),
+        **state_arrays(state),
     }
+    of_tasks = {name: tasks.items.of(name) for name in tasks.all_names() if name in tasks.items}
+    if of_tasks:
+        header["task_items"] = [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()]
+        arrays["task_items"] = np.concatenate([list(rows.values()) for rows in of_tasks.values()])
+    if pending.items:
+        items = map(pending.items.get, places)
+        header["pending_items"] = [None if item is None else id_to(item) for item in items]
     write_arrays(file, header, arrays)

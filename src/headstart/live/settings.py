@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     half_life_seconds: float | None
     exploration: float
     propensity_draws: int
+    item_effects: bool
     scales: ArrayLike | Literal["learn"] | None
     refresh: Refresh | None
 
@@ -66,6 +67,10 @@ class Settings:
     that samples scores `propensity_draws` times, one of the draws decides, and the share of them
     that choose its arm is the propensity; with 0 it is nan.
 
+    `item_effects`: whether items of a catalogue have effects of their own next to what their
+    features say, learned over all tasks. An item is known by its id; how large effects are follows
+    from the rewards, and may be 0.
+
     `scales`: "learn" for features of very different sizes, the sizes (d,), or None. `refresh`: when
     the prior is brought up to date: "background", in a thread, so that no call waits for it, or
     "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
@@ -87,6 +92,7 @@ class Settings:
     half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
     exploration: float = _setting(0.0)
     propensity_draws: int = _setting(100)
+    item_effects: bool = _setting(False)
     scales: Literal["learn"] | tuple[float, ...] | None = _setting("learn", Change.NEVER)
     refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
     clock: Callable[[], float] = time.time
@@ -130,6 +136,8 @@ class Settings:
         if not 0.0 <= checks.real("exploration", self.exploration) <= 1.0:
             raise ValueError(f"exploration must be between 0 and 1, got {self.exploration!r}")
         checks.one_of("refresh", self.refresh, ("background", "inline"))
+        if not isinstance(self.item_effects, bool):
+            raise ValueError(f"item_effects must be True or False, got {self.item_effects!r}")
         self._check_rewards()
 
     def _check_rewards(self) -> None:

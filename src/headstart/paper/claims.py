@@ -63,6 +63,8 @@ UNBIASED = Sentence(
     "the second one, which is biased",
     "Section 7",
 )
+# “Conversely”: the two sentences describe the same curves.
+TOGETHER = (TENDS, PENALIZED)
 SENTENCES = (EXPECTED, TENDS, PENALIZED, OUTPERFORM, SMALL, MISALIGNED, UNBIASED)
 
 

@@ -73,7 +73,8 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
         Picture(
             f"{section.name}-sweep",
             "Regret of one test task after N = 10 tasks against λ. Left: the main interpretation. "
-            f"Right: the linear reward with the estimators' λ at 0.01. {bands_text(main)}",
+            f"Right: the linear reward with the estimators' λ at 0.01. {bands_text(main)} "
+            f"Right: {theory.replications}.",
         ),
         folder,
         [
@@ -85,7 +86,7 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
 
 
 def _plot_curves(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
-    ours, main = section.curve("ours"), played_under(section.main, results)
+    ours = section.curve("ours")
     for curve in section.curves:
         if curve.key != ours.key:
             yield save(
@@ -93,7 +94,7 @@ def _plot_curves(section: ReportSection, results: Results, folder: Path) -> Iter
                     curve.study.name,
                     f"Regret of one test task against completed tasks, {curve.label}, main "
                     f"interpretation otherwise. The Oracle and ITL do not learn across tasks. "
-                    f"{bands_text(main)}",
+                    f"{bands_text(played_under(curve, results))}",
                 ),
                 folder,
                 [_tasks(results, section.main, curve, ours, value) for value in FIGURES],
@@ -190,7 +191,10 @@ def _tasks(
     """
     learned = played_under(curve, results).by_training(value)
     own = played_under(ours, results).by_training(ours.study.regularization[0])
-    flat = totals(results[main.study.name]).sel(learner=[ORACLE, ITL])
+    # The main interpretation may have more replications.
+    flat = totals(results[main.study.name]).sel(
+        learner=[ORACLE, ITL], replication=learned["replication"]
+    )
     flat = flat.sel(regularization=value, drop=True).expand_dims(trained=learned["trained"])
     every = xr.concat([flat, learned, own], "learner", join="exact")
     order = [ORACLE, *learned["learner"].to_numpy(), ITL, OURS]

@@ -5,12 +5,19 @@ from pathlib import Path
 
 import xarray as xr
 
-from headstart.paper.claims import SENTENCES
+from headstart.paper.claims import SENTENCES, TOGETHER
 from headstart.paper.figures import played_under, plot_section
 from headstart.paper.interpretations import ReportSection, Results
 from headstart.paper.studies import FIGURES
 from headstart.paper.tables import outcome_table, sentence_table, verdict_table
-from headstart.paper.verdicts import SentenceKind, Verdict, VerdictKind, by_sentence
+from headstart.paper.verdicts import (
+    SentenceKind,
+    SentenceVerdict,
+    Verdict,
+    VerdictKind,
+    by_sentence,
+    hold_together,
+)
 from headstart.plotting.document import Block, Heading, Items, Paragraph
 from headstart.plotting.files import write_document, write_tables
 from headstart.plotting.study_report import paired_table, setting_text, totals_table
@@ -113,7 +120,18 @@ def _opening(verdicts: Verdicts) -> Iterator[Block]:
         + count_text("Sentences", [sentence.kind for sentence in sentences])
         + (" " + count_text("Implied orders", implied) if implied else "")
     )
+    described = [one for one in sentences if one.sentence in TOGETHER]
+    if len(described) == len(TOGETHER):
+        yield Paragraph(_together_text(described), strong=True)
     yield sentence_table(sentences, sections)
+
+
+def _together_text(described: Sequence[SentenceVerdict]) -> str:
+    """Under how many interpretations sentences about the same curves hold together."""
+    holding, n = hold_together(described)
+    quotes = " and ".join(f"“{one.sentence.quote}”" for one in described)
+    under = f"{len(holding) or 'none'} of {n} interpretations"
+    return f"{quotes} describe the same curves, and hold together under {under}."
 
 
 def count_text(what: str, kinds: Sequence[SentenceKind | VerdictKind]) -> str:
@@ -145,6 +163,7 @@ def _section(
     yield Heading("Differences from ITL at λ = 1", 3)
     table = paired_table(played, 1.0, f"{section.name}-paired")
     if table is not None:
+        yield Paragraph(table.caption)
         yield table
     yield Heading("Interpretations", 3)
     yield Paragraph(

@@ -88,6 +88,17 @@ class SentenceVerdict:
         return "in part" if self.n_reproduced else "not reproduced"
 
 
+def hold_together(verdicts: Sequence[SentenceVerdict]) -> tuple[list[str], int]:
+    """The keys of interpretations under which all claims of sentences hold, and how many there are.
+
+    The sentences must be about one section.
+    """
+    claims = [claim for verdict in verdicts for claim in verdict.claims]
+    keys = [key for key in claims[0].outcomes if all(key in claim.outcomes for claim in claims)]
+    holding = [key for key in keys if all(claim.outcomes[key].kind == "holds" for claim in claims)]
+    return holding, len(keys)
+
+
 def by_sentence(
     sentences: Sequence[Sentence], verdicts: Mapping[str, Sequence[Verdict]]
 ) -> list[SentenceVerdict]:

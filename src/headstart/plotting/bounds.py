@@ -92,7 +92,7 @@ class BoundStudy:
         with theory.violated_assumptions() as violated:
             high_probability = theory.oful_bound(setting)
             bounds = [
-                StatedBound("OFUL", "Theorem 3, probability 1 − 1/T", ridge, high_probability),
+                StatedBound("OFUL", _OFUL, ridge, high_probability),
                 StatedBound(
                     "ITL on the longest task", "Corollary 1", ridge, theory.itl_bound(setting)
                 ),
@@ -125,6 +125,10 @@ class BoundStudy:
     def _limit(self, learner: str, variance: float) -> StatedBound:
         bound = theory.fixed_bias_limit(self.setting, bias_error=np.sqrt(variance))
         return StatedBound(learner, "λ → ∞", np.inf, bound)
+
+
+# Not a theorem of the paper, whose own Theorem 3 is about the error of the pooled bias.
+_OFUL = "Theorem 3 of Abbasi-Yadkori et al. (2011), probability 1 − 1/T"
 
 
 def plot(study: BoundStudy, n_tasks: int, path: Path) -> None:

@@ -16,6 +16,10 @@ from headstart.plotting.style import styles, wrapped
 # logarithmic: on a linear one they would share the lowest eighth of the panel.
 _RATIO = 8.0
 
+# The length of a panel's horizontal axis, the width of a digit and the gap between labels, in
+# points.
+_AXIS, _DIGIT, _GAP = 180.0, 5.1, 5.0
+
 
 def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the running sum of values (learner, replication, task, round).
@@ -262,11 +266,31 @@ def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
 
 
 def _trained_axis(axes: Axes, sizes: Sequence[int]) -> None:
-    if min(sizes) > 0:
+    """Numbers of tasks: linear where they are evenly spaced, else logarithmic; labels that fit."""
+    axes.set_xlabel("completed tasks N")
+    even = len(set(np.diff(sorted(sizes)))) <= 1
+    if not even and min(sizes) > 0:
         axes.set_xscale("log")
-    else:
+    elif not even:
         axes.set_xscale("symlog", linthresh=1.0)
         axes.set_xlim(-0.1, max(sizes) * 1.15)
-    axes.set_xticks(sizes, [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.set_xlabel("completed tasks N")
+    places = axes.get_xaxis().get_transform().transform(np.array(sorted(sizes), dtype=np.float64))
+    kept = _that_fit(sorted(sizes), places)
+    if even and len(kept) < len(sizes):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    else:
+        axes.set_xticks(kept, [str(size) for size in kept])
+
+
+def _that_fit(sizes: Sequence[int], places: Floats) -> list[int]:
+    """Of ascending numbers at these places, the first, the last and what fits between them."""
+    span = float(places[-1] - places[0]) or 1.0
+    at = _AXIS * (places - places[0]) / span
+    reach = np.array([_DIGIT * len(str(size)) / 2 + _GAP / 2 for size in sizes])
+    kept = [0]
+    for i in range(1, len(sizes) - 1):
+        left, right = at[i] - at[kept[-1]], at[-1] - at[i]
+        if left >= reach[i] + reach[kept[-1]] and right >= reach[i] + reach[-1]:
+            kept.append(i)
+    return [sizes[i] for i in sorted({*kept, len(sizes) - 1})]

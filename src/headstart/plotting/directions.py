@@ -10,7 +10,7 @@ from headstart.priors.hierarchical import Directions
 
 
 def plot_directions(
-    directions: Directions, *paths: Path, features: Sequence[str] | None = None
+    directions: Directions, *paths: str | Path, features: Sequence[str] | None = None
 ) -> None:
     """The learned directions of one memory: how large they are, and their features.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # The kind of a table's cell, for its colour.
-CellKind = Literal["plain", "positive", "negative", "partial"]
+CellKind = Literal["plain", "best", "positive", "negative", "partial"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Items:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table with a kind, which decides its colour in HTML."""
+    """A cell of a table with a kind: its colour in HTML; the `best` of a column is bold."""
 
     text: str
     kind: CellKind = "plain"
@@ -43,8 +43,9 @@ class Cell:
 class Table:
     """Rows of cells; `wide` columns hold sentences, the others numbers and short words.
 
-    A table with a name is also written to files of its own, as LaTeX and as CSV. `records` are its
-    numbers unrounded, one record per row, for CSV and JSON; without them CSV has the texts.
+    A table with a name is also written to files of its own, as LaTeX, with its caption, and as CSV.
+    `records` are its numbers unrounded, one record per row, for CSV and JSON; without them CSV has
+    the texts.
     """
 
     header: Sequence[str]
@@ -52,6 +53,7 @@ class Table:
     wide: frozenset[int] = frozenset({0})
     name: str | None = None
     records: Sequence[Mapping[str, object]] = ()
+    caption: str = ""
 
     def texts(self) -> list[list[str]]:
         """The rows as texts, without the header."""

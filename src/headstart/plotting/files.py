@@ -67,15 +67,19 @@ def markdown(blocks: Sequence[Block], figures: str) -> str:
 
 
 def _markdown_row(cells: Sequence[str | Cell]) -> str:
-    texts = (as_cell(cell).text.replace("|", "\\|").replace("\n", " ") for cell in cells)
-    return f"| {' | '.join(texts)} |"
+    return f"| {' | '.join(map(_markdown_cell, cells))} |"
 
 
-def write_tables(blocks: Sequence[Block], folder: Path) -> None:
-    """Write every named table of a document to NAME.tex and NAME.csv."""
+def _markdown_cell(cell: str | Cell) -> str:
+    text = as_cell(cell).text.replace("|", "\\|").replace("\n", " ")
+    return f"**{text}**" if as_cell(cell).kind == "best" else text
+
+
+def write_tables(blocks: Sequence[Block], folder: Path, *, of: str = "") -> None:
+    """Write every named table of a document to NAME.tex, with labels tab:OF-NAME, and NAME.csv."""
     for block in blocks:
         if isinstance(block, Table) and block.name is not None:
-            _write_text(folder / f"{block.name}.tex", latex(block))
+            _write_text(folder / f"{block.name}.tex", latex(block, of=of))
             _write_text(folder / f"{block.name}.csv", comma_separated(block))
 
 
@@ -89,15 +93,21 @@ def comma_separated(table: Table) -> str:
     return text.getvalue()
 
 
-def latex(table: Table) -> str:
-    """The table as a LaTeX tabular with the rules of booktabs."""
+def latex(table: Table, *, of: str = "") -> str:
+    """The table as LaTeX with the rules of booktabs; a caption brings a label with it."""
     columns = "".join("l" if i in table.wide else "r" for i in range(len(table.header)))
-    lines = [_row(table.header), "\\midrule", *map(_row, table.texts())]
+    lines = [_row(table.header), "\\midrule", *map(_row, table.rows)]
     body = "\n".join(lines)
-    return (
-        "% \\usepackage{booktabs}\n"
+    tabular = (
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
     )
+    if table.caption:
+        label = f"\\label{{tab:{of and f'{of}-'}{table.name}}}"
+        tabular = (
+            f"\\begin{{table}}\n\\centering\n\\caption{{{_escaped(table.caption)}}}\n{label}\n"
+            f"{tabular}\\end{{table}}\n"
+        )
+    return f"% \\usepackage{{booktabs}}\n{tabular}"
 
 
 # What LaTeX reads as a command, and signs that its default fonts lack.
@@ -107,12 +117,21 @@ _SIGNS = {
     "λ": r"$\lambda$", "±": r"$\pm$", "−": r"$-$", "‖": r"$\|$", "√": r"$\surd$", "≥": r"$\geq$",
     "≤": r"$\leq$", "∞": r"$\infty$", "ε": r"$\varepsilon$", "<": r"$<$", ">": r"$>$", "|": r"$|$",
     "×": r"$\times$", "→": r"$\to$", "“": "``", "”": "''", "–": "--", "≈": r"$\approx$",
-    "·": r"$\cdot$", "\N{NO-BREAK SPACE}": "~",
+    "·": r"$\cdot$", "…": r"\ldots{}", "\N{NO-BREAK SPACE}": "~",
 }  # fmt: skip
 
 
-def _row(texts: Sequence[str]) -> str:
-    return " & ".join("".join(_SIGNS.get(sign, sign) for sign in text) for text in texts) + r" \\"
+def _row(cells: Sequence[str | Cell]) -> str:
+    return " & ".join(map(_latex_cell, cells)) + r" \\"
+
+
+def _latex_cell(cell: str | Cell) -> str:
+    text = _escaped(as_cell(cell).text)
+    return f"\\textbf{{{text}}}" if as_cell(cell).kind == "best" else text
+
+
+def _escaped(text: str) -> str:
+    return "".join(_SIGNS.get(sign, sign) for sign in text)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -27,6 +27,7 @@ table { border-collapse: collapse; font-size: .85rem; margin: 1rem 0; }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .6rem; text-align: right;
   vertical-align: top; font-variant-numeric: tabular-nums; }
 th { border-bottom: 2px solid #888; } th.wide, td.wide { text-align: left; }
+td.best { font-weight: 700; }
 td.positive { color: #00664b; font-weight: 600; }
 td.negative { color: #a33c00; font-weight: 600; }
 td.partial { color: #005a8e; font-weight: 600; }
@@ -45,13 +46,17 @@ figcaption { font-size: .88rem; color: #444; max-width: 46rem; }
 def page(blocks: Sequence[Block], figures: Path) -> str:
     """The document as one HTML file, with its figures embedded."""
     title = next(block.text for block in blocks if isinstance(block, Heading))
-    body = "\n".join(_html(block, figures) for block in blocks)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n"
-        f"<body>\n{body}\n</body>\n</html>\n"
+        f"<body>\n{body(blocks, figures)}\n</body>\n</html>\n"
     )
+
+
+def body(blocks: Sequence[Block], figures: Path) -> str:
+    """The document's blocks as HTML, for a page of another's."""
+    return "\n".join(_html(block, figures) for block in blocks)
 
 
 def _html(block: Block, figures: Path) -> str:

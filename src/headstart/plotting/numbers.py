@@ -1,23 +1,45 @@
 """Numbers of a report as text, to the digits that their errors allow."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headstart.intervals import Interval
 
 
-def measured_text(measured: Interval) -> str:
-    """A mean and its standard error, to two digits of the error: "5.63 ± 0.05"."""
+def measured_texts(column: Sequence[Interval]) -> list[str]:
+    """Means and standard errors with the same decimals, so that a column is aligned."""
+    digits = _shared_places([measured.error for measured in column])
+    return [measured_text(measured, digits) for measured in column]
+
+
+def interval_texts(column: Sequence[Interval]) -> list[str]:
+    """Means and 95 % intervals with the same decimals."""
+    digits = _shared_places([(measured.high - measured.low) / 2 for measured in column])
+    return [interval_text(measured, digits) for measured in column]
+
+
+def _shared_places(errors: Sequence[float]) -> int:
+    """Two digits of the error in the middle, at least one of the smallest that is not 0."""
+    known = [error for error in errors if error > 0 and np.isfinite(error)]
+    if not known:
+        return 0
+    return max(places(float(np.median(known))), places(min(known)) - 1)
+
+
+def measured_text(measured: Interval, digits: int | None = None) -> str:
+    """A mean and its standard error, to two digits of the error unless given: "5.63 ± 0.05"."""
     if measured.replications < 2:
         return f"{measured.mean:.4g} (1 replication)"
-    digits = places(measured.error)
+    digits = places(measured.error) if digits is None else digits
     return f"{number_text(measured.mean, digits)} ± {number_text(measured.error, digits)}"
 
 
-def interval_text(measured: Interval) -> str:
-    """A mean and its 95 % interval, to two digits of the interval's half width."""
+def interval_text(measured: Interval, digits: int | None = None) -> str:
+    """A mean and its 95 % interval, to two digits of the interval's half width unless given."""
     if measured.replications < 2:
         return f"{measured.mean:.4g} (1 replication)"
-    digits = places((measured.high - measured.low) / 2)
+    digits = places((measured.high - measured.low) / 2) if digits is None else digits
     mean, low, high = (
         number_text(value, digits) for value in (measured.mean, measured.low, measured.high)
     )
@@ -29,11 +51,30 @@ def p_value_text(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
-def regularization_text(value: float) -> str:
-    """A λ to three digits; "none" where a learner has none."""
-    if np.isnan(value):
-        return "none"
+def regularization_text(value: float | None) -> str:
+    """A λ to three digits; "–" where a learner has none of the grid."""
+    if value is None or np.isnan(value):
+        return "–"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
+def sizes_text(sizes: Sequence[int]) -> str:
+    """Numbers as a list, four or more that follow each other as a range: "0, 1, …, 30, 50"."""
+    parts: list[str] = []
+    for run in _runs(sizes):
+        parts += map(str, run) if len(run) < 4 else [str(run[0]), "…", str(run[-1])]
+    return ", ".join(parts)
+
+
+def _runs(sizes: Sequence[int]) -> list[list[int]]:
+    """Neighbours that differ by one, together."""
+    runs: list[list[int]] = []
+    for size in sizes:
+        if runs and size == runs[-1][-1] + 1:
+            runs[-1].append(size)
+        else:
+            runs.append([size])
+    return runs
 
 
 def places(error: float) -> int:

@@ -17,7 +17,7 @@ from headstart.studies.toml import from_toml
 Panel = tuple[str, Callable[[Axes], None]]
 
 
-def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None) -> None:
+def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None = None) -> None:
     """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
 
     Beside it, the total against λ where the study has several, and against N likewise, each
@@ -48,7 +48,7 @@ def plot_overview(results: xr.Dataset, path: Path, *, trained: int | None = None
         panels.append(sweep(played))
     if results.sizes["trained"] > 1:
         panels.append(over_training(played, None))
-    write_panels([path], panels)
+    write_panels([Path(path)], panels)
 
 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
@@ -59,15 +59,16 @@ def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -
         name = "best" if value is None else f"{value:g}"
         at = chosen_text(played, value)
         panels = [cumulative(played, value), *_one(played, difference, value)]
-        caption = f"Cumulative regret{played.after}, {at}{right}. {sample}"
+        caption = f"Cumulative regret{played.after}{at}{right}. {sample}"
         yield save(Picture(f"rounds-{name}", caption), folder, panels)
         if len(played.study.training_tasks) > 1 and played.study.protocol == "train-then-test":
             panels = [over_training(played, value), *_one(played, training_difference, value)]
-            caption = f"Regret of a test task against completed tasks N, {at}{right}. {sample}"
+            at = chosen_text(played, value, played.after)
+            caption = f"Regret of a test task against completed tasks N{at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
         elif played.results.sizes["task"] > 1:
             panels = [per_task(played, value), *_one(played, per_task_difference, value)]
-            caption = f"Regret task by task, {at}{right}. {sample}"
+            caption = f"Regret task by task{at}{right}. {sample}"
             yield save(Picture(f"tasks-{name}", caption), folder, panels)
     if len(played.study.regularization) > 1:
         panels = [sweep(played), *_one(played, sweep_difference, None)]
@@ -132,7 +133,7 @@ def over_training(played: StudyResults, value: float | None, title: str | None =
     at = at_text(played, value)
     if value is None:
         swept = len(played.study.regularization) > 1
-        at = f"each at its λ best{played.after.strip(',')}" if swept else "over completed tasks"
+        at = f"each at its best λ (N = {played.size})" if swept else "over completed tasks"
     return title or at, lambda axes: curves.plot_against_tasks(
         axes, played.by_training(value), label=f"regret of a test task ({played.unit})"
     )
@@ -194,11 +195,13 @@ def at_text(played: StudyResults, value: float | None) -> str:
     return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
 
 
-def chosen_text(played: StudyResults, value: float | None) -> str:
-    """How the λ of a figure was chosen, for its caption."""
+def chosen_text(played: StudyResults, value: float | None, after: str = "") -> str:
+    """How the λ of a figure or table was chosen, after a comma; empty where there is one λ."""
     if value is not None:
-        return f"λ = {regularization_text(value)}"
-    return f"each learner at its λ of least regret{played.after}"
+        return f", λ = {regularization_text(value)}"
+    if len(played.study.regularization) == 1:
+        return ""
+    return f", each learner at its λ of least regret{after}"
 
 
 def minus_text(played: StudyResults) -> str:

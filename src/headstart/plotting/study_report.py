@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import xarray as xr
 
 from headstart import checks
+from headstart.frames import frame
 from headstart.intervals import Interval, interval
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Table
 from headstart.plotting.files import write_document, write_tables
+from headstart.plotting.html import body
 from headstart.plotting.numbers import (
-    interval_text,
-    measured_text,
+    interval_texts,
+    measured_texts,
     p_value_text,
     regularization_text,
+    sizes_text,
 )
 from headstart.plotting.study_figures import chosen_text, study_figures
 from headstart.plotting.study_results import StudyResults, choose_values
@@ -30,11 +35,11 @@ _NOTES = [
     "difference is the first learner's regret minus the second's: below 0, the first has less.",
     "All learners play the same tasks, arms and noise, so differences are taken within a "
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
-    "Corrected p-values are Holm's, for all differences of one table together. “So” is at the "
-    "level of 5 % after the correction.",
+    "Corrected p-values are Holm's, for all differences of one table together. Whether regret is "
+    "less or more is at the level of 5 % after the correction.",
     "A learner's best λ is the one of least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, the more values the more. After training tasks "
-    "it is that of the largest number N of them, also where regret is shown against N.",
+    "little optimistic for every learner with a λ, more so with more values. After training tasks "
+    "it is that of the number N named above, also where regret is shown against N.",
 ]
 
 
@@ -45,14 +50,31 @@ class WrittenReport:
     documents: Sequence[Path]
     tables: Mapping[str, Table]
 
+    def to_frame(self, table: str = "totals") -> pd.DataFrame:
+        """The unrounded numbers of one of the tables."""
+        return frame(self.tables[checks.one_of("table", table, self.tables)].records)
+
+    def _repr_html_(self) -> str:
+        named: list[Block] = []
+        for table in self.tables.values():
+            named += [Paragraph(table.caption), table]
+        return body(named, Path())
+
 
 def write_study_report(
-    folder: Path, out: Path, *, values: Sequence[float] = (), against: str | None = None
+    folder: str | Path,
+    out: str | Path,
+    *,
+    values: Sequence[float] = (),
+    against: str | None = None,
+    trained: int | None = None,
+    all_pairs: bool = False,
 ) -> WrittenReport:
     """Write the report of a finished study's folder to `out`.
 
-    `values` are the λ of the grid to show beside each learner's best; `against` is the learner
-    that differences are taken from.
+    `values` are the λ of the grid to show next to each learner's best; `against` is the learner
+    that differences are taken from, and with `all_pairs` every pair of learners is compared.
+    `trained` is the number N of training tasks, by default the last of the study.
 
     >>> from pathlib import Path
     >>> from headstart import plotting, studies
@@ -74,30 +96,33 @@ def write_study_report(
     >>> [path.name for path in written.documents]
     ['report.md', 'report.html', 'report.pdf']
     """
-    place = StudyFolder(folder)
+    place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
         raise ValueError(
             f"{folder} must be the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
-    played = StudyResults(study, results, against)
+    study.check_trained(trained)
+    played = StudyResults(study, results, against, trained)
     if against is not None:
         checks.one_of("against", against, played.learners)
     regularizations = choose_values(played.study, values)
     manifest = json.loads(place.manifest.read_text(encoding="utf-8"))
-    blocks = list(study_blocks(played, regularizations, out / "figures"))
+    blocks = list(study_blocks(played, regularizations, out / "figures", all_pairs=all_pairs))
     blocks += _manifest(manifest)
     documents = [out / f"report{suffix}" for suffix in (".md", ".html", ".pdf")]
     write_document(blocks, *documents, figures="figures")
-    write_tables(blocks, out / "tables")
+    write_tables(blocks, out / "tables", of=study.name)
     tables = {
         block.name: block for block in blocks if isinstance(block, Table) and block.name is not None
     }
     return WrittenReport(documents, tables)
 
 
-def study_blocks(played: StudyResults, values: Sequence[float], figures: Path) -> Iterator[Block]:
+def study_blocks(
+    played: StudyResults, values: Sequence[float], figures: Path, *, all_pairs: bool = False
+) -> Iterator[Block]:
     """The report, block by block; its figures are written to a folder."""
     study = played.study
     yield Heading(study.name, 1)
@@ -108,93 +133,151 @@ def study_blocks(played: StudyResults, values: Sequence[float], figures: Path) -
         yield Paragraph(cohort_text(played))
     yield Heading(f"Totals{played.after}")
     yield totals_table(played, values)
+    if played.results.sizes["trained"] > 1:
+        yield Heading("Regret of a test task after N tasks")
+        yield training_table(played, None, "trained-best")
     if played.reference is not None:
-        yield Heading(f"Differences from {played.reference}{played.after}")
-        yield from _differences(played, values)
+        against = "between all learners" if all_pairs else f"from {played.reference}"
+        yield Heading(f"Differences {against}{played.after}")
+        yield from _differences(played, values, all_pairs=all_pairs)
     yield Heading("Figures")
     yield from study_figures(played, values, figures)
     yield Heading("How to read this")
     yield Items(_NOTES)
 
 
-def _differences(played: StudyResults, values: Sequence[float]) -> Iterator[Block]:
+def _differences(
+    played: StudyResults, values: Sequence[float], *, all_pairs: bool
+) -> Iterator[Block]:
     for value in (None, *values):
         name = "paired-best" if value is None else f"paired-{value:g}"
-        table = paired_table(played, value, name)
+        table = paired_table(played, value, name, all_pairs=all_pairs)
         if table is not None:
-            at = chosen_text(played, value)
-            yield Paragraph(f"{at[0].upper()}{at[1:]}:")
+            yield Paragraph(table.caption)
             yield table
 
 
 def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
-    """Reward and regret of every learner, at given λ and at its best."""
-    reward, regret = totals(played.results, "reward"), totals(played.results)
-    best = at_best(regret)
-    header = ["learner"]
+    """Reward and regret of every learner, at given λ and at its best; the least regret is bold."""
+    reward, regret = (totals(played.results, kind, played.trained) for kind in ("reward", "regret"))
+    best = at_best(regret, swept=played.study.swept)
+    learners = [str(learner) for learner in regret["learner"].to_numpy()]
+    header: list[str] = ["learner"]
+    columns: list[Sequence[str | Cell]] = [learners]
+    records: list[dict[str, object]] = []
     for value in values:
         at = f"λ = {regularization_text(value)}"
-        header += [f"reward, {at}", f"regret, {at}"]
-    header += ["best λ", "regret there"]
-    rows, records = [], []
-    for learner in regret["learner"].to_numpy():
-        row = [str(learner)]
-        for value in values:
-            for variable, of in (("reward", reward), ("regret", regret)):
-                there = of.sel(learner=learner).sel(regularization=value, method="nearest")
-                mean = interval(there.to_numpy())
-                row.append(measured_text(mean))
-                records.append(_record(str(learner), value, variable, mean))
-        mean = interval(best.sel(learner=learner).to_numpy())
-        at_value = float(best["regularization"].sel(learner=learner))
-        row += [regularization_text(at_value), measured_text(mean)]
-        records.append(_record(str(learner), at_value, "regret", mean) | {"best": True})
-        rows.append(row)
-    return Table(header, rows, name=name, records=records)
-
-
-def paired_table(played: StudyResults, value: float | None, name: str) -> Table | None:
-    """Every learner minus the reference, at one λ or each at its best; None without a reference."""
-    if played.reference is None:
-        return None
-    comparisons = compare(played.compared(value), played.reference)
-    rows: list[list[str | Cell]] = [
-        [
-            f"{one.learner} − {one.reference}",
-            interval_text(one.difference),
-            p_value_text(one.p_value),
-            p_value_text(one.corrected),
-            _conclusion(one),
-            str(one.difference.replications),
-        ]
-        for one in comparisons
+        for kind, of in (("reward", reward), ("regret", regret)):
+            column = _means(of.sel(regularization=value, method="nearest"), learners)
+            header.append(f"{kind}, {at}")
+            columns.append(_measured(column, played.learners, least=kind == "regret"))
+            records += [_record(name, value, kind, mean) for name, mean in column.items()]
+    at_value = {name: float(best["regularization"].sel(learner=name)) for name in learners}
+    column = _means(best, learners)
+    if len(played.study.regularization) > 1:
+        header.append("best λ")
+        columns.append([regularization_text(at_value[learner]) for learner in learners])
+    header.append("regret there" if len(played.study.regularization) > 1 else "regret")
+    columns.append(_measured(column, played.learners))
+    records += [
+        _record(name, at_value[name], "regret", mean) | {"best": True}
+        for name, mean in column.items()
     ]
-    header = ["difference of regrets", "mean, 95 % interval", "p", "p, corrected", "so", "n"]
+    at = "" if values else chosen_text(played, None)
+    caption = f"{played.study.name}: regret{played.after}{at}. {_ERRORS}"
+    rows = list(zip(*columns, strict=True))
+    return Table(header, rows, name=name, records=records, caption=caption)
+
+
+def training_table(played: StudyResults, value: float | None, name: str) -> Table:
+    """Regret of a test task, learner × N; of more than eight N, the text has eight."""
+    regrets = played.by_training(value)
+    sizes = [int(n) for n in regrets["trained"].to_numpy()]
+    shown = {
+        sizes[i]
+        for i in np.linspace(0, len(sizes) - 1, min(len(sizes), _SIZES)).round().astype(int)
+    }
+    columns: list[Sequence[str | Cell]] = [played.learners]
+    records: list[dict[str, object]] = []
+    for n in sizes:
+        column = _means(regrets.sel(trained=n), played.learners)
+        records += [
+            {"learner": learner, "trained": n, **mean.record()} for learner, mean in column.items()
+        ]
+        if n in shown:
+            columns.append(_measured(column, played.learners))
+    at = chosen_text(played, value, played.after)
     return Table(
-        header, rows, frozenset({0, 4}), name=name, records=comparison_records(comparisons)
+        ["learner", *(f"N = {n}" for n in sizes if n in shown)],
+        list(zip(*columns, strict=True)),
+        name=name,
+        records=records,
+        caption=f"{played.study.name}: regret of a test task after N training tasks{at}. {_ERRORS}",
     )
 
 
-def comparison_records(comparisons: Sequence[Comparison]) -> list[Mapping[str, object]]:
-    """Comparisons unrounded, for CSV and JSON."""
+def paired_table(
+    played: StudyResults, value: float | None, name: str, *, all_pairs: bool = False
+) -> Table | None:
+    """Every learner minus the reference, at one λ or each at its best; None without a reference.
+
+    With `all_pairs`, every learner minus every later one, as one family.
+    """
+    if played.reference is None:
+        return None
+    against = None if all_pairs else played.reference
+    comparisons = compare(played.compared(value), against, all_pairs=all_pairs)
+    differences = interval_texts([one.difference for one in comparisons])
+    rows: list[list[str | Cell]] = [
+        [
+            f"{one.learner} − {one.reference}",
+            difference,
+            p_value_text(one.p_value),
+            p_value_text(one.corrected),
+            _conclusion(one),
+        ]
+        for one, difference in zip(comparisons, differences, strict=True)
+    ]
+    n, at = played.replications, chosen_text(played, value)
+    over = "replications" if n == played.study.replications else "cohorts"
+    family = f"{len(rows)} comparison{'' if len(rows) == 1 else 's'}"
+    return Table(
+        ["difference of regrets", "mean, 95 % interval", "p", "p, corrected", "regret is"],
+        rows,
+        frozenset({0, 4}),
+        name=name,
+        records=[one.record() for one in comparisons],
+        caption=f"{played.study.name}: paired differences of regret{played.after}{at}, over {n} "
+        f"{over}; p of the paired t test, and with Holm's correction for {family}.",
+    )
+
+
+# How many numbers of training tasks a table shows side by side.
+_SIZES = 8
+
+_ERRORS = "± is one standard error; the least regret is bold."
+
+
+def _means(values: xr.DataArray, learners: Sequence[str]) -> dict[str, Interval]:
+    return {name: interval(values.sel(learner=name).to_numpy()) for name in learners}
+
+
+def _measured(
+    column: Mapping[str, Interval], learning: Sequence[str], *, least: bool = True
+) -> list[str | Cell]:
+    """A column of means; with `least`, the least of those that learn is bold."""
+    texts = measured_texts(list(column.values()))
+    lowest = min((column[name].mean for name in learning), default=None) if least else None
     return [
-        {
-            "learner": one.learner,
-            "reference": one.reference,
-            **_ends(one.difference),
-            "p": one.p_value,
-            "p_corrected": one.corrected,
-        }
-        for one in comparisons
+        Cell(text, "best") if name in learning and mean.mean == lowest else text
+        for text, (name, mean) in zip(texts, column.items(), strict=True)
     ]
 
 
 def _conclusion(one: Comparison) -> Cell:
     if not one.certain:
         return Cell("undecided")
-    if one.difference.mean < 0:
-        return Cell(f"{one.learner} has less regret", "positive")
-    return Cell(f"{one.learner} has more regret", "negative")
+    return Cell("less", "positive") if one.difference.mean < 0 else Cell("more", "negative")
 
 
 def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[str, object]:
@@ -203,26 +286,15 @@ def _record(learner: str, value: float, variable: str, mean: Interval) -> dict[s
         "learner": learner,
         "regularization": regularization,
         "variable": variable,
-        **_ends(mean),
+        **mean.record(),
         "best": False,
-    }
-
-
-def _ends(mean: Interval) -> dict[str, object]:
-    alone = mean.replications < 2
-    return {
-        "mean": mean.mean,
-        "standard_error": None if alone else mean.error,
-        "low": None if alone else mean.low,
-        "high": None if alone else mean.high,
-        "n": mean.replications,
     }
 
 
 def setting_text(study: Study) -> str:
     """What was played, in a sentence."""
     players = ", ".join(learner.name for learner in study.learners)
-    sizes = ", ".join(map(str, study.training_tasks))
+    sizes = sizes_text(study.training_tasks)
     protocol = (
         f"{study.tasks} tasks in a row"
         if study.protocol == "sequence"

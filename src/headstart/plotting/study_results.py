@@ -41,12 +41,16 @@ class StudyResults:
         return self.against or default_reference(self.study)
 
     @property
+    def size(self) -> int:
+        """The number N of training tasks."""
+        return self.study.training_tasks[-1] if self.trained is None else self.trained
+
+    @property
     def after(self) -> str:
         """For titles and captions, such as “, after N = 20 tasks”; empty for a sequence."""
         if self.study.protocol == "sequence":
             return ""
-        n = self.study.training_tasks[-1] if self.trained is None else self.trained
-        return f", after N = {n} task{'' if n == 1 else 's'}"
+        return f", after N = {self.size} task{'' if self.size == 1 else 's'}"
 
     @cached_property
     def regrets(self) -> xr.DataArray:
@@ -73,7 +77,7 @@ class StudyResults:
         sizes = self.results["trained"].to_numpy().tolist()
         by_size = [totals(self.results, trained=n).sel(learner=self.learners) for n in sizes]
         every = xr.concat(by_size, "trained", join="exact").assign_coords(trained=sizes)
-        return _at(every, totals(self.results), value)
+        return _at(every, self._totals, value)
 
     def compared(self, value: float | None) -> xr.DataArray:
         """Regrets at one λ, or at each learner's best (None): (learner, replication)."""

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from headstart.atomic import atomic_write
 
@@ -114,7 +115,17 @@ def wrapped(label: str) -> str:
     """The label of a vertical axis, in lines that fit the height of a panel; units on their own."""
     what, bracket, unit = label.partition(" (")
     parts = [what, f"({unit}"] if bracket and len(label) > _LABEL else [label]
-    return "\n".join(line for part in parts for line in wrap(part, _LABEL, break_long_words=False))
+    return "\n".join(line for part in parts for line in _balanced(part))
+
+
+def _balanced(text: str) -> list[str]:
+    """As few lines as fit, of about the same length."""
+    lines = wrap(text, _LABEL, break_long_words=False)
+    for width in range(len(text) // max(len(lines), 1), _LABEL):
+        narrower = wrap(text, width, break_long_words=False)
+        if len(narrower) == len(lines):
+            return narrower
+    return lines
 
 
 @contextmanager
@@ -133,7 +144,7 @@ def settings() -> Iterator[None]:
 
 @contextmanager
 def figure(
-    *paths: Path,
+    *paths: str | Path,
     columns: int = 1,
     width: float = 3.4,
     height: float = 2.6,
@@ -162,12 +173,30 @@ def figure(
             low, high = axes.get_ylim()
             if axes.get_yscale() == "linear" and low < high and axes.dataLim.ymin >= 0:
                 axes.set_ylim(bottom=0)
+            if axes.get_yscale() == "log":
+                _label_powers(axes)
         if legend:
             shared_legend(made, panels)
         for i, path in enumerate(paths):
             if i == 1:  # the first has laid it out
                 made.set_layout_engine("none")
             save(made, path)
+
+
+def _label_powers(axes: Axes) -> None:
+    """Plain numbers on a logarithmic vertical axis, also 2 and 5 where it has few powers of ten."""
+    low, high = axes.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(subs=subs))
+    axes.yaxis.set_major_formatter(FuncFormatter(_plain_power))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _plain_power(value: float, _: int | None) -> str:
+    if 1e-3 <= value < 1e5:
+        return f"{value:g}"
+    power = round(np.log10(value))
+    return f"$10^{{{power}}}$" if np.isclose(value, 10.0**power) else ""
 
 
 def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
@@ -193,7 +222,7 @@ def _legend_columns(labels: Sequence[str], most: int, width: float) -> int:
     return 1
 
 
-def save(made: Figure, path: Path) -> None:
+def save(made: Figure, path: str | Path) -> None:
     """Write a figure atomically, without the date, so that the same picture is the same bytes.
 
     >>> from pathlib import Path
@@ -203,6 +232,7 @@ def save(made: Figure, path: Path) -> None:
     >>> Path("empty.svg").exists()
     True
     """
+    path = Path(path)
     kind = path.suffix.lstrip(".") or "png"
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
     with atomic_write(path) as part:

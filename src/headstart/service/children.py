@@ -1,31 +1,30 @@
 """Child processes for long computations, each at the other end of a connection.
 
-Such a computation takes the interpreter's lock for long; in a process of its own, and with a lower
-priority, it leaves the service's requests alone.
+Such a computation takes the interpreter's lock for long; in a process of its own it leaves the
+service's requests alone.
 """
 
 import multiprocessing
 import os
-import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 
 from headstart.live._blas import one_blas_thread
+from headstart.processes import end_with_parent
 
 _SPAWN = multiprocessing.get_context("spawn")
-_NICE = 10
 _END_SECONDS = 10.0
 
 
 class Child:
     """A process that calls `main` with its end of a connection.
 
-    It ends with this process, in the middle of its work too.
+    It ends with this process, in the middle of its work too. nice: how much lower its priority is.
     """
 
-    def __init__(self, main: Callable[[Connection], None]) -> None:
+    def __init__(self, main: Callable[[Connection], None], *, nice: int = 0) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_run, args=(main, theirs), daemon=True)
+        self._process = _SPAWN.Process(target=_run, args=(main, theirs, nice), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -54,18 +53,11 @@ class Child:
         self.connection.close()
 
 
-def _run(main: Callable[[Connection], None], connection: Connection) -> None:
+def _run(main: Callable[[Connection], None], connection: Connection, nice: int) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in (1, 2):  # what is printed might name tasks
         os.dup2(nowhere, output)
-    os.nice(_NICE)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(nice)
+    end_with_parent()
     with one_blas_thread:
         main(connection)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    os._exit(1)

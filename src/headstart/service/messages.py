@@ -226,6 +226,7 @@ class TaskRecord(Message):
 
     task: str
     control: bool
+    start: Literal["warm", "control", "no prior"]  # what it started from
     status: Literal["open", "finished"]
     opened: float
     last_used: float
@@ -257,6 +258,25 @@ class PriorView(PriorVersion):
 
     feature_names: list[str]
     history: list[PriorVersion]
+
+
+class Gain(Message):
+    """What tasks that start warm earn more per round than the control, over their first rounds.
+
+    It compares tasks that were opened when there was a prior and a control. The interval holds with
+    95 % at all looks together; what is None cannot be said yet.
+    """
+
+    rounds: int  # of a task, at most
+    warm_tasks: int
+    control_tasks: int
+    warm_mean: float | None
+    control_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    control_share: float | None  # of the tasks that are compared
+    ratio_p: float  # that share against the one asked for, at all looks; below 0.001 it is wrong
 
 
 class ItemCount(Message):

@@ -3,12 +3,13 @@
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from multiprocessing import connection
 from multiprocessing.context import SpawnProcess
 from types import FrameType
+
+from headstart.processes import end_with_parent
 
 # A worker that ends sooner than this did not start; another would not either.
 _START_SECONDS = 10.0
@@ -73,14 +74,11 @@ class Workers:
 def _run(work: Callable[[], bool]) -> None:
     # A group of its own: the terminal's Ctrl-C reaches the parent, which passes it on once.
     os.setsid()
-    threading.Thread(target=_end_with_parent, name="headstart-parent", daemon=True).start()
+    end_with_parent(_end)
     if not work():
         raise SystemExit(1)
 
 
-def _end_with_parent() -> None:
-    """End this process in order when its parent is gone, however that ended."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
+def _end() -> None:
+    """End this process in order."""
     os.kill(os.getpid(), signal.SIGTERM)

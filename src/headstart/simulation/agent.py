@@ -1,11 +1,12 @@
 """Agent: the protocol of what `simulate` and `evaluate` compare."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.interfaces import Environment
 from headstart.simulation.rounds import Rounds
@@ -107,10 +108,33 @@ class InformedAgent(Protocol):
         ...
 
 
-# What is compared, or how to make it from the prepared environment: the mean parameter that the
-# Oracle starts from may be drawn there.
+# What is compared, one or several, or how to make it from the prepared environment: the mean
+# parameter that the Oracle starts from may be drawn there.
 AnyAgent = Agent | InformedAgent
-Agents = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
+Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
+Agents = AnyAgent | Several
+
+
+def several(agents: Agents) -> Several:
+    """One agent, or what is none, as a list of it; a list or a function as it is."""
+    if isinstance(agents, type | str | Agent | InformedAgent):
+        return cast(Several, [agents])
+    return agents
+
+
+def checked(state: object, replications: int, returned_by: str) -> State:
+    """A state: named arrays with an entry per replication; `returned_by` names it in errors."""
+    if isinstance(state, Mapping) and all(
+        np.shape(array)[:1] == (replications,) for array in state.values()
+    ):
+        return state
+    got = checks.short(state)
+    if isinstance(state, Mapping):
+        got = ", ".join(f"{name!r} of shape {np.shape(array)}" for name, array in state.items())
+    raise ValueError(
+        f"{returned_by} must return the state, named arrays with {replications} "
+        f"entr{'y' if replications == 1 else 'ies'} each, one per replication, got {got}"
+    )
 
 
 def take(state: State, part: slice) -> State:

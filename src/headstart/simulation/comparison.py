@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import xarray as xr
 
 from headstart import checks
+from headstart.arrays import Integers
 from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.simulation.agent import Agents
@@ -59,7 +61,7 @@ def evaluate(
     environment: Environment,
     agents: Agents,
     *,
-    n_training_tasks: int | Sequence[int] = 10,
+    n_training_tasks: int | Sequence[int] | Integers = 10,
     n_test_tasks: int = 10,
     horizon: int,
     replications: int = 1,
@@ -86,7 +88,7 @@ def evaluate(
     >>> bool(regret.sel(trained=5) < regret.sel(trained=0))
     True
     """
-    given = n_training_tasks if isinstance(n_training_tasks, Sequence) else [n_training_tasks]
+    given = np.ravel(n_training_tasks).tolist()
     sizes = [checks.count("n_training_tasks", n, least=0) for n in given]
     if len(set(sizes)) < max(len(sizes), 1):
         raise ValueError(f"n_training_tasks must be one or more different numbers, got {sizes}")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
@@ -38,6 +39,10 @@ class Learner:
     prior: PriorEstimator
     # The last memories and the priors that they give: many test tasks start from each.
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
+        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """Those of the policy."""

@@ -19,7 +19,17 @@ from headstart.arrays import Floats
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
-from headstart.simulation.agent import Agent, Agents, AnyAgent, InformedAgent, State, join, take
+from headstart.simulation.agent import (
+    Agent,
+    Agents,
+    AnyAgent,
+    InformedAgent,
+    State,
+    checked,
+    join,
+    several,
+    take,
+)
 from headstart.simulation.rounds import Rounds, draw_uniforms
 
 # Random streams: the first number of a spawn key is what draws from it, and for a task the second
@@ -99,7 +109,11 @@ class Run:
         workers: int | None,
         progress: Progress | None,
     ) -> None:
-        known = agents if callable(agents) else _check_agents(agents)
+        checks.having(
+            "environment", environment, "sample", "an environment, such as environments.Synthetic()"
+        )
+        every = several(agents)
+        known = every if callable(every) else _check_agents(every)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = checks.count("seed", seed, least=0)
@@ -147,7 +161,11 @@ class Run:
         return self._dataset(record)
 
     def _begin(self) -> list[State]:
-        return [agent.begin(self._dimension, self._replications) for agent in self._agents]
+        n = self._replications
+        return [
+            checked(agent.begin(self._dimension, n), n, f"{agent.name}.begin")
+            for agent in self._agents
+        ]
 
     def _record(self, n_sizes: int, n_tasks: int) -> Record:
         return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
@@ -220,7 +238,8 @@ def _train(
 
     def play_chunk(part: slice) -> State:
         before = take(state, part)
-        return agent.learn(before, _play(agent, before, drawn, part, record))
+        after = agent.learn(before, _play(agent, before, drawn, part, record))
+        return checked(after, len(drawn.uniforms[part]), f"{agent.name}.learn")
 
     return join(list(map_chunks(play_chunk, _chunks(drawn.task))))
 
@@ -284,16 +303,17 @@ def _threads(n: int) -> Iterator[MapChunks]:
             pool.shutdown(cancel_futures=True)
 
 
+_AN_AGENT = "Learner objects, such as learners.itl(), or have the members of simulation.Agent"
+
+
 def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
     known = list(agents)
     if not known:
         raise ValueError("agents must hold at least one agent, got none")
     for agent in known:
+        checks.having("agents", agent, "begin", _AN_AGENT)
         if not isinstance(agent, Agent | InformedAgent):
-            raise ValueError(
-                "agents must be Learner objects or have the members of "
-                f"headstart.simulation.Agent, got {agent!r}"
-            )
+            raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
     names = [agent.name for agent in known]
     twice = {name for name in names if names.count(name) > 1}
     if twice:

@@ -1,6 +1,12 @@
 """Experiments as data: studies, their shards, the runner, and the results on disk."""
 
-from headstart.studies.comparisons import Comparison, at_best, compare, compare_pairs
+from headstart.studies.comparisons import (
+    Comparison,
+    Comparisons,
+    at_best,
+    compare,
+    compare_pairs,
+)
 from headstart.studies.folder import StudyFolder
 from headstart.studies.results import at_training, independent, totals
 from headstart.studies.runner import run
@@ -10,6 +16,7 @@ from headstart.studies.toml import from_file, from_toml
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "LearnerSpec",
     "LearnerSummary",
     "Study",

@@ -4,16 +4,20 @@ All learners of a study play the same tasks with the same noise, so a difference
 each replication, and its interval is Student's t over replications.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy.special import stdtr
 
 from headstart import checks
 from headstart.arrays import Floats
+from headstart.frames import as_html, frame
 from headstart.intervals import CONFIDENCE, Interval, interval
+from headstart.studies.results import independent
 from headstart.studies.study import LearnerSpec, Study
 
 
@@ -45,14 +49,51 @@ class Comparison:
         """Whether the difference is not 0, at the level of 5 % for the family as a whole."""
         return self.corrected <= 1.0 - CONFIDENCE
 
+    def record(self) -> dict[str, str | float | None]:
+        """Its numbers by name, for tables."""
+        return {
+            "learner": self.learner,
+            "reference": self.reference,
+            **self.difference.record(),
+            "p": self.p_value,
+            "p_corrected": self.corrected,
+        }
 
-def at_best(values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
+
+class Comparisons(tuple[Comparison, ...]):
+    """Comparisons of one family: a tuple that is also a table.
+
+    >>> import xarray as xr
+    >>> values = np.random.default_rng(0).normal([[5.0], [3.0], [4.0]], 1.0, (3, 20))
+    >>> regret = xr.DataArray(
+    ...     values, {"learner": ["ITL", "RR", "AVG"]}, ("learner", "replication")
+    ... )
+    >>> hs.compare(regret, "ITL").to_frame()[["learner", "reference", "mean"]].round(1)
+      learner reference  mean
+    0      RR       ITL  -1.9
+    1     AVG       ITL  -0.9
+    """
+
+    __slots__ = ()
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per comparison: the difference with its interval, p, and p corrected."""
+        return frame(one.record() for one in self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.to_frame())
+
+
+def at_best(
+    values: xr.DataArray, *, largest: bool = False, swept: Collection[str] | None = None
+) -> xr.DataArray:
     """Every learner at its best λ in hindsight, (learner, replication).
 
     `values` are (learner, regularization, replication), such as `totals(results)`; best is the
     least mean, or the `largest`. The coordinate `regularization` of the learners is that λ, NaN
-    where a learner has the same numbers at every λ of a grid. The minimum over a grid is a little
-    optimistic: each λ was chosen by the same replications.
+    where a learner has none of the grid: all but `swept` (those of a study: `Study.swept`), unless
+    given those with the same numbers at every λ. The minimum over a grid is a little optimistic:
+    each λ was chosen by the same replications.
 
     >>> import xarray as xr
     >>> from headstart.studies import at_best
@@ -68,35 +109,50 @@ def at_best(values: xr.DataArray, *, largest: bool = False) -> xr.DataArray:
     means = values.mean("replication")
     index = means.argmax("regularization") if largest else means.argmin("regularization")
     chosen = values.isel(regularization=index).transpose("learner", "replication")
-    same = (values == values.isel(regularization=0)).all(["regularization", "replication"])
-    swept = ~same if values.sizes["regularization"] > 1 else np.array(True)
-    return chosen.assign_coords(regularization=chosen["regularization"].where(swept))
+    if swept is None:
+        same = (values == values.isel(regularization=0)).all(["regularization", "replication"])
+        follows = ~same if values.sizes["regularization"] > 1 else xr.ones_like(same)
+    else:
+        follows = values["learner"].isin(list(swept))
+    return chosen.assign_coords(regularization=chosen["regularization"].where(follows))
 
 
 def compare(
-    values: xr.DataArray, reference: str, learners: Sequence[str] | None = None
-) -> list[Comparison]:
-    """Every learner against the reference: values (learner, replication), one family.
+    values: xr.DataArray | xr.Dataset,
+    reference: str | None = None,
+    learners: Sequence[str] | None = None,
+    *,
+    all_pairs: bool = False,
+) -> Comparisons:
+    """Every learner against the reference, by default the first, as one family.
 
-    `learners` are those to compare, in order; all but the reference unless given.
+    `values` are (learner, replication); rounds and tasks are summed, and of the results of
+    `simulate` it is the regret. `learners` are those to compare, in order; all but the reference
+    unless given. With `all_pairs`, every learner is compared with every later one.
 
-    >>> import xarray as xr
-    >>> from headstart.studies import compare
-    >>> rng = np.random.default_rng(0)
-    >>> values = rng.normal([[5.0], [3.0]], 1.0, (2, 20))
-    >>> regret = xr.DataArray(values, {"learner": ["ITL", "RR"]}, ("learner", "replication"))
-    >>> [found.learner for found in compare(regret, "ITL")]
-    ['RR']
+    >>> agents = [hs.learners.itl(), hs.learners.rr_oful(), hs.learners.avg_oful()]
+    >>> world = hs.environments.Synthetic(reward="linear")
+    >>> results = hs.simulate(world, agents, n_tasks=5, horizon=20, replications=10)
+    >>> [found.learner for found in hs.compare(results, "ITL")]
+    ['RR-OFUL', 'AVG-OFUL']
+    >>> [(one.learner, one.reference) for one in hs.compare(results, all_pairs=True)]
+    [('ITL', 'RR-OFUL'), ('ITL', 'AVG-OFUL'), ('RR-OFUL', 'AVG-OFUL')]
     """
-    known = [str(name) for name in values["learner"].to_numpy()]
-    checks.one_of("reference", reference, known)
-    chosen = [name for name in known if name != reference] if learners is None else learners
-    pairs = [(checks.one_of("learner", name, known), reference) for name in chosen]
-    return compare_pairs(values, pairs)
+    table = _by_replication(values)
+    known = [str(name) for name in table["learner"].to_numpy()]
+    if all_pairs:
+        if reference is not None:
+            raise ValueError(f"all pairs have no reference, got {reference!r}")
+        return compare_pairs(table, list(combinations(learners or known, 2)))
+    against = checks.one_of("reference", known[0] if reference is None else reference, known)
+    chosen = [name for name in known if name != against] if learners is None else learners
+    return compare_pairs(table, [(name, against) for name in chosen])
 
 
-def compare_pairs(values: xr.DataArray, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
-    """Pairs of learners, first less second, as one family: values (learner, replication).
+def compare_pairs(
+    values: xr.DataArray | xr.Dataset, pairs: Sequence[tuple[str, str]]
+) -> Comparisons:
+    """Pairs of learners, first less second, as one family: values as in `compare`.
 
     >>> import xarray as xr
     >>> from headstart.studies import compare_pairs
@@ -107,19 +163,46 @@ def compare_pairs(values: xr.DataArray, pairs: Sequence[tuple[str, str]]) -> lis
     >>> found.reference
     'ITL'
     """
+    table = _by_replication(values)
+    known = [str(name) for name in table["learner"].to_numpy()]
+    for name in (name for pair in pairs for name in pair):
+        checks.one_of("learner", name, known)
     differences = [
-        np.asarray((values.sel(learner=one) - values.sel(learner=other)).to_numpy())
+        np.asarray((table.sel(learner=one) - table.sel(learner=other)).to_numpy())
         for one, other in pairs
     ]
     p_values = [paired_p_value(each) for each in differences]
-    return [
+    return Comparisons(
         Comparison(
             learner=one, reference=other, difference=interval(each), p_value=p, corrected=holm
         )
         for (one, other), each, p, holm in zip(
             pairs, differences, p_values, corrected(p_values), strict=True
         )
-    ]
+    )
+
+
+def _by_replication(values: xr.DataArray | xr.Dataset) -> xr.DataArray:
+    """Values (learner, replication): regrets of results, summed over tasks and rounds."""
+    table = values.get("regret") if isinstance(values, xr.Dataset) else values
+    if not isinstance(table, xr.DataArray) or "learner" not in table.coords:
+        raise ValueError(
+            "values must be a labelled array over (learner, replication), such as results.regret, "
+            f"got {type(values).__name__}"
+        )
+    table = table.sum([name for name in ("task", "round") if name in table.dims])
+    if "cohort" in table.coords:
+        table = independent(table.to_dataset(name="values"))["values"]
+    for name in table.dims:
+        if name not in {"learner", "replication"} and table.sizes[name] == 1:
+            table = table.isel({name: 0}, drop=True)
+    if set(table.dims) != {"learner", "replication"}:
+        others = [f"{name}=…" for name in table.dims if name not in {"learner", "replication"}]
+        hint = f"; choose with values.sel({', '.join(others)})" if others else ""
+        raise ValueError(
+            f"values must be over (learner, replication), got dimensions {table.dims}{hint}"
+        )
+    return table.transpose("learner", "replication")
 
 
 def paired_p_value(differences: Floats) -> float:
@@ -164,10 +247,16 @@ def default_reference(study: Study) -> str | None:
 
 
 def _learning(study: Study) -> list[LearnerSpec]:
-    return [one for one in study.learners if one.policy is not None or one.agent is not None]
+    return [one for one in study.learners if one.specs()]
+
+
+# Methods that start every task from zero.
+_COLD = {"itl", "lin_ts"}
 
 
 def _rank(learner: LearnerSpec) -> int:
+    if learner.method is not None:
+        return 0 if learner.method.kind in _COLD else 1
     ignores = learner.policy is not None and learner.policy.kind == "Uniform"
     prior = learner.prior
     zero = prior is not None and prior.kind in {"Fixed", "Fixed.zero"}

@@ -39,6 +39,7 @@ NUMBERS = (
     "datasets",
     "environments",
     "features",
+    "frames.py",
     "interfaces.py",
     "kernels",
     "learners",

@@ -36,6 +36,9 @@ class StudyFolder:
 
     path: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
+
     @property
     def results(self) -> Path:
         """The file of the joined results."""

@@ -14,6 +14,8 @@ from types import FrameType
 
 import xarray as xr
 
+from headstart import checks
+from headstart.processes import end_with_parent
 from headstart.progress import Progress
 from headstart.simulation import cores
 from headstart.studies.digests import Provenance, changed_files, changes
@@ -53,7 +55,7 @@ class _Job:
 
 def run(
     study: Study,
-    folder: Path,
+    folder: str | Path,
     *,
     workers: int | None = None,
     scheduler: str | None = None,
@@ -81,10 +83,15 @@ def run(
     >>> results.regret.dims
     ('learner', 'regularization', 'trained', 'replication', 'task', 'round')
     """
+    if not isinstance(study, Study):
+        raise ValueError(
+            f"study must be a Study, got {checks.short(study)}; from_file reads one from a file"
+        )
+    path = Path(folder)
     every = run_all(
-        {folder: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
+        {path: study}, workers=workers, scheduler=scheduler, progress=progress, notify=notify
     )
-    return every[folder]
+    return every[path]
 
 
 def run_all(
@@ -186,7 +193,7 @@ def _processes(workers: int) -> Iterator[Executor]:
     """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=_ignore_interrupts)
+    executor = ProcessPoolExecutor(workers, context, initializer=_begin_worker)
     try:
         yield executor
     except BaseException:
@@ -236,6 +243,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _ignore_interrupts() -> None:
+def _begin_worker() -> None:
     """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()

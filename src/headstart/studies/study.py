@@ -1,13 +1,15 @@
 """Study: an experiment as data."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, Required, TypedDict, Unpack, cast, get_args
 
+import pandas as pd
 import tomli_w
 
 from headstart import checks, own_code, specs
+from headstart.frames import as_html, frame
 from headstart.interfaces import Environment, Policy, PriorEstimator
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
@@ -42,9 +44,10 @@ _FORBIDDEN = set('/\\:*?"<>|')
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSpec:
-    """A learner of a study: a policy and a prior, or another agent, or neither for OPT.
+    """A learner of a study: a policy and a prior, a method, an agent, or none of them for OPT.
 
-    An agent is a class of `headstart.learners`, or of another module, with a field `name`.
+    A method is a function of `headstart.learners`, with settings; an agent a class of
+    `headstart.learners`, or of another module, with a field `name`.
 
     >>> from headstart.specs import Spec
     >>> from headstart.studies import LearnerSpec
@@ -57,6 +60,7 @@ class LearnerSpec:
     policy: Spec | None = None
     prior: Spec | None = None
     agent: Spec | None = None
+    method: Spec | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -65,10 +69,12 @@ class LearnerSpec:
             raise ValueError(
                 f"learner {self.name!r} must have a policy and a prior, or neither to be OPT"
             )
-        if self.agent is not None and (self.policy is not None or "name" in self.agent.settings):
+        if self.agent is not None and "name" in self.agent.settings:
+            raise ValueError(f"learner {self.name!r} must have an agent without a name of its own")
+        if sum(part is not None for part in (self.policy, self.agent, self.method)) > 1:
             raise ValueError(
-                f"learner {self.name!r} must have an agent without a policy, a prior and a name of "
-                "its own, or no agent"
+                f"learner {self.name!r} must have a policy and a prior, or an agent, or a method, "
+                "and no two of them"
             )
 
     @classmethod
@@ -106,7 +112,12 @@ class LearnerSpec:
 
     def specs(self) -> dict[str, Spec]:
         """What it consists of, by the package of headstart that has such classes."""
-        parts = {"policies": self.policy, "priors": self.prior, "learners": self.agent}
+        parts = {
+            "policies": self.policy,
+            "priors": self.prior,
+            "learners": self.agent,
+            specs.METHODS: self.method,
+        }
         return {package: spec for package, spec in parts.items() if spec is not None}
 
     def check(self) -> None:
@@ -116,6 +127,8 @@ class LearnerSpec:
             specs.check(self.prior, "priors", where=f"learner {self.name!r} prior")
         if self.agent is not None:
             specs.check(self._named(self.name), "learners", where=f"learner {self.name!r} agent")
+        if self.method is not None:
+            specs.check(self.method, specs.METHODS, where=f"learner {self.name!r} method")
 
     def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
         """The learner, under another name; `resolve` gives the values that strings with @ name."""
@@ -123,6 +136,10 @@ class LearnerSpec:
         if self.agent is not None:
             spec, at = self._named(name), f"{where} agent"
             return cast(Agent, specs.build(spec, "learners", where=at, resolve=resolve))
+        if self.method is not None:
+            named = Spec(kind=self.method.kind, settings={**self.method.settings, "name": name})
+            made = specs.build(named, specs.METHODS, where=f"{where} method", resolve=resolve)
+            return cast(Agent, made)
         if self.policy is None or self.prior is None:
             return Optimal(name)
         policy = specs.build(self.policy, "policies", where=f"{where} policy", resolve=resolve)
@@ -136,12 +153,42 @@ class LearnerSpec:
             spec = getattr(self, name)
             if spec is not None:
                 table[name] = spec.plain()
+        if self.method is not None:
+            settings = {
+                name: value for name, value in self.method.plain().items() if name != "class"
+            }
+            table |= {"method": self.method.kind, **settings}
         return table
+
+    def record(self) -> dict[str, object]:
+        """What it consists of, as a row of a table."""
+        parts = (self.policy, self.prior, self.agent, self.method)
+        names = ("policy", "prior", "agent", "method")
+        return {"learner": self.name} | {
+            name: "" if part is None else part.kind for name, part in zip(names, parts, strict=True)
+        }
 
     def _named(self, name: str) -> Spec:
         """The agent's spec, with the name that it plays under."""
         assert self.agent is not None
         return Spec(kind=self.agent.kind, settings={**self.agent.settings, "name": name})
+
+
+class StudySettings(TypedDict, total=False):
+    """The settings of a study next to its name, environment and learners."""
+
+    horizon: Required[int]
+    protocol: Protocol
+    tasks: int
+    training_tasks: tuple[int, ...]
+    test_tasks: int
+    regularization: tuple[float, ...]
+    replications: int
+    shard: int
+    seed: int
+    keep_test_tasks: bool
+    about: str
+    folder: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +250,15 @@ class Study:
         grid = tuple(checks.positive("regularization", g) for g in self._listed("regularization"))
         object.__setattr__(self, "training_tasks", sizes)
         object.__setattr__(self, "regularization", grid)
+        for what, kind in (
+            (self.environment, Spec),
+            *((one, LearnerSpec) for one in self.learners),
+        ):
+            if not isinstance(what, kind):
+                raise ValueError(
+                    f"a study must be made of specs, got {checks.short(what)}; Study.of takes "
+                    "environments and learners as objects"
+                )
         object.__setattr__(self, "learners", tuple(self.learners))
         names = [learner.name for learner in self.learners]
         if not names or len(set(names)) < len(names):
@@ -220,10 +276,54 @@ class Study:
             )
         return tuple(values)
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        environment: Environment,
+        learners: Sequence[AnyAgent | LearnerSpec],
+        **settings: Unpack[StudySettings],
+    ) -> "Study":
+        """The study of objects, such as `simulate` takes: dataclasses of plain values.
+
+        >>> from headstart.studies import Study
+        >>> agents = [hs.learners.itl(), hs.learners.ours()]
+        >>> world = hs.environments.Synthetic(reward="linear")
+        >>> study = Study.of("small", world, agents, horizon=20, replications=10)
+        >>> [learner.name for learner in study.learners], study.environment.kind
+        (['ITL', 'Hierarchical'], 'Synthetic')
+        """
+        return cls(
+            name=name,
+            environment=specs.describe(environment, "environments", defaults=False),
+            learners=tuple(
+                one if isinstance(one, LearnerSpec) else LearnerSpec.of(one) for one in learners
+            ),
+            **settings,
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per learner: its policy and prior, its agent, or its method."""
+        return frame(learner.record() for learner in self.learners)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.to_frame(), f"{self.name}: {self.environment.kind}, {self.protocol}")
+
     @property
     def n_shards(self) -> int:
         """The number of shards."""
         return -(-self.replications // self.shard)
+
+    @property
+    def swept(self) -> list[str]:
+        """The names of the learners that follow the grid of regularizations."""
+        return [learner.name for learner in self.learners if learner.swept]
+
+    def check_trained(self, trained: int | None) -> None:
+        """A number N of training tasks that results are wanted after: the study has it, or None."""
+        sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
+        if trained is not None and trained not in sizes:
+            raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
 
     @property
     def digest(self) -> str:

@@ -4,9 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+import pandas as pd
 import xarray as xr
 
 from headstart import checks
+from headstart.frames import as_html, frame
 from headstart.intervals import Interval, interval
 from headstart.studies.comparisons import (
     Comparison,
@@ -21,7 +23,7 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret; None where it has none, or any gives the same.
+    """A learner at its λ of least regret; None where it has none of the grid.
 
     >>> from headstart.intervals import interval
     >>> from headstart.studies import LearnerSummary
@@ -46,12 +48,43 @@ class Summary:
     >>> summary = Summary(trained=None, learners=[], reference="ITL", comparisons=[])
     >>> summary.reference
     'ITL'
+    >>> summary.to_frame().empty
+    True
     """
 
     trained: int | None
     learners: Sequence[LearnerSummary]
     reference: str | None
     comparisons: Sequence[Comparison]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per learner: its λ, regret and reward, and the difference from the reference."""
+        compared = {one.learner: one for one in self.comparisons}
+        return frame(_row(one, compared.get(one.learner)) for one in self.learners)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.to_frame())
+
+
+def _row(one: LearnerSummary, comparison: Comparison | None) -> dict[str, object]:
+    row: dict[str, object] = {
+        "learner": one.learner,
+        "regularization": one.regularization,
+        "regret": one.regret.mean,
+        "regret_error": one.regret.error,
+        "reward": one.reward.mean,
+        "reward_error": one.reward.error,
+    }
+    found = None if comparison is None else comparison.record()
+    for name, of in _COMPARED.items():
+        row[name] = None if found is None else found[of]
+    return row
+
+
+# Columns of a summary, and the numbers of a comparison that they have.
+_COMPARED = {
+    "difference": "mean", "low": "low", "high": "high", "p_corrected": "p_corrected",
+}  # fmt: skip
 
 
 def summarise(
@@ -81,17 +114,16 @@ def summarise(
     >>> summary.reference, summary.comparisons[0].certain
     ('ITL', True)
     """
-    sizes = [int(n) for n in results["trained"].to_numpy()]
-    if trained is not None and trained not in sizes:
-        raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")
+    study.check_trained(trained)
     regret, reward = (totals(results, name, trained) for name in ("regret", "reward"))
-    best = at_best(regret)
+    best = at_best(regret, swept=study.swept)
     chosen = default_reference(study) if reference is None else reference
     learners = playing(study)
+    after = study.training_tasks[-1] if trained is None else trained
     if chosen is not None:
         checks.one_of("reference", chosen, learners)
     return Summary(
-        trained=None if study.protocol == "sequence" else sizes[-1] if trained is None else trained,
+        trained=after if study.protocol == "train-then-test" else None,
         learners=[_learner(name, best, reward) for name in map(str, best["learner"].to_numpy())],
         reference=chosen,
         comparisons=[]

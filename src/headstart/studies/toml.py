@@ -1,9 +1,11 @@
 """A study from the text of a TOML file; an error names the key, the value and what was expected."""
 
+import inspect
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import cast
 
 from headstart import checks, specs
 from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
@@ -50,7 +52,7 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     return Study(**settings, folder=str(folder))
 
 
-def from_file(path: Path) -> Study:
+def from_file(path: str | Path) -> Study:
     """The study in a file; classes of one's own are found beside it.
 
     >>> from pathlib import Path
@@ -63,8 +65,9 @@ def from_file(path: Path) -> Study:
     >>> studies.from_file(Path("mine.toml")) == mine
     True
     """
+    file = Path(path)
     try:
-        return from_toml(path.read_text(encoding="utf-8"), path.absolute().parent)
+        return from_toml(file.read_text(encoding="utf-8"), file.absolute().parent)
     except (ValueError, OSError) as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -72,6 +75,8 @@ def from_file(path: Path) -> Study:
 def _learner(table: object, where: str) -> LearnerSpec:
     if not isinstance(table, Mapping):
         raise ValueError(f"{where} must be a table, got {table!r}")
+    if "method" in table:
+        return _method(table, where)
     known = {f.name for f in fields(LearnerSpec)}
     for name, value in table.items():
         if name not in known:
@@ -86,6 +91,19 @@ def _learner(table: object, where: str) -> LearnerSpec:
         if name in table
     }
     return LearnerSpec(name=table["name"], **given)
+
+
+def _method(table: Mapping[str, object], where: str) -> LearnerSpec:
+    """A published method: what is not its name are its settings."""
+    method = table["method"]
+    known = specs.methods()
+    if not isinstance(method, str):
+        raise ValueError(f"{where}.method must be the name of a method, got {method!r}")
+    checks.one_of(f"{where}.method", method, known)
+    own = inspect.signature(known[method]).parameters["name"].default
+    settings = {name: value for name, value in table.items() if name not in {"method", "name"}}
+    spec = specs.read({"class": method, **settings}, where)
+    return LearnerSpec(name=cast(str, table.get("name", own)), method=spec)
 
 
 def _list(names: set[str]) -> str:

@@ -135,7 +135,9 @@ def fit_means(task: Task) -> LinearFit:
             return LinearFit(task.parameter, np.zeros_like(unexplained))
     # T·K < d is possible: the best fit of least norm.
     fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
-    return LinearFit(fitted[..., 0], ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares)
+    unexplained = ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares
+    # What rounding leaves of a linear task that does not tell its w is nothing.
+    return LinearFit(fitted[..., 0], np.where(unexplained < 1e-16, 0.0, unexplained))
 
 
 def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskStatistics:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.engine.setting import decided, shop
+from tests.service.engine.setting import answer_of, decided, shop
 
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.transaction import Transaction
@@ -72,7 +72,7 @@ def test_a_decision_waits_for_two_transactions_while_the_largest_batch_is_made(
                 assert int(service.status()["last_transaction_rows"] or 0) <= 520
         assert len(waited) >= 10
         assert max(waited) <= 3
-        answers = batch.result(120)
+        answers = [answer_of(each) for each in batch.result(120)]
         assert [answer.task for answer in answers] == [request.task for request in requests]
         assert service.bandit("shop").tasks == 10_001
 

@@ -1,15 +1,34 @@
 """Everybody teaches the prior, once; control tasks start cold; an erased task is gone."""
 
+import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sqlalchemy import select
-from tests.service.engine.setting import D, content, decided, items, largest_error, paid, shop
+from tests.service.engine.setting import (
+    D,
+    answer_of,
+    content,
+    decided,
+    items,
+    largest_error,
+    paid,
+    shop,
+)
 
 import headstart as hs
+from headstart.service.engine.maintenance import Maintenance
+from headstart.service.engine.priors import NewPrior
 from headstart.service.engine.service import Service
-from headstart.service.messages import ServiceError
+from headstart.service.messages import (
+    BanditConfiguration,
+    DecisionRequest,
+    RewardRequest,
+    ServiceError,
+)
 from headstart.service.store import schema
 
 pytestmark = pytest.mark.slow
@@ -152,3 +171,47 @@ def test_another_process_takes_over_the_prior(postgresql: str) -> None:
         both = [one.refresh("shop"), two.refresh("shop")]
         assert both[1] > both[0]
         assert one.prior("shop").n_tasks == two.prior("shop").n_tasks == 8
+
+
+def test_a_first_prior_comes_next_and_one_that_fails_holds_up_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop(str(tmp_path / "store.sqlite")) as service:
+        service.delete_bandit("shop")
+        for name in "abc":
+            _visited(service, name)
+        _wait(lambda: all(service.prior(name).version > 0 for name in "abc"))
+        order: list[str] = []
+        refresh, goes_on = Maintenance.refresh, threading.Event()
+
+        def noted(self: Maintenance, name: str, source: str) -> NewPrior | None:
+            order.append(name)
+            goes_on.wait(60)
+            if name == "b":
+                raise RuntimeError("a mistake in the program")
+            return refresh(self, name, source)
+
+        monkeypatch.setattr(Maintenance, "refresh", noted)
+        for name in "abc":
+            _visited(service, name)
+        _wait(lambda: bool(order))
+        _visited(service, "new")  # while another is refreshed
+        assert min(each["prior_lag_seconds"] for each in service.measures().values()) > 0.0
+        goes_on.set()
+        _wait(lambda: {"a", "b", "c", "new"} <= set(order))
+        assert order[1] == "new"
+
+
+def _visited(service: Service, bandit: str) -> None:
+    """A bandit with a reward that its prior has not counted."""
+    service.put_bandit(bandit, BanditConfiguration(dimension=D))
+    service.put_items(bandit, items())
+    (answer,) = service.decide(bandit, [DecisionRequest(task="ann")]).result(120)
+    service.reward(bandit, [RewardRequest(decision=answer_of(answer).id, value=1.0)]).result(120)
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -159,6 +159,7 @@ def test_the_sums_are_those_of_the_decisions(store: str) -> None:
         "control_share": 0.5,
     }
     with shop(store, **settings) as service:
+        service.refresh("shop")
         waits: list[str] = []
         for _ in range(24):
             waits += [each.id for each in decided(service, *(f"u{i}" for i in range(10)))]

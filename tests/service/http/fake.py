@@ -58,7 +58,13 @@ class FakeService:
         self.database.close()
 
     def status(self) -> Mapping[str, object]:
-        return {"process": 3, "queue_length": 0, "rows": {"decide": len(self.seen)}}
+        return {"process": 3, "waiting_rows": 0, "rows": len(self.seen)}
+
+    def counts(self) -> Mapping[str, Mapping[str, float]]:
+        return {}
+
+    def measures(self) -> Mapping[str, Mapping[str, float]]:
+        return {name: {"pending": 0.0} for name in self.known}
 
     def _run(self) -> None:
         while (entry := self._queue.get()) is not None:
@@ -118,7 +124,7 @@ class FakeService:
             name=name,
             configuration=self.known[name],
             dimension=2,
-            feature_names=["x0", "x1"],
+            feature_names=self.known[name].feature_names or ["x0", "x1"],
             created=1.0,
             changed=1.0,
             items=len(self.catalogue),

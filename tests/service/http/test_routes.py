@@ -69,9 +69,10 @@ def test_metrics_count_by_template(client: Caller) -> None:
     assert f"headstart_requests_total{label} 2.0" in text
     other = '{method="other",process="3",route="other",status="404"}'
     assert f"headstart_requests_total{other} 1.0" in text
-    assert 'headstart_queue_length{process="3"} 0.0' in text
+    assert 'headstart_waiting_rows{process="3"} 0.0' in text
     samples = [line for line in text.splitlines() if not line.startswith("#")]
-    assert all('process="3"' in line for line in samples)
+    of_the_store = [line for line in samples if 'process="3"' not in line]
+    assert of_the_store == ['headstart_pending{bandit="news"} 0.0']
 
 
 def test_logs_name_no_task_and_no_value(client: Caller, app: Application, log_file: Path) -> None:

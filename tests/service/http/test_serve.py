@@ -164,7 +164,7 @@ def test_several_processes_share_a_port_on_postgresql(postgresql: str, tmp_path:
             with Client(address, timeout=60) as client:  # a connection each
                 client.bandit("news").decide("u", {"a": [1.0]})
             text = httpx.get(f"{address}/metrics").text
-            seen = set(re.findall(r'^headstart_rows{process="(\d)"}', text, re.MULTILINE))
-        assert text.count("# TYPE headstart_rows gauge") == 1
+            seen = set(re.findall(r'^headstart_rows_total{process="(\d)"}', text, re.MULTILINE))
+        assert text.count("# TYPE headstart_rows_total counter") == 1
         parent.send_signal(signal.SIGTERM)
         assert parent.wait(60) == 0

@@ -72,13 +72,16 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
         assert not inspect(connection).has_table("added")
 
 
-def test_a_store_of_the_first_version_gets_attributes_of_items(database: Database) -> None:
+def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
+    later = {"items": "attributes", "tasks": "share", "gains": "log_chance"}
     with database.writing() as connection:
-        connection.exec_driver_sql("ALTER TABLE items DROP COLUMN attributes")
+        for table, column in later.items():
+            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(update(schema.schema_version).values(version=1))
         migrate(connection)
-        names = {column["name"] for column in inspect(connection).get_columns("items")}
-    assert names == set(schema.items.c.keys())
+        for table in later:
+            names = {column["name"] for column in inspect(connection).get_columns(table)}
+            assert names == set(schema.metadata.tables[table].c.keys())
     assert _version(database) == schema.VERSION
 
 

@@ -18,10 +18,10 @@ from headstart.live._population import Contribution, Population, Start, State
 from headstart.live._tasks import Tasks
 from headstart.live.decision import Learned
 from headstart.live.files import (
-    STATE_NUMBERS,
-    memory_arrays,
     read_arrays,
-    read_memory,
+    read_state,
+    state_arrays,
+    state_header,
     write_arrays,
 )
 from headstart.live.inputs import FeatureNames
@@ -156,21 +156,20 @@ class StoredMemory:
 
     def to_bytes(self) -> bytes:
         """As a file of plain arrays and a JSON header; nothing in it is code."""
-        header = {name: getattr(self.state, name) for name in STATE_NUMBERS}
+        header = state_header(self.state)
         header["scales"] = None if self.scales is None else self.scales.tolist()
         header["scales_known"] = self.scales_known
         file = io.BytesIO()
-        write_arrays(file, header, memory_arrays(self.state.memory))
+        write_arrays(file, header, state_arrays(self.state))
         return file.getvalue()
 
     @classmethod
     def from_bytes(cls, content: bytes, model: Model) -> "StoredMemory":
         """The memory that `to_bytes` wrote, which must be one of the model's prior."""
         header, arrays = read_arrays(io.BytesIO(content), "the memory must be one that was stored")
-        memory = read_memory(arrays, model.prior.empty(model.dimension))
-        scales = header["scales"]
+        empty, scales = model.prior.empty(model.dimension), header["scales"]
         return cls(
-            state=State(memory, **{name: header[name] for name in STATE_NUMBERS}),
+            state=read_state(header, arrays, empty, model.dimension),
             scales=None if scales is None else np.array(scales),
             scales_known=bool(header["scales_known"]),
         )

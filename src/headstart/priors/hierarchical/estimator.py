@@ -12,11 +12,11 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import _memories
-from headstart.priors.hierarchical import grid
+from headstart.priors.hierarchical import grid, kinds
 from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
 from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
-from headstart.priors.hierarchical.normal import Normal, mixture
+from headstart.priors.hierarchical.normal import Component, Normal, mixture
 from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
 from headstart.priors.hierarchical.sums import Spectrum, Sums
 
@@ -46,9 +46,11 @@ class Hierarchical:
     rewards (`Mixture`).
 
     `covariance` is "factor", Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks
-    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. The mean is that of all tasks,
-    with "full" that of the latest 64. With `n_side` = p above 0 tasks carry side information z
-    (p,), and their mean is h + Hz where that predicts them better (the latest 256 tasks decide).
+    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. With "factor" and `find_kinds`
+    tasks may also be of kinds, w ~ N(h_c, τ²I), as many as the latest 64 support, where that is
+    more likely than directions (up to 128 features). The mean is that of all tasks, with "full" and
+    with kinds that of the latest 64. With `n_side` = p above 0 tasks carry side information z (p,),
+    and their mean is h + Hz where that predicts them better (the latest 256 tasks decide).
     With `intercept` the last feature is the constant 1, which you append, and its coefficient an
     offset of the rewards, brought to the scale of the other features. A last feature whose mean
     square is not that of a constant 1 gives a warning.
@@ -72,6 +74,7 @@ class Hierarchical:
     covariance: Literal["factor", "isotropic", "full"] = "factor"
     intercept: bool = False
     n_side: int = 0
+    find_kinds: bool = True
     least_signal: float = 0.0
 
     def __post_init__(self) -> None:
@@ -88,6 +91,10 @@ class Hierarchical:
     @property
     def _stores_tasks(self) -> bool:
         return self.covariance != "isotropic" or self.n_side > 0
+
+    @property
+    def _finds_kinds(self) -> bool:
+        return self.find_kinds and self.covariance == "factor"
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """The sums over no task, and no unit of λ yet."""
@@ -160,7 +167,8 @@ class Hierarchical:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
         ITL's prior before any reward. Its mixture has three components: the posterior below and
-        above the median of λ, that is tasks less and more alike, and an outlier.
+        above the median of λ, that is tasks less and more alike, and an outlier. Where tasks are of
+        kinds, those and one that was never seen take the place of the first two.
         """
         if side is not None:
             self._check_side(side, memory["unit"].shape)
@@ -168,40 +176,48 @@ class Hierarchical:
         # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
         scales = self._factors(memory["unit"], initial.mean.shape[-1])
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
-            start, never = initial.scaled(scales), np.zeros(memory["unit"].shape, dtype=np.bool_)
+            start, none = initial.scaled(scales), np.zeros(memory["unit"].shape)
+            half = Component(start, none + 0.5)
             return start.prior(
-                noise_degrees_of_freedom=np.zeros(memory["unit"].shape),
-                mixture=mixture([start] * 3, components_differ=never),
+                noise_degrees_of_freedom=none,
+                mixture=mixture([half, half], start, components_differ=none > 0, n_kinds=none),
             )
-        lower, upper, whole = self._next_task(memory, side, initial)
+        lower, upper, whole, by_kind = self._next_task(memory, side, initial)
         known = whole.noise_variance > 0.0
-        *components, start = (
-            normal.where(known, initial).scaled(scales)
-            for normal in (lower, upper, whole.outlier(), whole)
-        )
+        parts, n_kinds = kinds.components((lower, upper), whole, by_kind)
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
+        differ |= n_kinds > 0
+        start, outlier = (
+            normal.where(known, initial).scaled(scales) for normal in (whole, whole.outlier())
+        )
+        components = [
+            Component(part.normal.where(known, initial).scaled(scales), part.probability)
+            for part in parts
+        ]
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
-            mixture=mixture(components, components_differ=differ),
+            mixture=mixture(components, outlier, components_differ=differ, n_kinds=n_kinds),
         )
 
     def _next_task(
         self, memory: Memory, side: Floats | None, initial: Normal
-    ) -> tuple[Normal, Normal, Normal]:
-        """The next task below and above the median of λ, and on the whole."""
+    ) -> tuple[Normal, Normal, Normal, kinds.ByKind]:
+        """The next task below and above the median of λ, on the whole, and by kind."""
         isotropic = IsotropicFit(memory, self.least_signal)
         if not self._stores_tasks:
             lower, upper = isotropic.halves()
-            return lower, upper, lower.moment_matched(upper)
+            return lower, upper, lower.moment_matched(upper), {}
         recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
+        by_kind = fit.by_kind(recent) if isinstance(fit, FactorFit) else {}
         if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is of no use, and at d = 500 it takes most of the time.
-            whole = fit.next_task(recent, isotropic, initial, side)
-            return whole, whole, whole
+            whole = kinds.of_any_kind(fit.next_task(recent, isotropic, initial, side), by_kind)
+            return whole, whole, whole, by_kind
         lower, upper = isotropic.halves()
         whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), side)
+        whole = kinds.of_any_kind(whole, by_kind)
         lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
-        return lower, upper, whole
+        return lower, upper, whole, by_kind
 
     def _fit(self, memory: Memory) -> FactorFit | FullFit:
         """What the latest tasks say beyond an isotropic Σ₀: directions and sides, or any Σ₀."""
@@ -226,7 +242,8 @@ class Hierarchical:
         if isinstance(fit, FullFit):
             return dict(memory) | fit.refitted(recent, due, isotropic).to_memory()
         rank = MAX_RANK if self.covariance == "factor" else 0
-        return dict(memory) | fit.refitted(recent, due, isotropic, rank=rank).to_memory()
+        fit = fit.refitted(recent, due, isotropic, rank=rank, with_kinds=self._finds_kinds)
+        return dict(memory) | fit.to_memory()
 
     def running_bias(self, memory: Memory) -> None:
         """None: for given λ and ρ, a constant bias gives the same estimates as a refreshed one."""

@@ -106,6 +106,15 @@ def neighbours(regularizations: Floats, value: float) -> tuple[int, Floats]:
     return first, np.array([share, 1.0 - share])
 
 
+def limited_noise(noise: float, squares: Floats, counts: Floats, covariance: Floats) -> float:
+    """A noise variance s², or so much that tasks explain no more than the least λ lets them.
+
+    Of tasks N(·, covariance) whose rewards have features of these squares; `counts` are rewards.
+    """
+    size = squares.sum() / max(counts.sum(), 1.0)
+    return float(max(noise, LAMBDAS[0] * size * (np.trace(covariance) / len(covariance))))
+
+
 def to_fine(values: Floats) -> Floats:
     """Values (…, G, P) at the λ's between, (…, F, P)."""
     return np.asarray(_TO_FINE @ values)

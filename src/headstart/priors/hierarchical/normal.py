@@ -87,18 +87,34 @@ class Normal:
         )
 
 
-def mixture(components: Sequence[Normal], components_differ: Booleans) -> Mixture:
-    """The mixture of two equally likely components and an outlier, which comes last."""
-    bias = np.stack([normal.mean for normal in components], -2)
-    usual = (1.0 - _OUTLIER_PROBABILITY) / 2.0
-    weights = np.array([usual, usual, _OUTLIER_PROBABILITY])
+@dataclass(frozen=True, eq=False)
+class Component:
+    """A part of a mixture of tasks: a normal and its probability (…), 0 where there is none."""
+
+    normal: Normal
+    probability: Floats
+
+
+def mixture(
+    components: Sequence[Component],
+    outlier: Normal,
+    *,
+    components_differ: Booleans,
+    n_kinds: Floats,
+) -> Mixture:
+    """The mixture of components, of which the first are kinds, and of an outlier, the last one."""
+    normals = [*(component.normal for component in components), outlier]
+    probabilities = [component.probability for component in components]
+    weights = [(1.0 - _OUTLIER_PROBABILITY) * probability for probability in probabilities]
+    weights.append(np.full_like(probabilities[0], _OUTLIER_PROBABILITY))
     return checks.trusted(
         Mixture,
-        bias=bias,
-        covariance=np.stack([normal.covariance for normal in components], -3),
-        noise_scale=np.sqrt(np.stack([normal.noise_variance for normal in components], -1)),
-        weights=np.array(np.broadcast_to(weights, bias.shape[:-1])),
+        bias=np.stack([normal.mean for normal in normals], -2),
+        covariance=np.stack([normal.covariance for normal in normals], -3),
+        noise_scale=np.sqrt(np.stack([normal.noise_variance for normal in normals], -1)),
+        weights=np.stack(weights, -1),
         components_differ=components_differ,
+        n_kinds=n_kinds,
     )
 
 

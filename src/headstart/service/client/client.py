@@ -22,6 +22,7 @@ from headstart.service.messages import (
     FitChange,
     FitRequest,
     FitView,
+    Gain,
     Item,
     ItemChange,
     ItemCount,
@@ -141,7 +142,7 @@ class AsyncBandit:
             method,
             self.name,
             *names,
-            content=body if isinstance(body, bytes | None) else msgspec.json.encode(body),
+            content=body if isinstance(body, bytes | None) else wire.encode(body),
             content_type=content_type,
             query=query,
             once=once,
@@ -269,6 +270,10 @@ class AsyncBandit:
         """Erase a task, from the prior too; the version of the prior without it."""
         return (await self.call(Erased, "DELETE", "tasks", task)).prior_version
 
+    async def gain(self) -> Gain:
+        """What tasks that start warm earn more than the control, at any time."""
+        return await self.call(Gain, "GET", "gain")
+
     async def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""
         return await self.call(PriorView, "GET", "prior", query={"history": history})
@@ -297,21 +302,27 @@ class AsyncItems:
     async def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
         """Replace the whole catalogue; how many items there are now.
 
-        By items; or features by id, or attributes by id where the bandit has a schema.
+        By items; or features by id, or attributes by id where the bandit has a schema; or a
+        DataFrame with a row for each item, whose id is the column `id` or the index.
         """
-        return (await self._bandit.call(ItemCount, "PUT", "items", body=wire.items_of(items))).items
+        body = wire.items_of(await self._by_id(items))
+        return (await self._bandit.call(ItemCount, "PUT", "items", body=body)).items
 
     async def patch(
         self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange]
     ) -> int:
         """Add items, or change some; how many there are now."""
-        body = wire.changes_of(changes)
+        body = wire.changes_of(await self._by_id(changes))
         return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
 
     async def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all; how many are left."""
-        body = None if ids is None else list(ids)
+        body = None if ids is None else [str(item) for item in ids]
         return (await self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
+
+    async def _by_id(self, items: Any) -> Any:
+        """The rows of a table by id; everything else as it is."""
+        return wire.rows_of(items, await self._bandit.view()) if wire.is_table(items) else items
 
 
 class AsyncJobs:

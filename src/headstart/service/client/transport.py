@@ -17,6 +17,7 @@ import msgspec
 
 from headstart import __version__
 from headstart.service.messages import (
+    BanditView,
     DecisionRequest,
     Item,
     ItemChange,
@@ -137,13 +138,29 @@ def job_content(
     request: msgspec.Struct, log: str | Path | None
 ) -> tuple[bytes, str, dict[str, str]]:
     """Body, content type and query of a job: the request, or a log with the request as query."""
-    content = msgspec.json.encode(request)
+    content = encode(request)
     if log is None:
         return content, "application/json", {}
     kind = _LOG_TYPES.get(Path(log).suffix.lower())
     if kind is None:
         raise ValueError(f"the log must end in .csv or .parquet, got {str(log)!r}")
     return Path(log).read_bytes(), kind, {"request": content.decode()}
+
+
+def _plain(value: Any) -> Any:
+    """A value of NumPy or pandas as JSON has it."""
+    for convert in ("tolist", "to_list"):  # of arrays, of NumPy's numbers and texts, of series
+        if hasattr(value, convert):
+            return getattr(value, convert)()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    raise TypeError(f"a request must hold values of JSON, NumPy or pandas, got {value!r:.200}")
+
+
+# The JSON of a request.
+encode = msgspec.json.Encoder(enc_hook=_plain).encode
 
 
 def vector(values: Vector | None) -> list[float] | None:
@@ -153,17 +170,26 @@ def vector(values: Vector | None) -> list[float] | None:
 
 def attributes(values: Attributes | None) -> dict[str, object] | None:
     """Attributes as a request has them."""
-    return None if values is None else dict(values)
+    return None if values is None else {str(name): value for name, value in dict(values).items()}
+
+
+def _is_named(given: Vector | Attributes) -> bool:
+    """Whether these are attributes, of a mapping or a row of a table, and not features."""
+    return hasattr(given, "keys")
 
 
 def _arm(given: Vector | Attributes) -> list[float] | dict[str, object]:
-    return dict(given) if isinstance(given, Mapping) else (vector(given) or [])
+    return (attributes(given) if _is_named(given) else vector(given)) or []
 
 
 def arms_of(arms: Arms) -> dict[str, list[float] | dict[str, object]] | list[str] | None:
     """Arms as a request has them: by id, with features or attributes; ids; None for all."""
     if isinstance(arms, Mapping):
         return {str(name): _arm(given) for name, given in arms.items()}
+    if is_table(arms):
+        raise ValueError(
+            "arms must be features or attributes by id, or ids, got a table: `items.put` takes one"
+        )
     return None if arms is None else [str(name) for name in arms]
 
 
@@ -172,11 +198,41 @@ def items_of(items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> list[
     if not isinstance(items, Mapping):
         return list(items)
     return [
-        Item(id=str(name), attributes=dict(given))
-        if isinstance(given, Mapping)
+        Item(id=str(name), attributes=attributes(given))
+        if _is_named(given)
         else Item(id=str(name), features=vector(given) or [])
         for name, given in items.items()
     ]
+
+
+def is_table(items: object) -> bool:
+    """Whether this is a DataFrame, of pandas or Polars."""
+    return hasattr(items, "columns")
+
+
+def rows_of(table: Any, bandit: BanditView) -> dict[str, Vector | Attributes]:
+    """The rows of a DataFrame by id: its column `id`, or else the index.
+
+    Columns are attributes where the bandit has a schema, and else its features, by name.
+    """
+    columns = {str(name): table[name].to_list() for name in table.columns}
+    ids = columns.pop("id", None)
+    if ids is None:
+        if not hasattr(table, "index"):
+            raise ValueError(f"items must have a column 'id', got {list(columns)}")
+        ids = table.index.to_list()
+    if len(set(map(str, ids))) < len(ids):
+        raise ValueError(f"items must have different ids, got {len(ids) - len(set(ids))} twice")
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    by_id = dict(zip(map(str, ids), rows, strict=True))
+    if bandit.configuration.features is not None:
+        return by_id
+    names = bandit.feature_names
+    if set(columns) != set(names):
+        raise ValueError(f"items must have the columns {names}, got {list(columns)}")
+    return {item: [row[name] for name in names] for item, row in by_id.items()}
 
 
 def changes_of(
@@ -186,8 +242,8 @@ def changes_of(
     if not isinstance(changes, Mapping):
         return list(changes)
     return [
-        ItemChange(id=str(name), attributes=dict(given))
-        if isinstance(given, Mapping)
+        ItemChange(id=str(name), attributes=attributes(given))
+        if _is_named(given)
         else ItemChange(id=str(name), features=vector(given))
         for name, given in changes.items()
     ]

@@ -9,6 +9,8 @@ import msgspec
 from headstart.intervals import Interval
 
 MISSING = "–"
+# Of the ends of an interval.
+_MOST_DECIMALS = 9
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -80,8 +82,14 @@ def decimals_of(half: float) -> int:
 
 
 def interval_words(interval: Interval) -> tuple[str, str, str]:
-    """The mean and the ends with as many decimals as the interval's width asks for."""
+    """The mean and the ends with as many decimals as the interval's width asks for.
+
+    An end next to zero has as many as it takes to tell it from zero.
+    """
     n = decimals_of((interval.high - interval.low) / 2)
+    nearest = min((abs(end) for end in (interval.low, interval.high) if end), default=1.0)
+    while n < _MOST_DECIMALS and nearest < 0.5 * 10.0**-n:
+        n += 1
     return fixed(interval.mean, n), fixed(interval.low, n), fixed(interval.high, n)
 
 

@@ -1,6 +1,5 @@
 """Overview: whether the warm start pays, and how much the service does."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -9,12 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.arrays import Floats
-from headstart.intervals import Interval, interval_from
+from headstart.intervals import Interval, Moments, watched_difference
 from headstart.service.dashboard import attributes, charts, page
-from headstart.service.dashboard.formats import count, fixed, interval_words
+from headstart.service.dashboard.formats import count, fixed, interval_words, percent
+from headstart.service.engine.records import MISMATCH, ratio_doubt
 from headstart.service.engine.service import Service
 from headstart.service.store.queries import activity, decisions
-from headstart.service.store.queries.activity import COMPARED_ROUNDS, Sums
+from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
 
 # The parts over which "now" is measured, in minutes.
@@ -42,12 +42,14 @@ def overview(service: Service, request: Request) -> Response:
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-    warm, control = activity.early_means(connection, bandit.id)
-    gain = difference(warm, control) if warm.n > 1 and control.n > 1 else None
+    compared = activity.early_means(connection, bandit.id)
+    warm, control = compared.warm, compared.control
+    gain = watched_difference(warm, control) if min(warm.n, control.n) > 1 else None
     share = bandit.configuration.control_share
     by_round = activity.by_round(connection, bandit.id)
     return {
         "sentence": gain_sentence(gain, warm, control, share),
+        "mismatch": mismatch_sentence(compared, share),
         "gain": gain,
         "gain_words": None if gain is None else interval_words(gain),
         "verdict": _verdict(gain),
@@ -61,18 +63,18 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     }
 
 
-def gain_sentence(gain: Interval | None, warm: Sums, control: Sums, share: float) -> str:
+def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share: float) -> str:
     """Whether the warm start pays, or why that cannot be said."""
     if share == 0.0 and control.n == 0:
         return (
             "The gain is not measured: no task starts cold. Set control_share, to 0.05 for "
             "instance, and a small share of new tasks becomes the control."
         )
-    if gain is None or not math.isfinite(gain.error):
+    if gain is None:
         return (
             f"Too little data for the gain yet: it compares the first {COMPARED_ROUNDS} rounds of "
-            f"at least two warm and two control tasks, and there are {count(warm.n)} and "
-            f"{count(control.n)}."
+            f"at least two warm and two control tasks that were opened when there was a prior, and "
+            f"there are {count(warm.n)} and {count(control.n)}."
         )
     mean, low, high = interval_words(gain)
     tasks = f"{count(warm.n)} tasks against {count(control.n)}"
@@ -93,20 +95,18 @@ def gain_sentence(gain: Interval | None, warm: Sums, control: Sums, share: float
     )
 
 
-def mean_interval(sums: Sums) -> Interval:
-    """Student's t interval of a mean."""
-    error = math.sqrt(sums.squared_error)
-    return interval_from(sums.mean, error, sums.n)
-
-
-def difference(first: Sums, second: Sums) -> Interval:
-    """Welch's t interval of mean(first) − mean(second), for groups of unequal variance."""
-    a, b = first.squared_error, second.squared_error
-    error = math.sqrt(a + b)
-    degrees = math.inf
-    if 0.0 < error < math.inf:
-        degrees = (a + b) ** 2 / (a * a / (first.n - 1) + b * b / (second.n - 1))
-    return interval_from(first.mean - second.mean, error, first.n + second.n, degrees + 1.0)
+def mismatch_sentence(compared: Compared, share: float) -> str | None:
+    """What is wrong with the shares of the groups, if chance does not explain them."""
+    doubt = ratio_doubt(compared)
+    if doubt >= MISMATCH:
+        return None
+    found = compared.control.n / (compared.warm.n + compared.control.n)
+    return (
+        f"{percent(found)} of the tasks that are compared are control, and {percent(share)} were "
+        f"asked for: chance makes such a difference once in {count(1.0 / doubt)} times. Something "
+        "treats the groups differently before their first reward; do not trust the gain until it "
+        "is found."
+    )
 
 
 def _whisker(gain: Interval) -> dict[str, float]:
@@ -128,7 +128,7 @@ def _verdict(gain: Interval | None) -> str:
     return "loss" if gain.high < 0 else "unclear"
 
 
-def _rounds_chart(warm: list[Sums], control: list[Sums]) -> charts.LineChart | None:
+def _rounds_chart(warm: list[Moments], control: list[Moments]) -> charts.LineChart | None:
     # Late rounds that few tasks reached would hide the others behind their wide intervals.
     few = [min(_FEW_TASKS, group[0].n) for group in (warm, control)]
     n = max(
@@ -154,8 +154,8 @@ def _rounds_chart(warm: list[Sums], control: list[Sums]) -> charts.LineChart | N
     )
 
 
-def _by_round(name: str, kind: str, sums: list[Sums], few: int) -> charts.Series:
-    intervals = [mean_interval(s) if s.n >= max(few, 1) else None for s in sums]
+def _by_round(name: str, kind: str, sums: list[Moments], few: int) -> charts.Series:
+    intervals = [s.interval if s.n >= max(few, 1) else None for s in sums]
 
     def values(of: str) -> Floats:
         numbers = np.array([np.nan if i is None else getattr(i, of) for i in intervals])

@@ -14,6 +14,7 @@ from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import clock, column_decimals, day, moment, span
 from headstart.service.dashboard.page import link
+from headstart.service.engine.measures import prior_lag
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import FitView, PriorVersion, invalid
@@ -48,6 +49,7 @@ def prior(service: Service, request: Request) -> Response:
             ],
             "latest": priors.versions(connection, bandit.id, _VERSIONS),
             "current": history[-1] if history else None,
+            "lag": prior_lag(connection, bandit.id, service.clock()),
         }
         if not history:
             return context | {"rows": [], "dimension": bandit.dimension}

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -120,6 +120,8 @@ class Committer:
         self._began: float | None = None  # the transaction that is under way
         self._thread = threading.Thread(target=self._loop, name="headstart-commit", daemon=True)
         self.status = CommitStatus()
+        # What was committed, by the number of a bandit and the names of `minutes`.
+        self.counts: dict[int, Counter[str]] = {}
 
     def start(self) -> None:
         """Start the thread."""
@@ -278,6 +280,8 @@ class Committer:
                 transaction.undo()
             raise
         transaction.end()
+        for bandit, sums in transaction.sums.counts():
+            self.counts.setdefault(bandit, Counter()).update(sums)
         return results
 
     def _learn_rate(self, bandit: str, kind: str, group: Sequence[Slice], seconds: float) -> None:

@@ -30,6 +30,7 @@ _log = logging.getLogger("headstart.service")
 
 _PAUSE_SECONDS = 0.5
 _SWEEP_SECONDS = 30.0
+_RETRY_SECONDS = 5.0
 # A version's memory is written with it: a megabyte per second at most.
 _PACE = Pace(least=0.0, most=5.0, seconds_per_byte=1e-6, seconds_per_root=0.1)
 
@@ -98,11 +99,19 @@ class Maintenance:
             return bandits.all_bandits(connection)
 
     def _refresh_all(self) -> None:
-        for row in self._rows():
-            if self._stopping.is_set():
+        """Refresh priors one by one: first ones first, then those that were refreshed longest ago.
+
+        After each it is decided again, so that a new bandit does not wait for all the others.
+        """
+        while not self._stopping.is_set():
+            now = time.monotonic()
+            due = [row for row in self._rows() if now >= self._due.get(row.id, 0.0)]
+            due.sort(key=lambda row: (row.prior_version > 0, self._due.get(row.id, 0.0)))
+            with self._database.reading() as connection:
+                needed = next((row for row in due if any_to_count(connection, row.id)), None)
+            if needed is None:
                 return
-            if time.monotonic() >= self._due.get(row.id, 0.0):
-                self._refresh_when_needed(row)
+            self._refresh(needed)
 
     def _tidy(self) -> None:
         sweep = time.monotonic() - self._last_sweep > _SWEEP_SECONDS
@@ -150,19 +159,18 @@ class Maintenance:
         if prior is not None:
             self._submit(self._with_bandit(row.name, partial(_use, prior))).result()
 
-    def _refresh_when_needed(self, row: BanditRow) -> None:
-        with self._database.reading() as connection:
-            needed = any_to_count(connection, row.id)
-        if not needed:
-            return
+    def _refresh(self, row: BanditRow) -> None:
         began = time.monotonic()
+        # Where it fails, the others have their turns before it is tried again.
+        self._due[row.id] = began + _RETRY_SECONDS
         new = self.refresh(row.name, "refresh")
         ended = time.monotonic()
         n_bytes = n_tasks = 0
         if new is not None:
             n_bytes = len(new.memory)
             n_tasks = 0 if new.snapshot.more else new.learned.n_tasks
-        self._due[row.id] = ended + _PACE.rest(ended - began, n_bytes=n_bytes, n_tasks=n_tasks)
+        rest = _PACE.rest(ended - began, n_bytes=n_bytes, n_tasks=n_tasks)
+        self._due[row.id] = ended + max(rest, _PAUSE_SECONDS)
 
     def refresh(self, name: str, source: str) -> NewPrior | None:
         """Compute and store a version of the prior; None where another process does it now."""

@@ -1,12 +1,16 @@
 """Records: what is known of a task, and of the prior, as messages."""
 
+import math
+
 import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import floats
+from headstart.intervals import share_doubt, watched_difference
 from headstart.live.stored import Model, StoredMemory, StoredTasks
-from headstart.service.messages import PriorVersion, PriorView, TaskRecord, not_found
-from headstart.service.store.queries import priors, tasks
+from headstart.service.messages import Gain, PriorVersion, PriorView, TaskRecord, not_found
+from headstart.service.store.queries import activity, priors, tasks
+from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
 
 
@@ -24,6 +28,7 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
     return TaskRecord(
         task=row.name,
         control=row.control,
+        start=row.start,
         status=row.status,
         opened=row.opened,
         last_used=row.last_used,
@@ -36,6 +41,40 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
         noise_scale=view.noise_scale,
         side=None if side is None else side.tolist(),
     )
+
+
+# Below it, chance does not explain how many tasks are control.
+MISMATCH = 0.001
+
+
+def ratio_doubt(compared: Compared) -> float:
+    """How improbable the number of control tasks is, by the shares that were asked for."""
+    n = compared.warm.n + compared.control.n
+    return share_doubt(compared.control.n, n, compared.log_chance)
+
+
+def gain_view(connection: Connection, bandit: int) -> Gain:
+    """What the warm start is worth, as far as it can be said."""
+    compared = activity.early_means(connection, bandit)
+    warm, control = compared.warm, compared.control
+    difference = watched_difference(warm, control)
+    n = warm.n + control.n
+    return Gain(
+        rounds=COMPARED_ROUNDS,
+        warm_tasks=warm.n,
+        control_tasks=control.n,
+        warm_mean=_known(warm.mean),
+        control_mean=_known(control.mean),
+        difference=_known(difference.mean),
+        low=_known(difference.low),
+        high=_known(difference.high),
+        control_share=control.n / n if n else None,
+        ratio_p=ratio_doubt(compared),
+    )
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def prior_view(connection: Connection, bandit: BanditRow, model: Model, history: int) -> PriorView:

@@ -1,7 +1,7 @@
 """Service: one process of the decision service."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from headstart.service.engine import catalogue, records, registry
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
+from headstart.service.engine.measures import measured
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.requests import tasks
 from headstart.service.engine.requests.decisions import decide
@@ -26,6 +27,7 @@ from headstart.service.messages import (
     DecisionAnswer,
     DecisionRecord,
     DecisionRequest,
+    Gain,
     Item,
     ItemChange,
     ObservationAnswer,
@@ -150,6 +152,19 @@ class Service:
             "last_refresh": work.last_refresh,
             "last_refresh_seconds": work.last_seconds,
         }
+
+    def counts(self) -> dict[str, Mapping[str, float]]:
+        """What this process has committed for each bandit, by the columns of `minutes`."""
+        counts = self._committer.counts
+        return {b.name: counts[b.number] for b in self._registry if b.number in counts}
+
+    def measures(self) -> dict[str, dict[str, float]]:
+        """How each bandit stands, by the names of `MEASURES`; nothing while the store is away."""
+        try:
+            with self.database.reading() as connection:
+                return measured(connection, self.clock())
+        except (SQLAlchemyError, OSError):
+            return {}
 
     def _runner(self, act: Callable[..., list[Any]]) -> Runner:
         """A runner of requests: rows of all slices together, and answers for each."""
@@ -294,6 +309,11 @@ class Service:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
             return records.task_record(connection, row, model, task)
+
+    def gain(self, bandit: str) -> Gain:
+        """What the warm start is worth."""
+        with self.database.reading() as connection:
+            return records.gain_view(connection, bandits.named(connection, bandit).id)
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -1,6 +1,7 @@
 """Sums: what a transaction adds to the sums that the dashboard shows."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, select
@@ -18,7 +19,8 @@ _KEYS = {
 _VALUES = {
     table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
 }
-_OUTCOMES = {
+# The columns of `minutes` for rewards that are not paid.
+OUTCOMES = {
     Outcome.DUPLICATE: "duplicates",
     Outcome.CONFLICT: "conflicts",
     Outcome.UNKNOWN: "unknown",
@@ -64,7 +66,7 @@ class Sums:
 
     def refused(self, bandit: int, outcome: Outcome) -> None:
         """A reward was not paid."""
-        self._note(bandit, False, **{_OUTCOMES[outcome]: 1})
+        self._note(bandit, False, **{OUTCOMES[outcome]: 1})
 
     def paid(self, bandit: int, task: TaskEntry, value: float) -> None:
         """A task learned a reward that came; the entry is changed with it."""
@@ -82,7 +84,7 @@ class Sums:
         change, squares = after - before, after * after - before * before
         task.reward_sum += change
         control, process = int(task.control), self._process
-        if number <= schema.ROUNDS_MEASURED:
+        if number <= schema.ROUNDS_MEASURED and task.share is not None:
             self._add(
                 schema.rounds, (bandit, control, number, process), sum=change, squares=squares
             )
@@ -90,15 +92,16 @@ class Sums:
             mean = task.early_sum / task.early_rewards
             task.early_sum += change
             new = task.early_sum / task.early_rewards
-            key = (bandit, control, process)
-            self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
+            if task.is_compared:
+                key = (bandit, control, process)
+                self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
 
     def counted(self, bandit: int, task: TaskEntry, value: float) -> None:
         """A task counts one more reward, which may be a default; the entry is changed with it."""
         task.n_rewards += 1
         task.reward_sum += value
         control, process = int(task.control), self._process
-        if task.n_rewards <= schema.ROUNDS_MEASURED:
+        if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
             key = (bandit, control, task.n_rewards, process)
             self._add(schema.rounds, key, n=1, sum=value, squares=value * value)
         if task.n_rewards <= schema.EARLY_ROUNDS:
@@ -107,19 +110,31 @@ class Sums:
             task.early_rewards += 1
             task.early_sum += value
             after = task.early_sum / task.early_rewards
-            self._add(
-                schema.gains,
-                (bandit, control, process),
-                tasks=int(first),
-                sum=after - before,
-                squares=after * after - before * before,
-            )
+            if task.is_compared:
+                self._add(
+                    schema.gains,
+                    (bandit, control, process),
+                    tasks=int(first),
+                    sum=after - before,
+                    squares=after * after - before * before,
+                    log_chance=_log_chance(task) if first else 0.0,
+                )
+
+    def counts(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """What happened, by bandit."""
+        for (bandit, *_), sums in self._found[schema.minutes].items():
+            yield bandit, sums
 
     def write(self, connection: Connection) -> None:
         """Add everything to the sums of the store."""
         for table, found in self._found.items():
             if found:
                 _write(connection, table, found)
+
+
+def _log_chance(task: TaskEntry) -> float:
+    assert task.share is not None
+    return math.log(task.share if task.control else 1.0 - task.share)
 
 
 def compact(connection: Connection, now: float, limit: int) -> int:

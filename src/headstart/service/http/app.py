@@ -157,7 +157,7 @@ class Application:
         self._limits = limits
         self._log = Log() if log is None else log
         self._log_requests = log_requests
-        self._metrics = Metrics(service.status, metrics_folder)
+        self._metrics = Metrics(service, metrics_folder)
         self._security = Security(service.database, loopback=loopback)
         self._pages: ASGIApp | None = None
         if pages is not None:

@@ -1,28 +1,78 @@
 """Metrics: what /metrics shows, for Prometheus.
 
-Every sample has the label `process`, a number that one running process of a store holds. Processes
-that share a port share a folder too, so that whichever is asked shows all of them.
+What a process has done has the label `process`, a number that one running process of a store holds.
+Processes that share a port share a folder too, so that whichever is asked shows all of them. How a
+bandit stands, by the store, has no such label: every process says the same.
 """
 
 import contextlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
-Status = Callable[[], Mapping[str, object]]
+from headstart.live.outcomes import Outcome
+from headstart.service.engine.measures import MEASURES
+from headstart.service.engine.sums import OUTCOMES
+
+# The columns of `minutes` by what became of a reward.
+_REWARDS = {Outcome.PAID: "rewards", **OUTCOMES}
+# The numbers of `Service.status`: those that only grow, and those that go up and down.
+_COUNTERS = {
+    "transactions": "Transactions that were committed.",
+    "rows": "Rows of requests that were committed.",
+    "failed_transactions": "Transactions that failed, and were answered with 503.",
+    "transaction_seconds": "Seconds that transactions took.",
+    "refreshes": "Versions of priors that this process has stored.",
+}
+_GAUGES = {
+    "waiting_rows": "Rows of requests that wait for a transaction.",
+    "last_transaction_rows": "Rows of the latest transaction.",
+    "last_transaction_seconds": "Seconds that the latest transaction took.",
+    "store_reachable": "1 if the latest transaction could be written, else 0.",
+    "bandits_in_memory": "Bandits that were used since the start.",
+    "tasks_in_memory": "Tasks in the cache.",
+    "task_bytes_in_memory": "Bytes of the tasks in the cache.",
+    "last_refresh": "When this process last stored a version of a prior, in seconds since 1970.",
+    "last_refresh_seconds": "Seconds that this version took.",
+}
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 # How often a process writes its numbers for the others, and after how long it is taken to be gone.
 _WRITE_SECONDS, _GONE_SECONDS = 1.0, 10.0
+
+
+# What `Service.counts` has of each bandit, but for rewards.
+_BANDIT_COUNTERS = {
+    "decisions": "Decisions that were made.",
+    "expired": "Decisions whose deadline passed without a reward.",
+    "opened": "Tasks that were opened.",
+}
+
+
+class Source(Protocol):
+    """Where the numbers come from: the service."""
+
+    def status(self) -> Mapping[str, object]:
+        """Numbers of this process."""
+        ...
+
+    def counts(self) -> Mapping[str, Mapping[str, float]]:
+        """What this process has committed for each bandit."""
+        ...
+
+    def measures(self) -> Mapping[str, Mapping[str, float]]:
+        """How each bandit stands, by the store."""
+        ...
 
 
 class Family(msgspec.Struct, array_like=True):
@@ -40,8 +90,8 @@ class Metrics:
     folder: where the processes at one port leave their numbers for each other; None for one alone.
     """
 
-    def __init__(self, status: Status, folder: Path | None = None) -> None:
-        self._status, self._folder = status, folder
+    def __init__(self, source: Source, folder: Path | None = None) -> None:
+        self._source, self._folder = source, folder
         self._stopping = threading.Event()
         self._thread = threading.Thread(
             target=self._write_on, name="headstart-metrics", daemon=True
@@ -62,7 +112,7 @@ class Metrics:
         )
         # Finding a child by its labels costs more than counting.
         self._children: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self._registry.register(_StatusCollector(status))
+        self._registry.register(_SourceCollector(source))
         ProcessCollector(registry=self._registry)
         GCCollector(registry=self._registry)
 
@@ -91,7 +141,8 @@ class Metrics:
 
     def text(self) -> bytes:
         """All of them, as Prometheus reads them."""
-        return generate_latest(_AllProcesses([self._of_this(), *self._of_others()]))
+        processes = [self._of_this(), *self._of_others()]
+        return generate_latest(_Families([*processes, _standing(self._source.measures())]))
 
     def write(self) -> None:
         """Leave the numbers of this process for the others."""
@@ -114,7 +165,7 @@ class Metrics:
         return self._folder / f"{self._number()}.json"
 
     def _number(self) -> str:
-        return str(self._status().get("process", 0))
+        return str(self._source.status().get("process", 0))
 
     def _of_this(self) -> list[Family]:
         number = self._number()
@@ -139,13 +190,13 @@ class Metrics:
                 continue
 
 
-class _AllProcesses(CollectorRegistry):
-    """Families of several processes, each name once."""
+class _Families(CollectorRegistry):
+    """Families of several sources, each name once."""
 
-    def __init__(self, processes: Iterable[list[Family]]) -> None:
+    def __init__(self, sources: Iterable[list[Family]]) -> None:
         super().__init__()
         self._metrics: dict[str, Metric] = {}
-        for families in processes:
+        for families in sources:
             for family in families:
                 metric = self._metrics.setdefault(
                     family.name, Metric(family.name, family.documentation, family.type)
@@ -157,29 +208,61 @@ class _AllProcesses(CollectorRegistry):
         yield from self._metrics.values()
 
 
-class _StatusCollector(Collector):
-    """Every number of the service's status as a gauge; numbers by name get a label."""
+class _SourceCollector(Collector):
+    """What a process has done and does: its status, and what it has committed for each bandit."""
 
-    def __init__(self, status: Status) -> None:
-        self._status = status
+    def __init__(self, source: Source) -> None:
+        self._source = source
 
     def collect(self) -> Iterator[Metric]:
-        for name, value in self._status().items():
-            if name == "process":  # which is a label of every sample
-                continue
-            if isinstance(value, int | float):
-                gauge = GaugeMetricFamily(f"headstart_{name}", name.replace("_", " "))
-                gauge.add_metric([], float(value))
-                yield gauge
-            elif isinstance(value, Mapping):
-                gauge = GaugeMetricFamily(
-                    f"headstart_{name}", name.replace("_", " "), labels=["name"]
-                )
-                for label, number in value.items():
-                    if isinstance(number, int | float):
-                        gauge.add_metric([str(label)], float(number))
-                yield gauge
+        status = self._source.status()
+        for name, words in _COUNTERS.items():
+            counter = CounterMetricFamily(f"headstart_{name}", words)
+            counter.add_metric([], _number(status.get(name)))
+            yield counter
+        for name, words in _GAUGES.items():
+            gauge = GaugeMetricFamily(f"headstart_{name}", words)
+            if status.get(name) is not None:
+                gauge.add_metric([], _number(status[name]))
+            yield gauge
+        yield from self._of_bandits()
+
+    def _of_bandits(self) -> Iterator[Metric]:
+        counts = self._source.counts()
+        for name, words in _BANDIT_COUNTERS.items():
+            counter = CounterMetricFamily(f"headstart_{name}", words, labels=["bandit"])
+            for bandit, sums in counts.items():
+                counter.add_metric([bandit], sums[name])
+            yield counter
+        rewards = CounterMetricFamily(
+            "headstart_rewards", "Rewards by what became of them.", labels=["bandit", "outcome"]
+        )
+        for bandit, sums in counts.items():
+            for outcome, column in _REWARDS.items():
+                rewards.add_metric([bandit, outcome.value], sums[column])
+        yield rewards
 
     def describe(self) -> list[Metric]:
-        """Nothing beforehand: the status is asked for when it is shown."""
+        """Nothing beforehand: the source is asked when it is shown."""
         return []
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _standing(measures: Mapping[str, Mapping[str, float]]) -> list[Family]:
+    """How bandits stand, by the store."""
+    return [
+        Family(
+            f"headstart_{name}",
+            words,
+            "gauge",
+            [
+                (f"headstart_{name}", {"bandit": bandit}, values[name])
+                for bandit, values in measures.items()
+                if name in values
+            ],
+        )
+        for name, words in MEASURES.items()
+    ]

@@ -38,6 +38,7 @@ from headstart.service.messages import (
     FitChange,
     FitRequest,
     FitView,
+    Gain,
     Item,
     ItemChange,
     ItemCount,
@@ -227,6 +228,12 @@ class HistoryQuery(Message):
 def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
     """What the tasks so far say about the next: the prior, and its history."""
     return service.prior(bandit, history=query.history)
+
+
+@_get(f"{BANDIT}/gain", "read", errors=(404,))
+def get_gain(service: Service, bandit: str) -> Gain:
+    """What the warm start is worth: warm tasks against the control, at any time."""
+    return service.gain(bandit)
 
 
 class ItemQuery(Message):

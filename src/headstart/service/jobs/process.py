@@ -13,12 +13,15 @@ from headstart.service.jobs.fit import fit
 from headstart.service.jobs.work import Answer, Done, Failed, FitWork, Steps, Update, Work
 from headstart.service.messages import ServiceError
 
+# Jobs may take hours: requests and priors go first.
+_NICE = 10
+
 
 class JobProcess:
     """A process that does some work. `next` gives its answers; the last is `Done` or `Failed`."""
 
     def __init__(self, work: Work) -> None:
-        self._child = Child(main)
+        self._child = Child(main, nice=_NICE)
         # Large work, of memories, is sent while the process begins, which takes seconds.
         self._sender = threading.Thread(target=self._send, args=(work,), daemon=True)
         self._sender.start()

@@ -20,7 +20,16 @@ def _attributes_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE items ADD COLUMN attributes TEXT")
 
 
-STEPS: Sequence[Step] = (_create, _attributes_of_items)
+def _compared_tasks(connection: Connection) -> None:
+    """The gain is measured anew: before, tasks counted as warm that had no prior to start from."""
+    connection.exec_driver_sql("ALTER TABLE tasks ADD COLUMN share DOUBLE PRECISION")
+    connection.exec_driver_sql(
+        "ALTER TABLE gains ADD COLUMN log_chance DOUBLE PRECISION NOT NULL DEFAULT 0"
+    )
+    connection.exec_driver_sql("DELETE FROM gains")
+
+
+STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks)
 
 
 def version_of(connection: Connection) -> int:

@@ -76,6 +76,7 @@ tasks = Table(
     Column("reward_sum", Double, nullable=False),
     Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
     Column("early_sum", Double, nullable=False),
+    Column("share", Double),  # of the control when it was opened; NULL if there was no prior yet
     Column("version", BigInteger, nullable=False),  # raised with every change of the state
     Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
     Column("counted_in", Integer, nullable=False),  # the prior that last counted it; 0 if none did
@@ -225,7 +226,8 @@ rounds = Table(
 )
 ROUNDS_MEASURED = 50
 
-# Of the mean reward of each task over its first EARLY_ROUNDS rewards: number, sum and squares.
+# Of the mean reward of each task over its first EARLY_ROUNDS rewards: number, sum and squares; of
+# the tasks that could have been warm or control, with the chance of what they are.
 gains = Table(
     "gains",
     metadata,
@@ -235,6 +237,7 @@ gains = Table(
     Column("tasks", BigInteger, nullable=False),
     Column("sum", Double, nullable=False),
     Column("squares", Double, nullable=False),
+    Column("log_chance", Double, nullable=False),
 )
 EARLY_ROUNDS = 20
 
@@ -282,4 +285,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 2
+VERSION = 3

@@ -130,7 +130,8 @@ def open_all(
         except ServiceError as error:
             opened[name] = error
             continue
-        control = random.random() < bandit.configuration.control_share
+        share = bandit.configuration.control_share
+        control = random.random() < share
         task = TaskEntry(
             id=number,
             name=name,
@@ -141,6 +142,7 @@ def open_all(
             reward_sum=0.0,
             early_rewards=0,
             early_sum=0.0,
+            share=share if bandit.prior_version > 0 else None,
             side=None if side is None else packed(side),
             is_new=True,
         )

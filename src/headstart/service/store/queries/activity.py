@@ -1,12 +1,12 @@
 """Activity: sums over minutes, rounds and tasks, added up over processes."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from headstart.intervals import Moments
 from headstart.service.store.schema import EARLY_ROUNDS, ROUNDS_MEASURED, gains, minutes, rounds
 
 # The rounds of a task over which warm tasks and the control are compared.
@@ -27,30 +27,8 @@ COUNTS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sums:
-    """Number n, sum Σy and squares Σy² of values."""
-
-    n: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    @property
-    def mean(self) -> float:
-        """Σy/n, nan without values."""
-        return self.total / self.n if self.n else math.nan
-
-    @property
-    def squared_error(self) -> float:
-        """The square of the mean's standard error, s²/n; ∞ below two values."""
-        if self.n < 2:
-            return math.inf
-        within = max(self.squares - self.total * self.total / self.n, 0.0)
-        return within / (self.n - 1) / self.n
-
-
-@dataclass(frozen=True, kw_only=True)
 class Activity:
-    """Sums over equal stretches of minutes, the first of which begins at `start`."""
+    """Moments over equal stretches of minutes, the first of which begins at `start`."""
 
     start: int  # minute since 1970
     width: int  # minutes
@@ -97,7 +75,7 @@ def processes(connection: Connection, bandit: int, *, since: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def by_round(connection: Connection, bandit: int) -> tuple[list[Sums], list[Sums]]:
+def by_round(connection: Connection, bandit: int) -> tuple[list[Moments], list[Moments]]:
     """Rewards by their number in the task, from 1 on: warm tasks, control."""
     c = rounds.c
     query = (
@@ -105,23 +83,30 @@ def by_round(connection: Connection, bandit: int) -> tuple[list[Sums], list[Sums
         .where(c.bandit == bandit)
         .group_by(c.control, c.round)
     )
-    both = [[Sums()] * ROUNDS_MEASURED for _ in range(2)]
+    both = [[Moments()] * ROUNDS_MEASURED for _ in range(2)]
     for control, number, n, total, squares in connection.execute(query):
-        both[int(control)][int(number) - 1] = Sums(
+        both[int(control)][int(number) - 1] = Moments(
             n=int(n), total=float(total), squares=float(squares)
         )
     return both[0], both[1]
 
 
-def early_means(connection: Connection, bandit: int) -> tuple[Sums, Sums]:
-    """Mean rewards of tasks over their first rounds: warm tasks, control."""
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Mean rewards of tasks over their first rounds, of those that could have been either."""
+
+    warm: Moments
+    control: Moments
+    log_chance: float  # of the groups that the tasks are in, by the shares that were asked for
+
+
+def early_means(connection: Connection, bandit: int) -> Compared:
+    """The tasks that a bandit's gain compares."""
     c = gains.c
-    query = (
-        select(c.control, func.sum(c.tasks), func.sum(c.sum), func.sum(c.squares))
-        .where(c.bandit == bandit)
-        .group_by(c.control)
-    )
-    both = [Sums(), Sums()]
-    for control, n, total, squares in connection.execute(query):
-        both[int(control)] = Sums(n=int(n), total=float(total), squares=float(squares))
-    return both[0], both[1]
+    sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares", "log_chance"))
+    query = select(c.control, *sums).where(c.bandit == bandit).group_by(c.control)
+    both, log_chance = [Moments(), Moments()], 0.0
+    for control, n, total, squares, chance in connection.execute(query):
+        both[int(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
+        log_chance += float(chance)
+    return Compared(warm=both[0], control=both[1], log_chance=log_chance)

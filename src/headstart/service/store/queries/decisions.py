@@ -1,5 +1,6 @@
 """Decisions: one as it was made, pages of the latest, and what waits for a reward."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -21,6 +22,8 @@ PAGE = 50
 # that a page takes its time however rare an arm is.
 _SCANNED_NUMBERS = 400_000
 _COUNTED = 10_000
+# How many of the latest decisions stand for what is decided now.
+_LATEST = 1_000
 
 _C = decisions.c
 STATUSES = DECISION_STATUS
@@ -227,9 +230,16 @@ def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]
     return _TO_PAY.rows(connection, ids, (bandit,))
 
 
+def top_share(connection: Connection, bandit: int) -> float | None:
+    """The share of the arm that the latest decisions chose most often; None before any."""
+    query = select(_C.arm).where(_C.bandit == bandit, _C.observed == 0).order_by(_C.id.desc())
+    arms = Counter(connection.execute(query.limit(_LATEST)).scalars())
+    return max(arms.values()) / arms.total() if arms else None
+
+
 def latest_features(connection: Connection, bandit: int, dimension: int) -> Floats:
     """The features of the bandit's latest decisions, (n, d)."""
     query = select(_C.features).where(_C.bandit == bandit).order_by(_C.id.desc())
-    query = query.limit(min(1_000, _SCANNED_NUMBERS // dimension))
+    query = query.limit(min(_LATEST, _SCANNED_NUMBERS // dimension))
     rows = [floats(row) for row in connection.execute(query).scalars()]
     return np.array([row for row in rows if len(row) == dimension]).reshape(-1, dimension)

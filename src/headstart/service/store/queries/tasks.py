@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Select, bindparam, or_, select, tuple_
+from sqlalchemy import Connection, Select, bindparam, func, or_, select, tuple_
 
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.schema import TASK_STATUS, contributions, tasks
@@ -28,8 +28,14 @@ class TaskEntry:
     reward_sum: float
     early_rewards: int
     early_sum: float
+    share: float | None  # of the control when it was opened; None if there was no prior yet
     side: bytes | None
     is_new: bool = False  # whether it was opened by the transaction under way
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it could have been warm or control, and counts for the gain."""
+        return self.share is not None and 0.0 < self.share < 1.0
 
 
 # The columns of an entry.
@@ -39,6 +45,9 @@ _BY_NUMBER = Lookup(_KEPT_AND_STATE.where(_C.id.in_(LISTED)))
 _BY_NAME = Lookup(
     _KEPT_AND_STATE.where(_C.bandit == bindparam("own"), _C.name.in_(LISTED)), ["own"]
 )
+
+
+Start = Literal["warm", "control", "no prior"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +62,14 @@ class TaskRow:
     last_used: float
     n_rewards: int
     reward_sum: float
+    share: float | None
+
+    @property
+    def start(self) -> Start:
+        """Whether it started from what others taught."""
+        if self.control:
+            return "control"
+        return "no prior" if self.share is None else "warm"
 
     @property
     def mean_reward(self) -> float | None:
@@ -207,6 +224,12 @@ def erased(connection: Connection, bandit: int) -> dict[int, bytes]:
     """What the prior still counts for tasks that were erased, by their numbers."""
     query = select(contributions.c.task, contributions.c.content).where(_gone(bandit))
     return {row.task: row.content for row in connection.execute(query)}
+
+
+def waiting_since(connection: Connection, bandit: int) -> float | None:
+    """The last use of the task that has waited longest for the prior to count it."""
+    query = select(func.min(_C.last_used)).where(_C.bandit == bandit, _HAS_CHANGED, _C.changed == 1)
+    return connection.execute(query).scalar_one()
 
 
 def any_to_count(connection: Connection, bandit: int) -> bool:

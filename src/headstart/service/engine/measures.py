@@ -1,0 +1,43 @@
+"""Measures: how each bandit stands, for /metrics."""
+
+from sqlalchemy import Connection
+
+from headstart.service.engine.records import gain_view
+from headstart.service.store.queries import bandits, decisions, tasks
+
+# What is measured, in words.
+MEASURES = {
+    "pending": "Decisions that wait for a reward, counted up to 10,000.",
+    "prior_version": "The version of the prior.",
+    "prior_lag_seconds": "How long the longest waiting task has waited for the prior to count it.",
+    "top_item_share": "The share of the most frequent arm among the latest decisions.",
+    "gain": "What warm tasks earn more per round than the control.",
+    "gain_low": "The lower end of the gain's 95 % interval, which holds at every look.",
+    "gain_high": "The upper end of the gain's 95 % interval, which holds at every look.",
+    "control_ratio_p": "How probable the share of control tasks is; below 0.001 it is wrong.",
+}
+
+
+def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
+    """The measures of all bandits by name; what cannot be said is left out."""
+    found = {}
+    for row in bandits.all_bandits(connection):
+        gain = gain_view(connection, row.id)
+        measures = {
+            "pending": decisions.pending(connection, row.id)[0],
+            "prior_version": row.prior_version,
+            "prior_lag_seconds": prior_lag(connection, row.id, now),
+            "top_item_share": decisions.top_share(connection, row.id),
+            "gain": gain.difference,
+            "gain_low": gain.low,
+            "gain_high": gain.high,
+            "control_ratio_p": gain.ratio_p,
+        }
+        found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}
+    return found
+
+
+def prior_lag(connection: Connection, bandit: int, now: float) -> float:
+    """How many seconds the longest waiting task has waited for the prior to count it."""
+    since = tasks.waiting_since(connection, bandit)
+    return 0.0 if since is None else max(now - since, 0.0)
