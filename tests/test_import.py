@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import headstart as hs
 
 HEAVY = ("numba", "xarray", "matplotlib", "pandas", "scipy", "numpy", "typer", "rich")
@@ -36,3 +38,10 @@ def test_every_public_name_exists() -> None:
     for package in (hs.policies, hs.priors, hs.environments):
         for name in package.__all__:
             assert isinstance(getattr(package, name), type)
+
+
+def test_a_class_of_a_module_is_found_by_its_name() -> None:
+    with pytest.raises(AttributeError, match=r"write headstart\.policies\.OFUL"):
+        hs.OFUL  # noqa: B018
+    with pytest.raises(AttributeError, match="has no attribute 'NoSuch'"):
+        hs.NoSuch  # noqa: B018

@@ -52,6 +52,7 @@ def test_a_class_of_another_module_is_named_by_it() -> None:
     [
         (OFUL(bias_error=NormBound(parameter_bound=2.0), fixed_bias=False), "policies"),
         (BayesUCB(z="growing"), "policies"),
+        (BayesUCB(z="slow", z_mean="arms"), "policies"),
         (Hierarchical(covariance="full"), "priors"),
     ],
 )

@@ -15,6 +15,7 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Task
 from headstart.interfaces import Environment, LivePriorEstimator, Memory
+from headstart.live import defaults
 from headstart.policies import OFUL, BayesUCB, Thompson
 from headstart.priors import Hierarchical, KnownVariances
 from headstart.simulation import Agent, Learner
@@ -25,10 +26,10 @@ PAPER = "λ=1/(T·Var)"
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
 OURS, ISOTROPIC, FULL, SIDE = "Hierarchical", "… isotropic", "… full Σ₀", "… side"
 HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
-GROWING, SAMPLED, BEST_Z = "… growing z", "… Thompson", "… best z"
+LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
-    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, FULL, SIDE, HALF_LIFE, OFFSET, GROWING,
+    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, FULL, SIDE, HALF_LIFE, OFFSET, LIVE,
     SAMPLED, BEST_Z, TOLD,
 )  # fmt: skip
 
@@ -81,7 +82,7 @@ def tuned(row: Row) -> Iterator[Learner]:
 def ours(row: Row) -> Iterator[Learner]:
     """Ours, with nothing to tune, and with other settings where they may matter."""
     yield learners.ours(name=OURS)
-    yield learners.ours(name=GROWING, policy=BayesUCB(z="growing"))
+    yield learners.ours(name=LIVE, policy=defaults.POLICY)
     if row.horizon <= 50:  # a draw takes O(d³) in every round
         yield learners.ours(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))

@@ -42,7 +42,9 @@ def whole_page(results: Sequence[Result], version: Version, coverage: str) -> st
             "",
             "*Told all* is Bayes UCB with the true mean task and covariance (and what side "
             "information means), so ours / told all is the price of learning them; *told "
-            "variances* is given the variances and learns the mean task, as Meta-TS and AdaTS are.",
+            "variances* is given the variances and learns the mean task, as Meta-TS and AdaTS are. "
+            "The *live rule* is the default of `MetaBandit` with the same prior, and *best z* the "
+            f"best constant z of {who.ZS}, cross-fitted.",
             "",
             "## Ratios",
             "",

@@ -29,6 +29,7 @@ TARGETS = (
     Target("winner", _in("winner"), 1.02),
     Target("shop and real data", _in("shop", "real"), 1.05),
     Target("fixed arms", _in("fixed arms"), 1.2, who.BEST_Z),
+    Target("fixed arms", _in("fixed arms"), 1.2, who.BEST_Z, who.LIVE),
     Target("linear, N ≥ 10", _in("linear", least=10), 1.1, who.INFORMED),
     Target("linear", _in("linear"), 1.02, who.ISOTROPIC),
     Target("rank 2, N ≥ 10", _in("shared", part="rank 2", least=10), 0.65, who.ISOTROPIC),

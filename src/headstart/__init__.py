@@ -121,11 +121,18 @@ _MODULES = (
 )  # fmt: skip
 
 
+# Where classes are that one may look for here.
+_PACKAGES = ("policies", "priors", "environments", "learners", "studies")
+
+
 def __getattr__(name: str) -> object:
     if name in _HOME:
         return getattr(import_module(f"headstart.{_HOME[name]}"), name)
     if name in __all__ or name in _MODULES:
         return import_module(f"headstart.{name}")
+    for package in _PACKAGES if name[:1].isupper() else ():
+        if hasattr(import_module(f"headstart.{package}"), name):
+            raise AttributeError(f"{name} is in a module: write headstart.{package}.{name}")
     raise AttributeError(f"module 'headstart' has no attribute {name!r}")
 
 

@@ -184,8 +184,8 @@ def trusted(kind: type[T], **fields: object) -> T:
 
 def having(name: str, value: T, method: str, expected: str) -> T:
     """An object with a method, not the class or the function that makes one."""
-    called = getattr(value, "__name__", None)
-    if isinstance(value, type) or (called is not None and not hasattr(value, method)):
+    called = str(getattr(value, "__name__", ""))
+    if called.isidentifier() and (isinstance(value, type) or not hasattr(value, method)):
         raise ValueError(f"{name} must be {expected}, got {called} itself: write {called}(…)")
     if not hasattr(value, method):
         raise ValueError(f"{name} must be {expected}, got {short(value)}")

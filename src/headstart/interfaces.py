@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 from headstart.core.prior import Prior
@@ -300,3 +301,19 @@ def starting_prior(estimator: PriorEstimator, memory: Memory, side: Floats | Non
     if n_side(estimator) and isinstance(estimator, SidePriorEstimator):
         return estimator.prior(memory, side)
     return estimator.prior(memory)
+
+
+def check_parts(policy: Policy, prior: PriorEstimator) -> None:
+    """A policy and a prior estimator as objects, in this order."""
+    checks.having(
+        "policy",
+        policy,
+        "scores",
+        "an object with the methods scores and n_uniforms, such as policies.OFUL()",
+    )
+    checks.having(
+        "prior",
+        prior,
+        "absorb",
+        "an object with the methods of a prior estimator, such as priors.Pooled()",
+    )

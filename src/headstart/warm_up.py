@@ -58,20 +58,21 @@ def simulation() -> None:
         environment = Synthetic(dimension=_DIMENSION, n_arms=2, reward=reward)
         simulate(environment, learners, n_tasks=7, horizon=70, replications=2, workers=1)
     evaluate(environment, learners, n_training_tasks=1, n_test_tasks=1, horizon=2, workers=1)
-    _directions()
+    _structure()
 
 
-def _directions() -> None:
-    """A prior from tasks that differ along one direction."""
+def _structure() -> None:
+    """Priors from tasks that differ along one direction, and from tasks of two kinds."""
     from headstart.core.statistics import TaskStatistics
 
     estimator, rng = priors.Hierarchical(), np.random.default_rng(0)
-    memory = estimator.empty(_DIMENSION)
-    for _ in range(16):
-        x = rng.standard_normal((10, _DIMENSION))
-        rewards = 10.0 * rng.standard_normal() * x[:, 0] + 0.1 * rng.standard_normal(10)
-        memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
-    estimator.prior(memory)
+    for factors in (rng.standard_normal(16), np.tile([1.0, -1.0], 8)):
+        memory = estimator.empty(_DIMENSION)
+        for factor in factors:
+            x = rng.standard_normal((10, _DIMENSION))
+            rewards = 10.0 * factor * x[:, 0] + 0.1 * rng.standard_normal(10)
+            memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
+        estimator.prior(memory)
 
 
 def live() -> None:

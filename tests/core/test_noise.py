@@ -143,3 +143,17 @@ def test_a_growing_z_is_the_quantile_of_bayes_ucb() -> None:
         expected = estimates.predictions + z * estimates.widths
         found = BayesUCB(z="growing").scores(estimates, np.empty(0))
         np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_a_slow_z_begins_at_one_and_exceeds_every_bound() -> None:
+    """√(1 + log(1 + t/50)) after t rewards: √2 where 1 + t/50 is e, 3 where it is e⁸."""
+    prior = Prior(np.zeros(1), np.array(1.0))
+    for rewards, z in ((0.0, 1.0), (50.0 * np.expm1(1.0), np.sqrt(2.0)), (50 * np.expm1(8.0), 3.0)):
+        data = TaskStatistics(
+            gram=np.zeros((1, 1)),
+            moment=np.zeros(1),
+            count=np.array(rewards),
+            sum_of_squares=np.array(0.0),
+        )
+        summary = RidgeEstimate(data, prior).summary
+        assert float(BayesUCB(z="slow", noise_scale=1.0).radius(summary)) == pytest.approx(z)

@@ -440,3 +440,12 @@ def test_a_bandit_is_a_table_of_its_open_tasks() -> None:
     assert bandit.learned().to_frame().index.tolist() == ["price", "size"]
     assert "1 pending" in bandit._repr_html_()
     assert hs.MetaBandit(dimension=2).to_frame().empty
+
+
+def test_the_dimension_may_be_first_and_a_decision_stands_for_its_id() -> None:
+    bandit = hs.MetaBandit(2, seed=0)
+    decision = bandit.decide("ann", np.eye(2))
+    assert bandit.reward(decision, 1.0) is hs.Outcome.PAID
+    assert bandit.reward(decision.id, 1.0) is hs.Outcome.DUPLICATE
+    with pytest.raises(ValueError, match=r"one of .*seed.* got 'random_state'"):
+        hs.MetaBandit(2, random_state=0)  # type: ignore[call-arg]

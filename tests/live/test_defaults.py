@@ -27,4 +27,4 @@ def test_attributes_of_tasks_that_are_not_crossed_are_side_information(
 
 
 def test_the_mean_task_is_explored() -> None:
-    assert hs.MetaBandit(dimension=2).policy == hs.policies.BayesUCB(z="growing", z_mean="arms")
+    assert hs.MetaBandit(dimension=2).policy == hs.policies.BayesUCB(z="slow", z_mean="arms")

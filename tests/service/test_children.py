@@ -37,8 +37,14 @@ WAITS = "import time; print(child.pid, flush=True); time.sleep(600)"
 
 
 def echo(connection: Connection) -> None:
-    """Answer the sum of what comes, and print it."""
+    """Answer the sum of what comes, and print it; for a number, allocate so many bytes."""
     while (numbers := connection.recv()) is not None:
+        if isinstance(numbers, int):
+            try:
+                connection.send(len(bytearray(numbers)))
+            except MemoryError:
+                connection.send("MemoryError")
+            continue
         sys.stdout.write(f"{numbers}\n")
         sys.stderr.write(f"{numbers}\n")
         os.write(2, b"written")
@@ -73,10 +79,12 @@ def _is_running(pid: int) -> bool:
 def test_a_child_answers_with_low_priority_and_prints_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    child = Child(echo)
+    child = Child(echo, nice=10, most_bytes=1 << 30)
     numbers = list(range(100_000))
     child.connection.send(numbers)
     assert child.connection.recv() == (sum(numbers), os.nice(0) + 10)
+    child.connection.send(2 << 30)
+    assert child.connection.recv() == "MemoryError"
     child.connection.send(None)
     assert child.exit_status() == 0
     child.end()

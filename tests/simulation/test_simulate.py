@@ -1,7 +1,7 @@
 """Simulated comparisons: paired tasks, no leaks, the same bits for the same seed."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -271,10 +271,10 @@ def test_what_is_no_agent_or_environment_is_named(
 def test_a_policy_and_a_prior_that_are_swapped_are_named() -> None:
     policy, prior = hs.policies.OFUL(), hs.priors.Pooled()
     wrong: Any
-    for wrong in ((prior, policy), (hs.policies.OFUL, prior)):
-        with pytest.raises(ValueError, match="policy must be a policy"):
+    for wrong in ((prior, policy), (hs.policies.OFUL, prior), (lambda *_: 0.0, prior)):
+        with pytest.raises(ValueError, match="policy must be an object with the methods scores"):
             hs.Learner("x", *wrong)
-        with pytest.raises(ValueError, match="policy must be a policy"):
+        with pytest.raises(ValueError, match="policy must be an object with the methods scores"):
             hs.MetaBandit(dimension=2, policy=wrong[0])
     wrong = hs.priors.Pooled
     with pytest.raises(ValueError, match=r"prior must be .* got Pooled itself: write Pooled\("):
@@ -286,3 +286,30 @@ def test_a_policy_and_a_prior_that_are_swapped_are_named() -> None:
 def test_numbers_of_training_tasks_may_be_an_array() -> None:
     found = hs.evaluate(ENVIRONMENT, THOMPSON, n_training_tasks=np.array([0, 2]), horizon=3)
     assert found["trained"].to_numpy().tolist() == [0, 2]
+
+
+def test_what_is_written_from_habit_means_what_it_says() -> None:
+    expected = hs.simulate(ENVIRONMENT, [THOMPSON], n_tasks=2, horizon=3, workers=1)
+    xr.testing.assert_identical(hs.simulate(ENVIRONMENT, [THOMPSON], 2, 3), expected)
+    named = hs.simulate(ENVIRONMENT, {"Thompson": UNIFORM, "other": THOMPSON}, **SHORT)
+    again = hs.simulate(
+        ENVIRONMENT, [replace(UNIFORM, name="Thompson"), replace(THOMPSON, name="other")], **SHORT
+    )
+    xr.testing.assert_identical(named, again)
+    with pytest.raises(ValueError, match="names that a dict gives them, got 'mine' for"):
+        hs.simulate(ENVIRONMENT, {"mine": Nameless()}, **SHORT)  # type: ignore[dict-item]
+
+
+class Nameless:
+    """Has no name that could be changed."""
+
+
+def test_a_seed_may_be_a_generator_or_fresh() -> None:
+    one, other = (
+        hs.simulate(ENVIRONMENT, THOMPSON, **SHORT, seed=np.random.default_rng(3)) for _ in range(2)
+    )
+    xr.testing.assert_identical(one, other)
+    again = hs.simulate(ENVIRONMENT, THOMPSON, **SHORT, seed=one.attrs["seed"])
+    xr.testing.assert_identical(one, again)
+    fresh = [hs.simulate(ENVIRONMENT, THOMPSON, **SHORT, seed=None).attrs["seed"] for _ in range(2)]
+    assert fresh[0] != fresh[1]

@@ -13,7 +13,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.features import Schema, Transformer, schema_of
-from headstart.interfaces import Policy, PriorEstimator
+from headstart.interfaces import Policy, PriorEstimator, check_parts
 from headstart.live import _logs, defaults, files, inputs
 from headstart.live._chooser import Chooser
 from headstart.live._decision_sets import ArmsOfTasks, MaskOfTasks
@@ -33,6 +33,7 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items, Mask, Name
+from headstart.live.kinds import TaskKinds
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
@@ -48,7 +49,7 @@ class MetaBandit:
 
     dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
     items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
-    policy: how an arm is chosen, `BayesUCB(z="growing", z_mean="arms")` if None. prior: the
+    policy: how an arm is chosen, `BayesUCB(z="slow", z_mean="arms")` if None. prior: the
     estimator that learns across tasks, `Hierarchical(least_signal=0.1)` if None, with `n_side`
     where the schema has attributes of tasks that are not crossed with others.
     seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
@@ -70,8 +71,8 @@ class MetaBandit:
 
     def __init__(
         self,
-        *,
         dimension: int | None = None,
+        *,
         features: Schema | Transformer | None = None,
         policy: Policy | None = None,
         prior: PriorEstimator | None = None,
@@ -92,8 +93,7 @@ class MetaBandit:
         self.dimension = checks.count("dimension", dimension)
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
-        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
-        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
+        check_parts(self.policy, self.prior)
         self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
@@ -193,6 +193,14 @@ class MetaBandit:
 
         return as_html(self.learned().to_frame(), repr(self))
 
+    def kinds(self, tasks: Iterable[Name] | None = None) -> TaskKinds:
+        """The kinds of tasks, and which of these tasks, by default of all, belong to each."""
+        with self._lock:
+            prior, memory = self.next_prior(), self._memory
+            names = self._tasks.all_names() if tasks is None else list(map(inputs.name_of, tasks))
+            known = {name: memory.view(name).estimate.statistics for name in names}
+            return TaskKinds.of(prior, known, self._tasks.feature_names.all)
+
     @property
     def n_finished(self) -> int:
         """How many tasks are finished, those of logs included."""
@@ -276,7 +284,7 @@ class MetaBandit:
         if len(pending.free) < pending.least_free:
             self._rewards.drop_excess()  # now that the call cannot fail
 
-    def reward(self, decision_id: str, value: float, weight: float = 1.0) -> Outcome:
+    def reward(self, decision_id: str | Decision, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline; a weight counts it so many times.
 
         One that was paid the default reward may be paid another one before its deadline.
@@ -514,7 +522,7 @@ class MetaBandit:
 
         And the contribution of every feature: what the prior says, and what the rewards add.
         """
-        decision_id = decision.id if isinstance(decision, Decision) else inputs.id_of(decision)
+        decision_id = inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None
         with self._lock:
             return self._memory.explain(decision_id, arm)

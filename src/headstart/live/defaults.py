@@ -4,13 +4,12 @@ from headstart.features import Features, Schema
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 
-# A live task may have no last round: a quantile that grows excludes no arm for good. And it is one
-# of many tasks: what is uncertain of the mean task is explored for all of them.
-POLICY = BayesUCB(z="growing", z_mean="arms")
+# A live task may have no last round: a z that grows excludes no arm for good. And it is one of many
+# tasks: what is uncertain of the mean task is explored for all of them.
+POLICY = BayesUCB(z="slow", z_mean="arms")
 
 # Side information of p numbers has p·d coefficients, and a fit takes (pd)³ steps.
 _MOST_SIDE_COEFFICIENTS = 250
-
 
 # What is tried first must not end all exploration by being alike.
 _LEAST_SIGNAL = 0.1

@@ -71,9 +71,12 @@ def weight_of(value: float) -> float:
     return number
 
 
-def id_of(value: str) -> str:
-    """The id of a decision."""
+def id_of(value: object) -> str:
+    """The id of a decision, which may be given itself."""
     if not isinstance(value, str):
+        own = getattr(value, "id", None)
+        if isinstance(own, str):
+            return own
         raise ValueError(f"decision_id must be the id of a decision, a string, got {value!r}")
     return value
 

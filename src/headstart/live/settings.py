@@ -111,7 +111,7 @@ class Settings:
         """The settings of a bandit with d features; a seed decides `refresh` where that is None."""
         options: dict[str, Any] = dict(given)
         for name in options:
-            checks.one_of("the setting", name, names())
+            checks.one_of("the setting", name, ["seed", *names()])
         if options.get("refresh") is None:
             refresh = "background" if seed is None else "inline"
             options |= {"refresh": refresh, "refresh_by_seed": True}

@@ -15,6 +15,9 @@ from headstart.policies._noise import noise_scale
 # z_mean² per log K.
 _PER_LOG_ARM = 0.75
 
+# After how many rewards a slow z begins to grow in earnest.
+_SLOW = 50.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class BayesUCB:
@@ -22,8 +25,11 @@ class BayesUCB:
 
     With z = "growing" it is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB
     (Kaufmann et al., 2012): it grows without bound unless the task forgets, so that no arm is
-    excluded for good. Where the model is correct that costs a little; where rewards are 0/1 and
-    arms hardly vary, any fixed z can stay with a wrong arm (docs/explanation/learned-prior.md).
+    excluded for good. z = "slow" does so too, and is near 1 for as long as most tasks last:
+    √(1 + log(1 + t/50)) after t rewards, 1.3 after 50 and 1.8 after 500. Where the model is correct
+    and arms are new in every round, growing costs a little; where arms stay the same, or rewards
+    are 0/1 and arms hardly vary, a fixed z can stay with a wrong arm
+    (docs/explanation/learned-prior-results.md).
 
     `z_mean` is for priors that are learned: a z of its own for m, the part of the width that is the
     uncertainty of the mean task. All tasks to come learn from what is explored along it, so it pays
@@ -41,7 +47,7 @@ class BayesUCB:
     array([1.91, 2.  ])
     """
 
-    z: float | Literal["growing"] = 1.0
+    z: float | Literal["growing", "slow"] = 1.0
     noise_scale: float | None = None
     z_mean: float | Literal["arms"] | None = None
 
@@ -50,9 +56,9 @@ class BayesUCB:
             if isinstance(self.z_mean, str):
                 raise ValueError(f'z_mean must be a number or "arms", got {self.z_mean!r}')
             checks.nonnegative("z_mean", self.z_mean)
-        if self.z != "growing":
+        if self.z not in {"growing", "slow"}:
             if isinstance(self.z, str):
-                raise ValueError(f'z must be a number or "growing", got {self.z!r}')
+                raise ValueError(f'z must be a number, "growing" or "slow", got {self.z!r}')
             checks.nonnegative("z", self.z)
         if self.noise_scale is not None:
             checks.nonnegative("noise_scale", self.noise_scale)
@@ -63,7 +69,13 @@ class BayesUCB:
 
     def radius(self, summary: EstimateSummary) -> Floats:
         """z·s, of shape (…)."""
-        z = -ndtri(1.0 / (summary.count + 2.0)) if self.z == "growing" else self.z
+        z: Floats | float
+        if self.z == "growing":
+            z = -ndtri(1.0 / (summary.count + 2.0))
+        elif self.z == "slow":
+            z = np.sqrt(1.0 + np.log1p(summary.count / _SLOW))
+        else:
+            z = self.z
         radius: Floats = z * noise_scale(summary, self.noise_scale)
         return radius
 

@@ -6,6 +6,7 @@ service's requests alone.
 
 import multiprocessing
 import os
+import resource
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
@@ -20,11 +21,20 @@ class Child:
     """A process that calls `main` with its end of a connection.
 
     It ends with this process, in the middle of its work too. nice: how much lower its priority is.
+    most_bytes: what it may allocate; beyond that, a MemoryError.
     """
 
-    def __init__(self, main: Callable[[Connection], None], *, nice: int = 0) -> None:
+    def __init__(
+        self,
+        main: Callable[[Connection], None],
+        *,
+        nice: int = 0,
+        most_bytes: int | None = None,
+    ) -> None:
         self.connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_run, args=(main, theirs, nice), daemon=True)
+        self._process = _SPAWN.Process(
+            target=_run, args=(main, theirs, nice, most_bytes), daemon=True
+        )
         self._process.start()
         theirs.close()
 
@@ -53,11 +63,17 @@ class Child:
         self.connection.close()
 
 
-def _run(main: Callable[[Connection], None], connection: Connection, nice: int) -> None:
+def _run(
+    main: Callable[[Connection], None], connection: Connection, nice: int, most_bytes: int | None
+) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for output in (1, 2):  # what is printed might name tasks
         os.dup2(nowhere, output)
     os.nice(nice)
+    if most_bytes is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        most = most_bytes if hard == resource.RLIM_INFINITY else min(most_bytes, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     end_with_parent()
     with one_blas_thread:
         main(connection)

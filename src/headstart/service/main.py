@@ -24,6 +24,7 @@ from headstart.service.http.server import (
     server_of,
 )
 from headstart.service.jobs.jobs import Jobs, uploads_folder
+from headstart.service.jobs.process import MOST_BYTES, JobProcess
 from headstart.service.messages import ServiceError
 from headstart.service.store.database import Database
 from headstart.service.store.keys import list_keys
@@ -44,6 +45,7 @@ class ServeOptions:
     log_requests: bool = True
     limits: Limits = field(default_factory=Limits)
     cache_bytes: int = 256 << 20
+    job_bytes: int = MOST_BYTES
 
 
 class Users:
@@ -112,7 +114,12 @@ def _serve_one(
         needs_key = _needs_key(options, service.database, listener)
         log = Log(options.log_format)
         log_libraries(log)
-        jobs = Jobs(service, uploads=uploads_folder(options.store), data=options.data)
+        jobs = Jobs(
+            service,
+            uploads=uploads_folder(options.store),
+            data=options.data,
+            begin=partial(JobProcess, most_bytes=options.job_bytes),
+        )
         app = Application(
             service,
             jobs=jobs,

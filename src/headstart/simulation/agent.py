@@ -1,6 +1,7 @@
 """Agent: the protocol of what `simulate` and `evaluate` compare."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import is_dataclass, replace
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -112,14 +113,30 @@ class InformedAgent(Protocol):
 # parameter that the Oracle starts from may be drawn there.
 AnyAgent = Agent | InformedAgent
 Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
-Agents = AnyAgent | Several
+Agents = AnyAgent | Mapping[str, AnyAgent] | Several
 
 
 def several(agents: Agents) -> Several:
-    """One agent, or what is none, as a list of it; a list or a function as it is."""
+    """One agent, or what is none, as a list of it; a list or a function as it is.
+
+    Agents in a dict are those of its values, named as there.
+    """
     if isinstance(agents, type | str | Agent | InformedAgent):
         return cast(Several, [agents])
+    if isinstance(agents, Mapping):
+        return [_named(agent, name) for name, agent in agents.items()]
     return agents
+
+
+def _named(agent: AnyAgent, name: str) -> AnyAgent:
+    if getattr(agent, "name", None) == name:
+        return agent
+    if not is_dataclass(agent) or isinstance(agent, type):
+        raise ValueError(
+            f"agents must be a list, or have the names that a dict gives them, got {name!r} for "
+            f"{checks.short(agent)}"
+        )
+    return replace(agent, name=name)
 
 
 def checked(state: object, replications: int, returned_by: str) -> State:

@@ -16,11 +16,11 @@ from headstart.simulation.run import Run
 def simulate(
     environment: Environment,
     agents: Agents,
-    *,
     n_tasks: int,
     horizon: int,
+    *,
     replications: int = 1,
-    seed: int = 0,
+    seed: int | np.random.Generator | None = 0,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -29,7 +29,8 @@ def simulate(
     Returns choice, reward and regret over (learner, replication, task, round). All agents play
     the same arms with the same noise. An agent's own random numbers depend on the seed and on its
     name alone, so that adding or removing an agent changes no other's results; neither does the
-    number of worker threads (default: one per core).
+    number of worker threads (default: one per core). The seed of the results is their attribute
+    `seed`: drawn from a generator if one is given, and fresh if it is None.
 
     >>> results = hs.simulate(
     ...     hs.environments.Synthetic(reward="linear"),
@@ -65,7 +66,7 @@ def evaluate(
     n_test_tasks: int = 10,
     horizon: int,
     replications: int = 1,
-    seed: int = 0,
+    seed: int | np.random.Generator | None = 0,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
@@ -12,6 +11,7 @@ from headstart.interfaces import (
     Policy,
     PriorEstimator,
     by_parts,
+    check_parts,
     n_side,
     starting_prior,
 )
@@ -41,8 +41,7 @@ class Learner:
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        checks.having("policy", self.policy, "scores", "a policy, such as policies.OFUL()")
-        checks.having("prior", self.prior, "absorb", "a prior estimator, such as priors.Pooled()")
+        check_parts(self.policy, self.prior)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """Those of the policy."""

@@ -105,7 +105,7 @@ class Run:
         *,
         horizon: int,
         replications: int,
-        seed: int,
+        seed: int | np.random.Generator | None,
         workers: int | None,
         progress: Progress | None,
     ) -> None:
@@ -116,7 +116,7 @@ class Run:
         known = every if callable(every) else _check_agents(every)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
-        self._seed = checks.count("seed", seed, least=0)
+        self._seed = _seed(seed)
         self._workers = cores() if workers is None else checks.count("workers", workers)
         self._dimension = checks.count("the environment's dimension", environment.dimension)
         self._progress = progress
@@ -229,6 +229,15 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def _seed(seed: int | np.random.Generator | None) -> int:
+    """A seed as a number: drawn from a generator, or fresh where it is None."""
+    if seed is None:
+        seed = np.random.default_rng()
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**63))
+    return checks.count("seed", seed, least=0)
 
 
 def _train(

@@ -70,8 +70,8 @@ class Comparisons(tuple[Comparison, ...]):
     ... )
     >>> hs.compare(regret, "ITL").to_frame()[["learner", "reference", "mean"]].round(1)
       learner reference  mean
-    0      RR       ITL  -1.9
-    1     AVG       ITL  -0.9
+    0      RR       ITL  -1.8
+    1     AVG       ITL  -0.5
     """
 
     __slots__ = ()

@@ -164,9 +164,10 @@ class LearnerSpec:
         """What it consists of, as a row of a table."""
         parts = (self.policy, self.prior, self.agent, self.method)
         names = ("policy", "prior", "agent", "method")
-        return {"learner": self.name} | {
-            name: "" if part is None else part.kind for name, part in zip(names, parts, strict=True)
-        }
+        row: dict[str, object] = {"learner": self.name}
+        for name, part in zip(names, parts, strict=True):
+            row[name] = "" if part is None else part.kind
+        return row
 
     def _named(self, name: str) -> Spec:
         """The agent's spec, with the name that it plays under."""

@@ -271,7 +271,8 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     news = client.bandit("news")
     news.put(BanditConfiguration(dimension=2))
     items = news.items
-    assert items.put({np.str_("a"): np.array([1.0, 0.0]), np.int64(7): (np.float32(0.5), 1)}) == 2
+    catalogue: dict[Any, Any] = {np.str_("a"): np.ones(2), np.int64(7): (np.float32(0.5), 1)}
+    assert items.put(catalogue) == 2
     assert items.patch([Item(id="b", features=np.ones(2))]) == 3  # type: ignore[arg-type]
     assert items.patch({"b": np.zeros(2)}) == 3
     assert items.delete(np.array(["b"])) == 2
@@ -280,16 +281,16 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     assert answer.task == "17"
     many = news.decide_many([DecisionRequest(task=np.int64(3), side=np.zeros(1))])  # type: ignore[arg-type]
     assert len(many) == 1
-    reward = RewardRequest(decision=np.str_(answer.id), value=np.float32(0.5), weight=np.int64(1))
-    (paid,) = news.reward_many([reward])
+    numbers: dict[str, Any] = {"value": np.float32(0.5), "weight": np.int64(1)}
+    (paid,) = news.reward_many([RewardRequest(decision=np.str_(answer.id), **numbers)])
     assert not isinstance(paid, Problem)
     sent = msgspec.json.decode(bridge.sent[-1].content)
     assert sent == [{"decision": answer.id, "value": 0.5, "weight": 1, "time": None}]
-    assert news.finish(np.int64(17)) is None  # type: ignore[arg-type]
+    news.finish(np.int64(17))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="values of JSON, NumPy or pandas, got"):
         news.decide("u", {"a": {"x": object()}})
     with pytest.raises(ValueError, match="got a table"):
-        news.decide("u", pd.DataFrame({"x": [1.0]}))
+        news.decide("u", pd.DataFrame({"x": [1.0]}))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])

@@ -1,14 +1,19 @@
 """Decisions are durable, explained and refused without a trace."""
 
-import pytest
-from tests.service.engine.setting import Clock, D, K, content, decided, paid, shop
+from pathlib import Path
+from typing import Any
 
+import pytest
+from tests.service.engine.setting import Clock, D, K, answer_of, content, decided, paid, shop
+
+from headstart.service.engine.service import Service
 from headstart.service.messages import (
     BanditConfiguration,
     DecisionAnswer,
     DecisionRequest,
     Item,
     ItemChange,
+    RewardRequest,
     ServiceError,
 )
 
@@ -188,3 +193,21 @@ def test_an_item_that_no_decision_could_read_is_refused(store: str) -> None:
                 change("shop", items)
         assert len(service.items("shop")) == K
         decided(service, "ann")
+
+
+def test_bandits_share_the_memory_for_tasks(tmp_path: Path) -> None:
+    most = 2 << 20
+    with Service.open(tmp_path / "store.sqlite", cache_bytes=most) as service:
+        bandits = ["a", "b", "c", "d"]
+        names = [f"task{i}" for i in range(60)]  # at d = 50, of 40 kB each
+        arms: Any = {"x": [1.0] + 49 * [0.0], "y": 50 * [0.1]}
+        for bandit in bandits:
+            service.put_bandit(bandit, BanditConfiguration(dimension=50, control_share=0.5))
+            requests = [DecisionRequest(task=name, arms=arms) for name in names]
+            answers = service.decide(bandit, requests).result(120)
+            rewards = [RewardRequest(decision=answer_of(a).id, value=1.0) for a in answers]
+            service.reward(bandit, rewards).result(120)
+        for bandit in bandits:  # so that all have seen how many they are
+            service.decide(bandit, [DecisionRequest(task="task0", arms=arms)]).result(120)
+        assert float(service.status()["task_bytes_in_memory"] or 0) <= 2 * most
+        assert {service.task(b, name).n_rewards for b in bandits for name in names} == {1}

@@ -17,8 +17,8 @@ class Numbers:
     """Numbers of a process, as a service has them."""
 
     process: int
-    bandits: dict[str, Mapping[str, float]] = field(default_factory=dict)
-    standing: dict[str, Mapping[str, float]] = field(default_factory=dict)
+    bandits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    standing: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def status(self) -> Mapping[str, object]:
         return {"process": self.process, "rows": 10 + self.process}

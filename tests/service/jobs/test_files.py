@@ -1,10 +1,12 @@
 """Files: a request names none outside of the data folder, and an upload has a limit."""
 
+import io
 import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,6 +50,23 @@ def test_files_folders_and_patterns(folders: Folders) -> None:
     assert folders.resolve(["deep/*.csv", "a.csv"]) == ["deep/b.csv", "a.csv"]
     with pytest.raises(ServiceError, match=r"named once, got 'a.csv' twice"):
         folders.resolve(["a.csv", "./a.csv"])
+
+
+def test_a_parquet_file_that_would_become_too_large_is_refused_by_its_footer(
+    tmp_path: Path,
+) -> None:
+    folders = Folders(data=None, uploads=tmp_path, largest_upload=20_000)
+    content = io.BytesIO()
+    pd.DataFrame({"user": ["ann"] * 30_000, "reward": [1.0] * 30_000}).to_parquet(content)
+    with folders.receive("application/vnd.apache.parquet") as upload:
+        upload.write(content.getvalue())
+    with pytest.raises(ServiceError, match="at most 10,000 values, got 30,000 rows of 2") as error:
+        upload.check()
+    assert error.value.problem.status == 413
+    with folders.receive("application/vnd.apache.parquet") as broken:
+        broken.write(b"PAR1, it says")
+    with pytest.raises(ServiceError, match="must be a Parquet file"):
+        broken.check()
 
 
 HOSTILE = [

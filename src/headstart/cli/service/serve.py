@@ -27,6 +27,7 @@ def serve(
     log_requests: Annotated[bool, typer.Option(help="One line of the log per request.")] = True,
     limit_body: Annotated[int, typer.Option(min=1, help="Megabytes of a request.")] = 16,
     limit_waiting: Annotated[int, typer.Option(min=1, help="Requests that wait at once.")] = 2_000,
+    limit_job_memory: Annotated[int, typer.Option(min=1, help="Megabytes of a job.")] = 4_096,
     cache: Annotated[int, typer.Option(min=1, help="Megabytes of tasks in memory.")] = 256,
     processes: Annotated[
         int, typer.Option(min=1, max=64, help="Processes at this port; with PostgreSQL only.")
@@ -49,6 +50,7 @@ def serve(
         log_requests=log_requests,
         limits=Limits(body_bytes=limit_body << 20, waiting=limit_waiting),
         cache_bytes=cache << 20,
+        job_bytes=limit_job_memory << 20,
     )
 
     def announce(address: str, needs_key: bool) -> None:

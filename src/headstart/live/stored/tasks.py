@@ -84,6 +84,11 @@ class StoredTasks:
         """How much memory one task takes."""
         return 8 * self._tasks.layout.length
 
+    @property
+    def allocated_bytes(self) -> int:
+        """How much memory all rows take, also those of tasks that were let go."""
+        return int(self._tasks.rows.nbytes)
+
     def install(self, memory: StoredMemory, start: Start | None = None) -> None:
         """Have tasks start from this memory from now on; `memory.start` may be given with it."""
         memory.install(self._memory.population, start)

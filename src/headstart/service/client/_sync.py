@@ -10,7 +10,15 @@ import httpx
 import msgspec
 
 from headstart.service.client import transport as wire
-from headstart.service.client.transport import Arms, Attributes, Outcome, Retries, Task, Vector
+from headstart.service.client.transport import (
+    Arms,
+    Attributes,
+    Outcome,
+    Retries,
+    Table,
+    Task,
+    Vector,
+)
 from headstart.service.messages import (
     BanditConfiguration,
     BanditView,
@@ -297,7 +305,7 @@ class Items:
                 return
             query["after"] = page.next
 
-    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item]) -> int:
+    def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item] | Table) -> int:
         """Replace the whole catalogue; how many items there are now.
 
         By items; or features by id, or attributes by id where the bandit has a schema; or a
@@ -307,7 +315,7 @@ class Items:
         return (self._bandit.call(ItemCount, "PUT", "items", body=body)).items
 
     def patch(
-        self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange]
+        self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange] | Table
     ) -> int:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(self._by_id(changes))

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, Protocol, TypeVar, Union, get_args, get_origin
 from urllib.parse import quote
 
 import httpx
@@ -32,6 +32,21 @@ Task = str | int
 Vector = Sequence[float] | Any  # or an array of one dimension
 # What is known of an item, of the context or of a task, by name.
 Attributes = Mapping[str, object]
+
+
+class Table(Protocol):
+    """A DataFrame, of pandas or Polars."""
+
+    @property
+    def columns(self) -> Any:
+        """The names of its columns."""
+        ...
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """A column."""
+        ...
+
+
 Arms = Mapping[str, Vector | Attributes] | Iterable[str] | None
 # What came of one attempt.
 Outcome = httpx.Response | httpx.TransportError
@@ -168,7 +183,7 @@ def vector(values: Vector | None) -> list[float] | None:
     return None if values is None else [float(x) for x in values]
 
 
-def attributes(values: Attributes | None) -> dict[str, object] | None:
+def attributes(values: Attributes | Any | None) -> dict[str, object] | None:
     """Attributes as a request has them."""
     return None if values is None else {str(name): value for name, value in dict(values).items()}
 
@@ -210,7 +225,7 @@ def is_table(items: object) -> bool:
     return hasattr(items, "columns")
 
 
-def rows_of(table: Any, bandit: BanditView) -> dict[str, Vector | Attributes]:
+def rows_of(table: Table, bandit: BanditView) -> Mapping[str, Vector | Attributes]:
     """The rows of a DataFrame by id: its column `id`, or else the index.
 
     Columns are attributes where the bandit has a schema, and else its features, by name.

@@ -36,7 +36,6 @@ class Bandit:
         self,
         row: BanditRow,
         model: Model,
-        cache_bytes: int,
     ) -> None:
         self.number = row.id
         self.name = row.name
@@ -50,7 +49,7 @@ class Bandit:
         self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}
         self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
         self._by_number: dict[int, TaskEntry] = {}
-        self._most = max(256, cache_bytes // self._rows[False].row_bytes)
+        self._most = 1
 
     def too_many(self, n: int) -> ServiceError | None:
         """What refuses a batch of n rows, if it would take too long."""
@@ -89,6 +88,10 @@ class Bandit:
             self._entries.pop(entry.name, None)
             self._by_number.pop(entry.id, None)
 
+    def share(self, cache_bytes: int) -> None:
+        """Have so much memory for tasks from now on; for one task in any case."""
+        self._most = max(1, cache_bytes // self._rows[False].row_bytes)
+
     def trim(self) -> None:
         """Let the least recently used tasks go where there are too many."""
         while len(self._entries) > self._most:
@@ -100,7 +103,7 @@ class Bandit:
     @property
     def bytes_used(self) -> int:
         """How much memory the rows take."""
-        return len(self._entries) * self._rows[False].row_bytes
+        return sum(rows.allocated_bytes for rows in self._rows.values())
 
     def use(self, prior: PriorInUse) -> None:
         """Have new tasks start from a version of the prior."""

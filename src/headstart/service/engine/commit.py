@@ -280,8 +280,8 @@ class Committer:
                 transaction.undo()
             raise
         transaction.end()
-        for bandit, sums in transaction.sums.counts():
-            self.counts.setdefault(bandit, Counter()).update(sums)
+        for number, sums in transaction.sums.counts():
+            self.counts.setdefault(number, Counter()).update(sums)
         return results
 
     def _learn_rate(self, bandit: str, kind: str, group: Sequence[Slice], seconds: float) -> None:

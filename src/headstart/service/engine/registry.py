@@ -24,6 +24,8 @@ class Registry:
     """Bandits by name. Only the thread that commits uses them.
 
     Where other processes share the store, every transaction looks whether a bandit has changed.
+    Bandits share the memory for tasks evenly; one that held much more before others came is read
+    again.
     """
 
     def __init__(self, clock: Callable[[], float], cache_bytes: int) -> None:
@@ -41,7 +43,7 @@ class Registry:
 
     def get(self, transaction: Transaction, name: str) -> Bandit:
         """A bandit as the store has it."""
-        if transaction.owns_store and name in self._current:
+        if transaction.owns_store and name in self._current and self._has_room(name):
             return self._bandits[name]
         connection = transaction.connection
         try:
@@ -50,18 +52,35 @@ class Registry:
             self._bandits.pop(name, None)
             raise
         bandit = self._bandits.get(name)
-        if bandit is None or bandit.number != row.id or bandit.changed != row.changed:
+        if (
+            bandit is None
+            or bandit.number != row.id
+            or bandit.changed != row.changed
+            or not self._has_room(name)
+        ):
             bandit = self._read(connection, row)
             self._bandits[name] = bandit
+            for each in self:
+                each.share(self._share)
         if bandit.catalogue_version != row.catalogue_version:
             bandit.catalogue = Catalogue.read(connection, row)
             bandit.catalogue_version = row.catalogue_version
         self._current.add(name)
         return bandit
 
+    @property
+    def _share(self) -> int:
+        """The memory of one bandit's tasks, in bytes."""
+        return self._cache_bytes // max(len(self._bandits), 1)
+
+    def _has_room(self, name: str) -> bool:
+        """Whether a bandit holds no more memory than about its share."""
+        bandit = self._bandits[name]
+        return len(bandit) <= 1 or bandit.bytes_used <= 2 * self._share
+
     def _read(self, connection: Connection, row: BanditRow) -> Bandit:
         model = configuration.model_of(row.configuration, self._clock)
-        bandit = Bandit(row, model, self._cache_bytes)
+        bandit = Bandit(row, model)
         prior = read_prior(connection, row.id, model)
         if prior is not None:
             bandit.use(prior)

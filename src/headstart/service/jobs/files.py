@@ -129,6 +129,22 @@ class Upload:
         except OSError as error:
             raise unavailable("the log cannot be stored now: is the disk full?") from error
 
+    def check(self) -> None:
+        """Refuse a Parquet file that would become too large when it is read, by its footer.
+
+        It may have as many values as text of the same limit, at two bytes each.
+        """
+        if self._path.suffix != ".parquet":
+            return
+        rows, columns = _shape(self._path)
+        if rows * columns > self._largest // 2:
+            raise ServiceError(
+                413,
+                "Content too large",
+                f"a log that is uploaded must have at most {self._largest // 2:,} values, got "
+                f"{rows:,} rows of {columns} columns: put it into the data folder",
+            )
+
     def discard(self) -> None:
         """Close and delete it."""
         self._file.close()
@@ -150,15 +166,29 @@ class Upload:
 
 
 def estimated_rows(folder: Path, files: Sequence[str]) -> int:
-    """About how many rows text files have, by their lines; 0 where it cannot be known."""
+    """About how many rows files have, by their lines or footers; 0 where it cannot be known."""
     total = 0
     for name in files:
+        if Path(name).suffix.lower() in (".parquet", ".pq"):
+            total += _shape(folder / name)[0]
+            continue
         if not is_text(name) or Path(name).suffix.lower() not in (".csv", ".tsv"):
             return 0
         with (folder / name).open("rb") as file:
             while block := file.read(_BLOCK):
                 total += block.count(b"\n")
     return total
+
+
+def _shape(path: Path) -> tuple[int, int]:
+    """How many rows and columns a Parquet file has."""
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - a third of a second
+
+    try:
+        footer = parquet.read_metadata(path)
+    except (OSError, ArrowException) as error:
+        raise invalid(f"the log must be a Parquet file, got {error!s:.200}") from None
+    return footer.num_rows, footer.num_columns
 
 
 def _own(folder: Path) -> None:

@@ -46,7 +46,7 @@ def fit(work: FitWork, steps: Steps) -> Done:
     folder = Path(work.folder)
     steps.begin(0.0, "opening the files")
     rows = estimated_rows(folder, work.files)
-    what = _READING if rows or _all_parquet(work.files) else _READING_ON
+    what = _READING if rows else _READING_ON
     names = list(columns.feature_names() or work.configuration.feature_names or [])
     names = names or list(default_names(model.dimension))
     if request.dry_run:
@@ -121,7 +121,3 @@ def _digest(folder: Path, files: list[str]) -> str:
                 digest.update(block)
         digests.append(digest.digest())
     return hashlib.sha256(b"".join(sorted(digests))).hexdigest()
-
-
-def _all_parquet(files: list[str]) -> bool:
-    return all(Path(name).suffix.lower() in (".parquet", ".pq") for name in files)

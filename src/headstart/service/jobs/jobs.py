@@ -175,6 +175,8 @@ class Jobs:
                 raise invalid("files of the data folder must be given, or one log uploaded")
             if upload is None:
                 self.folders.resolve(request.files)
+            else:
+                upload.check()
             name = None if upload is None else upload.name
             with self._database.writing() as connection:
                 job = table.add(connection, row.id, request, name, self._service.clock())

@@ -15,13 +15,17 @@ from headstart.service.messages import ServiceError
 
 # Jobs may take hours: requests and priors go first.
 _NICE = 10
+MOST_BYTES = 4 << 30
 
 
 class JobProcess:
-    """A process that does some work. `next` gives its answers; the last is `Done` or `Failed`."""
+    """A process that does some work. `next` gives its answers; the last is `Done` or `Failed`.
 
-    def __init__(self, work: Work) -> None:
-        self._child = Child(main, nice=_NICE)
+    most_bytes: the memory that it may take.
+    """
+
+    def __init__(self, work: Work, *, most_bytes: int = MOST_BYTES) -> None:
+        self._child = Child(main, nice=_NICE, most_bytes=most_bytes)
         # Large work, of memories, is sent while the process begins, which takes seconds.
         self._sender = threading.Thread(target=self._send, args=(work,), daemon=True)
         self._sender.start()
@@ -76,6 +80,9 @@ def answer(work: Work, tell: Callable[[Update], object]) -> Done | Failed:
     except (ValueError, TypeError, OSError, ImportError, ServiceError) as error:
         return Failed(error=str(error))
     except MemoryError:
-        return Failed(error="the job needs more memory than there is: use a part of the log")
+        return Failed(
+            error="the job needs more memory than it may take (--limit-job-memory): use a part of "
+            "the log"
+        )
     except Exception as error:  # a fault of ours: the job fails, the service goes on
         return Failed(error=f"{type(error).__name__}: {error}", unexpected=True)

@@ -229,7 +229,8 @@ def erased(connection: Connection, bandit: int) -> dict[int, bytes]:
 def waiting_since(connection: Connection, bandit: int) -> float | None:
     """The last use of the task that has waited longest for the prior to count it."""
     query = select(func.min(_C.last_used)).where(_C.bandit == bandit, _HAS_CHANGED, _C.changed == 1)
-    return connection.execute(query).scalar_one()
+    since: float | None = connection.execute(query).scalar_one()
+    return since
 
 
 def any_to_count(connection: Connection, bandit: int) -> bool:
