@@ -160,7 +160,10 @@ def test_run_names_what_is_wrong_with_a_study(tmp_path: Path) -> None:
     file.write_text(SEQUENCE.to_toml().replace("horizon = 4", "horizon = 0"))
     done = invoke(app, ["run", str(file)])
     assert done.exit_code == 2
-    assert "horizon must be an integer of at least 1, got 0" in words(done.output)
+    # In one sentence, without "Invalid value" before it.
+    assert "Error: " + f"{file}: horizon must be an integer of at least 1, got 0" in words(
+        done.output
+    )
 
 
 def test_run_without_a_file(tmp_path: Path) -> None:

@@ -81,9 +81,10 @@ def test_sentences_about_the_same_curves_hold_together_or_not() -> None:
         return Verdict(claim, dict(zip("ABC", map(_outcome, found), strict=True)))
 
     tends = verdict(TOGETHER[0], ("fails", "holds", "holds"))
-    for found, together in (
+    cases: list[tuple[tuple[OutcomeKind, ...], list[str]]] = [
         (("holds", "fails", "undecided"), []),
         (("holds", "fails", "holds"), ["C"]),
-    ):
+    ]
+    for found, together in cases:
         judged = by_sentence(TOGETHER, {"synthetic": [tends, verdict(TOGETHER[1], found)]})
         assert hold_together(judged) == (together, 3)

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import AsJson, Quiet, check_figure, print_json
+from headstart.cli.output import AsJson, Quiet, WrongInput, check_figure, print_json
 
 if TYPE_CHECKING:
     from headstart.plotting.bounds import BoundStudy, BoundTable
@@ -48,7 +48,7 @@ def bound(
             parameter_bound=parameter_bound,
         )
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     computed = study.table()
     bounds.plot(study, n_tasks, output)
     if as_json:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headstart.cli.output import AsJson, print_json
+from headstart.cli.output import AsJson, WrongInput, print_json
 
 app = typer.Typer(no_args_is_help=True, help="The published data that the paper's studies use.")
 
@@ -28,7 +28,7 @@ def fetch(
     from headstart.datasets.published import PUBLISHED, find, load
 
     if name not in PUBLISHED:
-        raise typer.BadParameter(f"the name must be one of {', '.join(PUBLISHED)}, got {name!r}")
+        raise WrongInput(f"the name must be one of {', '.join(PUBLISHED)}, got {name!r}")
     published = PUBLISHED[name]
     try:
         load(published, data)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from headstart.cli.output import AsJson, Quiet
+from headstart.cli.output import AsJson, Quiet, WrongInput
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -66,7 +66,7 @@ def diagnose(
         diagnosis = Diagnosis(recorded)
         written = page.write(diagnosis, output)
     except (ValueError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     except KeyboardInterrupt:
         notes.print("Stopped. Nothing was written.")
         raise typer.Exit(130) from None

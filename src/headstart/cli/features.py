@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headstart.cli.output import WrongInput
+
 if TYPE_CHECKING:
     from headstart import Features
 
@@ -33,7 +35,7 @@ def infer(
             log, reward=reward, task=task, item=item, leave_out=tuple(leave_out or ())
         )
     except (ValueError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     typer.echo(str(found), err=True)
     typer.echo(found.to_json())
 
@@ -44,7 +46,7 @@ def show(schema: Schema) -> None:
     try:
         features = read_schema(schema)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     typer.echo("\n".join(_shown(features)))
 
 

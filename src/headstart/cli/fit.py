@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Console
 
+from headstart.cli.output import WrongInput
+
 if TYPE_CHECKING:
     from headstart import MetaBandit
     from headstart.logs import LogReport
@@ -115,7 +117,7 @@ def fit(
             bandit, report = _learn(logs, columns | reading, given, out, quiet)
             lines = [report.summary(), *_learned(bandit, out)]
     except (ValueError, TypeError, OSError, ImportError) as error:
-        raise typer.BadParameter(_in_options(str(error))) from error
+        raise WrongInput(_in_options(str(error))) from error
     if json:
         print_json({**report.plain(), "saved": None if dry_run else str(out)})
     elif not quiet:

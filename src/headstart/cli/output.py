@@ -25,12 +25,20 @@ _LINE_SECONDS = 30.0
 FIGURES = (".png", ".svg", ".pdf")
 
 
+class WrongInput(typer.BadParameter):
+    """What is wrong with a command, in one sentence; Typer's own would begin “Invalid value”."""
+
+    def format_message(self) -> str:
+        """The sentence as it is."""
+        return self.message
+
+
 def check_figure(path: Path) -> None:
     """A figure's file: it has a format that is written, and its folder can be made."""
     if path.suffix not in FIGURES:
-        raise typer.BadParameter(f"the figure must end in .png, .svg or .pdf, got {path}")
+        raise WrongInput(f"the figure must end in .png, .svg or .pdf, got {path}")
     if path.is_dir():
-        raise typer.BadParameter(f"the figure must be a file, and {path} is a folder")
+        raise WrongInput(f"the figure must be a file, and {path} is a folder")
     check_parents(path)
 
 
@@ -38,7 +46,7 @@ def check_parents(path: Path) -> None:
     """A path below folders, or below places where folders can be made: none of them is a file."""
     for place in path.absolute().parents:
         if place.exists() and not place.is_dir():
-            raise typer.BadParameter(f"{path} cannot be written: {place} is a file")
+            raise WrongInput(f"{path} cannot be written: {place} is a file")
 
 
 def print_json(found: Mapping[str, object]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from headstart.cli.output import AsJson, Quiet, Trained, check_parents, print_json
+from headstart.cli.output import AsJson, Quiet, Trained, WrongInput, check_parents, print_json
 
 
 def report(
@@ -53,7 +53,7 @@ def report(
                 all_pairs=all_pairs,
             )
     except (ValueError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     if as_json:
         tables = {name: list(table.records) for name, table in written.tables.items()}
         print_json({"documents": [str(path) for path in written.documents], "tables": tables})

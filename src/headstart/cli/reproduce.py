@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import AsJson, Quiet, check_parents, print_json
+from headstart.cli.output import AsJson, Quiet, WrongInput, check_parents, print_json
 from headstart.cli.run import Scheduler, Workers
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def reproduce(
         with progress_bar(console) as progress:
             verdicts = play(workers=workers, scheduler=scheduler, progress=progress)
     except (ValueError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     except KeyboardInterrupt:
         console.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None

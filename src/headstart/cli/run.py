@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from headstart.cli.output import AsJson, Quiet, Trained, progress_bar
+from headstart.cli.output import AsJson, Quiet, Trained, WrongInput, progress_bar
 
 if TYPE_CHECKING:
     from headstart.studies.study import Study
@@ -64,7 +64,7 @@ def run(
         figure = folder / "regret.png"
         plot_overview(results, figure, trained=trained)
     except (ValueError, OSError, ImportError) as error:
-        raise typer.BadParameter(str(error)) from error
+        raise WrongInput(str(error)) from error
     except KeyboardInterrupt:
         notes.print("Stopped. Finished shards are on disk; the same command resumes from them.")
         raise typer.Exit(130) from None

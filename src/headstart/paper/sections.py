@@ -35,8 +35,8 @@ _LABELS = {
 # λ of the two synthetic studies whose sweep is plotted.
 _SWEEP = tuple(10.0**power for power in range(-1, 5))
 
-# Replications of the main interpretation: with 100, whether a larger λ hurts RR-OFUL is undecided
-# for three of eight seeds.
+# Replications of the main interpretation. That a larger λ hurts RR-OFUL rests on them alone: with
+# 100 and seeds 0 to 7, its interval ends as near to 0 as −0.15; with 300, as −0.24.
 _MAIN_REPLICATIONS = 300
 
 

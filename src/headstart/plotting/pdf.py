@@ -11,7 +11,15 @@ from fpdf.fonts import FontFace, TTFFont
 from fpdf.image_parsing import preload_image
 
 from headstart.atomic import atomic_write
-from headstart.plotting.document import Block, Heading, Items, Paragraph, Picture, Table
+from headstart.plotting.document import (
+    Block,
+    Heading,
+    Items,
+    Paragraph,
+    Picture,
+    Table,
+    as_cell,
+)
 
 # In points: the margins of an A4 page, the font sizes of headings by level, and of the rest.
 _MARGIN = 54.0
@@ -111,7 +119,6 @@ class _Pages(FPDF):
         if self.will_page_break(4 * size * _LEADING):
             self.add_page()
         with self.table(
-            [[unbroken(text) for text in row] for row in (block.header, *block.texts())],
             align="LEFT",
             v_align="TOP",
             width=min(self.epw, sum(widths)),
@@ -121,8 +128,12 @@ class _Pages(FPDF):
             padding=(1.5, _GAP - 0.5, 1.5, 0.0),  # no rounding breaks a line
             borders_layout="HORIZONTAL_LINES",
             headings_style=FontFace(emphasis="BOLD"),
-        ):
-            pass
+        ) as table:
+            for cells in (block.header, *block.rows):
+                row = table.row()
+                for cell in map(as_cell, cells):
+                    style = FontFace(emphasis="BOLD") if cell.kind == "best" else None
+                    row.cell(unbroken(cell.text), style=style)
         self.ln(_BODY)
 
     def _width(self, text: str, size: float) -> float:

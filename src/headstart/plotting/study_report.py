@@ -190,7 +190,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
 
 
 def training_table(played: StudyResults, value: float | None, name: str) -> Table:
-    """Regret of a test task, learner × N; of more than eight N, the text has eight."""
+    """Regret of a test task, learner × N; of more than six N, the text has six."""
     regrets = played.by_training(value)
     sizes = [int(n) for n in regrets["trained"].to_numpy()]
     shown = {
@@ -253,7 +253,7 @@ def paired_table(
 
 
 # How many numbers of training tasks a table shows side by side.
-_SIZES = 8
+_SIZES = 6
 
 _ERRORS = "± is one standard error; the least regret is bold."
 

@@ -2,7 +2,7 @@
 
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log, LogFormat
+from headstart.service.http.proxy import BehindProxies, checked_prefix, networks
 from headstart.service.http.server import (
     AddressError,
     address_of,
@@ -46,6 +47,8 @@ class ServeOptions:
     limits: Limits = field(default_factory=Limits)
     cache_bytes: int = 256 << 20
     job_bytes: int = MOST_BYTES
+    proxies: Sequence[str] = ()  # addresses and networks of proxies that are trusted
+    root_path: str = ""  # the prefix of all addresses, by a proxy
 
 
 class Users:
@@ -88,6 +91,8 @@ def serve(
             "processes must be 1 but with --store postgresql://…, an SQLite file has one; "
             f"got {options.processes}"
         )
+    networks(options.proxies)
+    checked_prefix(options.root_path)
     with listen(options.host, options.port) as listener:
         if options.processes == 1:
             return _serve_one(options, listener, announce, None)
@@ -131,7 +136,11 @@ def _serve_one(
             log_requests=options.log_requests,
             metrics_folder=metrics_folder,
         )
-        server = server_of(app)
+        server = server_of(
+            BehindProxies(app, trusted=networks(options.proxies), root_path=options.root_path)
+            if options.proxies or options.root_path
+            else app
+        )
         app.on_start = keep_out_of_collection
         app.on_failure = server.fail
         announce(address_of(listener), needs_key)

@@ -1,5 +1,6 @@
 """Messages: what the service takes and answers, as JSON."""
 
+import re
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,6 +18,9 @@ Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
 TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
+# Characters that break lines, and names that addresses take for steps.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_STEPS = (".", "..")
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
 # What is known of an item, of the context or of a task, by name; objects within it are flattened.
 Attributes = Annotated[dict[str, object], Meta(max_length=MOST_DIMENSIONS)]
@@ -61,6 +65,7 @@ class BanditConfiguration(Message):
     half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     discount: float = 1.0
+    item_effects: bool = False
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
@@ -547,6 +552,14 @@ class ServiceError(Exception):
 def invalid(detail: str) -> ServiceError:
     """The request is understood, and something in it is wrong."""
     return ServiceError(422, "Invalid request", detail)
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse a name that neither an address nor a line of a log can hold."""
+    if name in _STEPS or _CONTROL.search(name):
+        raise invalid(
+            f"{what} must be neither '.' nor '..' and have no control characters, got {name!r}"
+        )
 
 
 def not_found(detail: str) -> ServiceError:

@@ -1,7 +1,13 @@
 """A bandit's configuration has the settings of live use that a store has too."""
 
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.service.engine.setting import D, shop
+
 from headstart.live.settings import Settings, names
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, DecisionRequest, ServiceError
 
 
 def test_settings_have_the_names_and_defaults_of_live_use() -> None:
@@ -9,3 +15,21 @@ def test_settings_have_the_names_and_defaults_of_live_use() -> None:
     configuration = BanditConfiguration(dimension=1)
     for name in names(stored=True):
         assert getattr(configuration, name) == getattr(defaults, name), name
+
+
+def test_an_own_prior_takes_the_side_information_that_is_named(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"dimension": D, "side_names": ["age", "member"]}
+    right: list[dict[str, Any]] = [
+        {"class": "Hierarchical"},
+        {"class": "Hierarchical", "n_side": 2},
+    ]
+    wrong: list[dict[str, Any]] = [{"class": "Pooled"}, {"class": "Hierarchical", "n_side": 1}]
+    with shop(str(tmp_path / "store.sqlite")) as service:
+        for i, spec in enumerate(right):
+            service.put_bandit(f"own{i}", BanditConfiguration(prior=spec, **given))
+        request = DecisionRequest(task="ann", side=[0.5, 1.0], arms={"a": [1.0] * D})
+        (answer,) = service.decide("own0", [request]).result(120)
+        assert not isinstance(answer, ServiceError)
+        for spec in wrong:
+            with pytest.raises(ServiceError, match=r"side_names must be the . names"):
+                service.put_bandit("other", BanditConfiguration(prior=spec, **given))

@@ -211,3 +211,17 @@ def test_bandits_share_the_memory_for_tasks(tmp_path: Path) -> None:
             service.decide(bandit, [DecisionRequest(task="task0", arms=arms)]).result(120)
         assert float(service.status()["task_bytes_in_memory"] or 0) <= 2 * most
         assert {service.task(b, name).n_rewards for b in bandits for name in names} == {1}
+
+
+@pytest.mark.parametrize("name", [".", "..", "a\r\nb", "tab\t", "\x85"])
+def test_names_that_no_address_can_hold_are_refused(tmp_path: Path, name: str) -> None:
+    with shop(str(tmp_path / "store.sqlite")) as service:
+        with pytest.raises(ServiceError, match="no control characters"):
+            service.put_bandit(name, BanditConfiguration(dimension=D))
+        with pytest.raises(ServiceError, match="no control characters"):
+            service.patch_items("shop", [Item(id=name, features=[0.0] * D)])
+        answers = service.decide("shop", [DecisionRequest(task=name), DecisionRequest(task="...")])
+        refused, made = answers.result(120)
+        assert isinstance(refused, ServiceError)
+        assert isinstance(made, DecisionAnswer)
+        assert service.bandit("shop").tasks == 1

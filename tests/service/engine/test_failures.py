@@ -3,10 +3,11 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from tests.service.engine.setting import D, content, decided, items, largest_error, paid, shop
 
 from headstart.service.engine import catalogue
@@ -103,3 +104,23 @@ def test_few_tasks_in_memory_are_enough(store: str) -> None:
             assert paid(small, [each.id for each in answers]) == ["paid"] * 300
         assert small.status()["tasks_in_memory"] <= 256  # type: ignore[operator]
         assert largest_error(small) < 1e-12
+
+
+def test_a_damaged_file_is_not_ready_and_its_cause_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with shop(str(tmp_path / "store.sqlite")) as service:
+
+        @contextmanager
+        def damaged(_: Database) -> Iterator[Connection]:
+            raise DatabaseError("SELECT", {}, sqlite3.DatabaseError("disk image is malformed"))
+            yield
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Database, "writing", damaged)
+            with pytest.raises(ServiceError):
+                service.decide("shop", [DecisionRequest(task="ann")]).result(120)
+            assert not service.ready
+        assert any("image is malformed" in record.getMessage() for record in caplog.records)
+        decided(service, "ann")
+        assert service.ready

@@ -70,6 +70,15 @@ def test_headers_without_end_are_refused(connection: socket.socket, part: bytes)
     assert text.startswith(b"HTTP/1.1 400")
 
 
+def test_headers_in_one_piece_have_the_same_limit(connection: socket.socket) -> None:
+    head = b"POST /v1/bandits/news/decisions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n"
+    connection.sendall(head + b"x: " + b"y" * 120_000 + b"\r\n\r\n{}")
+    try:
+        assert whole(connection).startswith(b"HTTP/1.1 400")
+    except ConnectionResetError:
+        return
+
+
 def test_headers_that_come_too_late_are_refused(
     monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:

@@ -143,6 +143,9 @@ def test_a_key_opens_the_service_to_other_machines(tmp_path: Path) -> None:
     assert "admin" in listed
     assert "active  ops" in listed
     assert admin.split("_")[2] not in listed
+    whole = runner.invoke(app, ["keys", "revoke", decide, "--store", store])
+    assert whole.exit_code == 2
+    assert decide not in whole.output
     keys("revoke", decide.split("_")[1])
     assert "revoked" in keys("list")
     found = runner.invoke(app, ["keys", "revoke", "nothing", "--store", store])

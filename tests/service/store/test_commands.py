@@ -9,7 +9,7 @@ from tests.service.store.filled import content, fill
 from typer.testing import CliRunner
 
 from headstart.cli import app
-from headstart.service.store.backup import backup
+from headstart.service.store.backup import backup, seal
 
 
 def refused(*given: str) -> str:
@@ -61,6 +61,7 @@ def changed(statement: str) -> Callable[[Path], None]:
         with sqlite3.connect(file) as connection:
             connection.executescript(statement)
         connection.close()
+        seal(file)
 
     return change
 

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import Connection, delete, insert, select, update
 from tests.service.store.filled import content, fill
 
 from headstart.service.store import schema
-from headstart.service.store.backup import backup, restore
+from headstart.service.store.backup import backup, restore, seal
 from headstart.service.store.database import Database, ProcessNumber
 
 pytestmark = pytest.mark.slow
@@ -99,6 +100,7 @@ def test_a_restore_that_fails_changes_nothing(
         connection.execute("CREATE TABLE rounds (bandit, control, round, process, n, sum, squares)")
         connection.executemany("INSERT INTO rounds VALUES (1, 1, 1, 1, 1, 1, 1)", [()] * 2)
     connection.close()
+    seal(file)
     with pytest.raises(Exception, match=r"(?i)unique"):
         restore(target, file, force=True)
     assert content(target) == before
@@ -168,7 +170,17 @@ def test_a_damaged_backup_is_refused(tmp_path: Path) -> None:
     fill(str(source), 500)
     backup(source, file)
     content = bytearray(file.read_bytes())
-    content[4096 * 8 : 4096 * 20] = bytes(4096 * 12)
-    file.write_bytes(content)
+    damaged = bytearray(content)
+    damaged[4096 * 8 : 4096 * 20] = bytes(4096 * 12)
+    file.write_bytes(damaged)
     with pytest.raises(ValueError, match="file must be"):
         restore(tmp_path / "target.sqlite", file)
+    rng = np.random.default_rng(7)
+    for place in (62, *rng.integers(100, len(content), 11).tolist()):  # one bit, anywhere
+        flipped = bytearray(content)
+        flipped[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(flipped)
+        with pytest.raises(ValueError, match="file must be"):
+            restore(tmp_path / "target.sqlite", file)
+    file.write_bytes(content)
+    assert restore(tmp_path / "target.sqlite", file)["bandits"] > 0

@@ -99,7 +99,7 @@ def list_(*, store: Store = "headstart.db") -> None:
 
 @app.command()
 def revoke(
-    identity: Annotated[str, typer.Argument(metavar="ID", help="As listed; or the whole key.")],
+    identity: Annotated[str, typer.Argument(metavar="ID", help="As `headstart keys list` has it.")],
     *,
     store: Store = "headstart.db",
 ) -> None:
@@ -108,7 +108,13 @@ def revoke(
         from headstart.service.store.keys import revoke_key
 
         if identity.startswith("hs_"):
-            identity = identity.split("_")[1]
+            public = identity.split("_")[1]
+            typer.echo(
+                "headstart keys: ID must be one of headstart keys list, got a whole key, which "
+                f"others on this machine may have seen: headstart keys revoke {public}",
+                err=True,
+            )
+            raise typer.Exit(2)
         if not revoke_key(database, identity, now=time.time()):
             typer.echo(
                 f"headstart keys: ID must be one of headstart keys list, got {identity!r}", err=True

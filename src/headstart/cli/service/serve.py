@@ -29,6 +29,10 @@ def serve(
     limit_waiting: Annotated[int, typer.Option(min=1, help="Requests that wait at once.")] = 2_000,
     limit_job_memory: Annotated[int, typer.Option(min=1, help="Megabytes of a job.")] = 4_096,
     cache: Annotated[int, typer.Option(min=1, help="Megabytes of tasks in memory.")] = 256,
+    proxy: Annotated[
+        list[str] | None, typer.Option(help="Address or network of a proxy that is trusted.")
+    ] = None,
+    root_path: Annotated[str, typer.Option(help="Where a proxy has it, such as /bandits.")] = "",
     processes: Annotated[
         int, typer.Option(min=1, max=64, help="Processes at this port; with PostgreSQL only.")
     ] = 1,
@@ -50,6 +54,8 @@ def serve(
         log_requests=log_requests,
         limits=Limits(body_bytes=limit_body << 20, waiting=limit_waiting),
         cache_bytes=cache << 20,
+        proxies=tuple(proxy or ()),
+        root_path=root_path,
         job_bytes=limit_job_memory << 20,
     )
 

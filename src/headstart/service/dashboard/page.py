@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +17,7 @@ from headstart.service.dashboard import formats
 from headstart.service.dashboard.formats import day, hour
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
+from headstart.service.http.proxy import prefix
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 
@@ -26,7 +28,6 @@ STATIC = _HERE / "static"
 FRAGMENT = "x-headstart-fragment"
 LIVE_SECONDS = 3  # between refreshes
 
-_ASSETS = ("dashboard.css", "dashboard.js", "theme.js", "mark.svg")
 _FILTERS = (
     "ago",
     "plain",
@@ -59,13 +60,18 @@ TABS = (
 def link(path: str, **query: object) -> str:
     """An address within the dashboard; what is None is left out."""
     fields = {name: str(value) for name, value in query.items() if value is not None}
+    path = prefix.get() + path
     return f"{path}?{urlencode(fields)}" if fields else path
+
+
+@cache
+def _digest(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
 def _asset(name: str) -> str:
     """The address of a static file, which changes with its content."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
-    return f"/static/{name}?v={digest}"
+    return link(f"/static/{name}", v=_digest(name))
 
 
 def _environment() -> jinja2.Environment:
@@ -78,8 +84,7 @@ def _environment() -> jinja2.Environment:
     )
     for name in _FILTERS:
         environment.filters[name] = getattr(formats, name)
-    assets = {name: _asset(name) for name in _ASSETS}
-    environment.globals.update(link=link, tabs=TABS, asset=assets)
+    environment.globals.update(link=link, tabs=TABS, asset=_asset)
     return environment
 
 
@@ -124,7 +129,7 @@ def bandit_page(
         bandit = None if name is None else bandits.named(connection, name)
         context = {} if bandit is None else gather(connection, bandit)
     if bandit is None:
-        base = str(request.base_url)
+        base = f"{str(request.base_url).rstrip('/')}{link('/')}"
         return render(request, "welcome.html", tab=tab, live=LIVE_SECONDS, base=base)
     return render(
         request,

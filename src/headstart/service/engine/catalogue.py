@@ -19,6 +19,7 @@ from headstart.service.messages import (
     DecisionRequest,
     Item,
     ItemChange,
+    check_name,
     invalid,
     not_found,
 )
@@ -197,6 +198,7 @@ def delete_items(connection: Connection, bandit: BanditRow, ids: Sequence[str] |
 def _insert(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:
     seen: set[str] = set()
     for item in items:
+        check_name("the id of an item", item.id)
         if item.id in seen:
             raise invalid(f"items must have different ids, got {item.id!r} more than once")
         seen.add(item.id)

@@ -1,6 +1,7 @@
 """Group commit: requests that arrive while a transaction is under way form the next one."""
 
 import logging
+import sqlite3
 import threading
 import time
 from collections import Counter, deque
@@ -9,12 +10,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import ServiceError, unavailable
 from headstart.service.store.blocks import Blocks
-from headstart.service.store.database import Database
+from headstart.service.store.database import Database, reason_of
 
 _log = logging.getLogger("headstart.service")
 
@@ -308,8 +309,8 @@ class Committer:
     def _not_stored(self, slices: Sequence[Slice], error: Exception) -> None:
         self.status.failures += 1
         if self.status.reachable:
-            _log.error("the store cannot be written: %s", _short(error))
-        self.status.reachable = not isinstance(error, OperationalError | OSError)
+            _log.error("the store cannot be written: %s", reason_of(error))
+        self.status.reachable = not _store_is_at_fault(error)
         answer = unavailable("the store cannot be written now; send the request again later")
         self._fail(slices, answer)
 
@@ -330,12 +331,12 @@ def _no_answer() -> ServiceError:
     return unavailable("the store does not answer; send the request again later")
 
 
+def _store_is_at_fault(error: Exception) -> bool:
+    """Whether no transaction can be expected to do better: the store is away, or damaged."""
+    damaged = type(getattr(error, "orig", None)) is sqlite3.DatabaseError
+    return damaged or isinstance(error, OperationalError | OSError)
+
+
 def _state(error: Exception) -> str:
     original = getattr(error, "orig", None)
     return str(getattr(original, "sqlstate", ""))
-
-
-def _short(error: Exception) -> str:
-    """The error of the driver, without the statement and its values."""
-    original = getattr(error, "orig", None) if isinstance(error, SQLAlchemyError) else error
-    return f"{type(original).__name__}: {str(original).splitlines()[0] if str(original) else ''}"

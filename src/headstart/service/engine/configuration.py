@@ -1,5 +1,6 @@
 """From a bandit's configuration to the model of live use, and what may change in it."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -78,6 +79,8 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     prior: Any = defaults.prior_for(schema, len(configuration.side_names))
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
+        if schema is None and getattr(prior, "n_side", None) == 0:  # it takes as many as are named
+            prior = dataclasses.replace(prior, n_side=size)
     if not isinstance(prior, LivePriorEstimator):
         raise ValueError(f"prior must be one for live use, got {configuration.prior}")
     taken = n_side(cast("PriorEstimator", prior))
@@ -88,7 +91,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
         )
     if schema is None and taken != size:
         raise ValueError(
-            f"side_names must be the {taken} names that the prior takes, "
+            f"side_names must be the {taken} names that the prior takes (Hierarchical takes any), "
             f"got {configuration.side_names}"
         )
     options = {name: getattr(configuration, name) for name in _SETTINGS}

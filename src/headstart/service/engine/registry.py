@@ -10,7 +10,7 @@ from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.engine.priors import read_prior
 from headstart.service.engine.transaction import Transaction
-from headstart.service.messages import BanditConfiguration, BanditView
+from headstart.service.messages import BanditConfiguration, BanditView, check_name
 from headstart.service.store import schema
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
@@ -92,6 +92,8 @@ class Registry:
         """Create a bandit, or change it."""
         connection = transaction.connection
         row = bandits.find(connection, name)
+        if row is None:
+            check_name("bandit", name)
         wanted = configuration.completed(wanted, None if row is None else row.configuration)
         configuration.check(wanted)
         content = msgspec.json.encode(wanted).decode()

@@ -40,6 +40,7 @@ from headstart.service.messages import (
     unavailable,
 )
 from headstart.service.store.database import Database, ProcessNumber
+from headstart.service.store.migrations import version_of
 from headstart.service.store.queries import bandits, decisions
 from headstart.service.store.queries.bandits import BanditRow
 
@@ -126,7 +127,7 @@ class Service:
             return False
         try:
             with self.database.reading() as connection:
-                connection.exec_driver_sql("SELECT 1")
+                version_of(connection)  # of a page, which may be damaged
         except (SQLAlchemyError, OSError):
             return False
         return self._committer.status.reachable

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -41,6 +42,7 @@ from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import Message as ServiceMessage
 from headstart.service.messages import ServiceError, unavailable
+from headstart.service.store.database import reason_of
 from headstart.service.store.keys import REFRESH_SECONDS
 
 Header = tuple[bytes, bytes]
@@ -319,6 +321,10 @@ class Application:
     async def _refuse(self, send: Send, error: Exception, request_id: str) -> int:
         """Answer with a problem; its status."""
         expected = problems.from_exception(error)
+        if isinstance(error, SQLAlchemyError):
+            self._log.event(
+                "store error", level="error", request_id=request_id, detail=reason_of(error)
+            )
         if expected is None:
             self._log_error(error, request_id)
             expected = problems.internal(request_id)

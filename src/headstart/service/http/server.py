@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from headstart.service.http.app import Application
 from headstart.service.http.logs import Handler, Log
 from headstart.service.http.problems import CONTENT_TYPE, content_of
 from headstart.service.messages import ServiceError
@@ -115,9 +115,23 @@ class LimitedProtocol(HttpToolsProtocol):
             self._begin_head()
 
     def on_headers_complete(self) -> None:
-        """Have a request answered."""
-        self._end_head()
-        super().on_headers_complete()
+        """Have a request answered, unless its headers came in one piece and are too long."""
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        if size > MOST_HEAD_BYTES:
+            self._refuse_head()
+        else:
+            self._end_head()
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body, unless the request was refused."""
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """End a body, unless the request was refused."""
+        if not self.transport.is_closing():
+            super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse bytes that are no request, and end the connection."""
@@ -180,7 +194,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def server_of(app: Application) -> Server:
+def server_of(app: ASGIApp) -> Server:
     """A server for an application."""
     return Server(
         uvicorn.Config(

@@ -19,6 +19,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.http.problems import no_path
+from headstart.service.http.proxy import prefix
 from headstart.service.http.security import Security, check_origin
 from headstart.service.messages import Role, ServiceError
 from headstart.service.store.database import Database
@@ -206,7 +207,7 @@ class Pages:
         elif session is None:
             await self._login_page(request, send, is_form=is_form)
         elif path == LOGIN:
-            await RedirectResponse("/", 303)(scope, receive, send)
+            await RedirectResponse(prefix.get() + "/", 303)(scope, receive, send)
         elif path == LOGOUT and is_form:
             await self._log_out(request, send)
         elif is_form and not session.may_change:
@@ -232,7 +233,7 @@ class Pages:
             return
         cookie = await asyncio.to_thread(self._sessions.begin, key)
         forwarded = request.headers.get("x-forwarded-proto", "").split(",")[0].strip()
-        response = RedirectResponse(next_path, 303)
+        response = RedirectResponse(prefix.get() + next_path, 303)
         response.set_cookie(
             COOKIE,
             cookie,
@@ -245,7 +246,7 @@ class Pages:
 
     async def _log_out(self, request: Request, send: Send) -> None:
         await asyncio.to_thread(self._sessions.end, request.cookies.get(COOKIE))
-        response = RedirectResponse(LOGIN, 303)
+        response = RedirectResponse(prefix.get() + LOGIN, 303)
         response.delete_cookie(COOKIE)
         await response(request.scope, request.receive, send)
 

@@ -182,11 +182,11 @@ def estimated_rows(folder: Path, files: Sequence[str]) -> int:
 
 def _shape(path: Path) -> tuple[int, int]:
     """How many rows and columns a Parquet file has."""
-    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - a third of a second
+    from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415 - a third of a second
 
     try:
         footer = parquet.read_metadata(path)
-    except (OSError, ArrowException) as error:
+    except (OSError, ArrowInvalid) as error:
         raise invalid(f"the log must be a Parquet file, got {error!s:.200}") from None
     return footer.num_rows, footer.num_columns
 

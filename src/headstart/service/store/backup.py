@@ -1,6 +1,7 @@
 """Backups: all tables of a store in one SQLite file, which restores into either kind of store."""
 
 import sqlite3
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,6 +34,9 @@ from headstart.service.store.migrations import version_of
 
 # A number in the head of the file, by which a backup is known.
 _BACKUP = 0x48534255
+# Where the head of an SQLite file has a number that is free to use: here a checksum of the file.
+_CHECKSUM = slice(60, 64)
+_BLOCK = 1 << 20
 _PAGES = 20_000
 _ROWS = 1_000
 # Sessions end with a restore: one that was logged out must not come back.
@@ -85,7 +89,27 @@ def backup(store: str | Path, file: Path, progress: Progress = _silent) -> dict[
                 for table in _LEFT_OUT:
                     target.execute(delete(table))
                 target.exec_driver_sql(f"PRAGMA application_id = {_BACKUP}")
-                return _counts(target)
+                counts = _counts(target)
+            seal(part)
+            return counts
+
+
+def seal(file: Path) -> None:
+    """Write the checksum of a backup into its head; a changed bit anywhere is noticed then."""
+    with file.open("r+b") as opened:
+        opened.seek(_CHECKSUM.start)
+        opened.write(checksum(file))
+
+
+def checksum(file: Path) -> bytes:
+    """CRC-32 of a file, but for the bytes where it is kept."""
+    with file.open("rb") as opened:
+        head = bytearray(opened.read(_BLOCK))
+        head[_CHECKSUM] = bytes(4)
+        found = zlib.crc32(head)
+        while block := opened.read(_BLOCK):
+            found = zlib.crc32(block, found)
+    return found.to_bytes(4, "big")
 
 
 def restore(
@@ -162,7 +186,9 @@ def _check(file: Path) -> None:
         raise ValueError(
             f"file must be a backup, got {file}, which `headstart backup` did not write"
         )
-    if problem != "ok":
+    with file.open("rb") as opened:
+        written = opened.read(_CHECKSUM.stop)[_CHECKSUM]
+    if problem != "ok" or written != checksum(file):
         raise _broken(file, "its pages are damaged")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from headstart.service.store.migrations import STEPS, migrate, version_of
@@ -126,6 +126,13 @@ class Database:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def reason_of(error: Exception) -> str:
+    """The error of the driver in one line, without the statement and its values."""
+    original = getattr(error, "orig", None) if isinstance(error, SQLAlchemyError) else error
+    lines = str(original).splitlines()
+    return f"{type(original).__name__}: {lines[0] if lines else ''}"
 
 
 @dataclass(frozen=True, kw_only=True)

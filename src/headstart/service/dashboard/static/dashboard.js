@@ -109,8 +109,7 @@
   for (const select of document.querySelectorAll("select[data-submit]")) {
     select.addEventListener("change", () => {
       // On the page of one task or decision another bandit has none of it: show its list.
-      const lists = { "/task": "/tasks", "/decision": "/decisions" };
-      select.form.action = lists[location.pathname] ?? location.pathname;
+      select.form.action = location.pathname.replace(/\/(task|decision)$/, "/$1s");
       select.form.submit();
     });
   }

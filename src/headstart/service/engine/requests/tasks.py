@@ -13,7 +13,7 @@ from headstart.arrays import Floats, floats, packed
 from headstart.interfaces import n_side
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
-from headstart.service.messages import ServiceError, invalid, not_found
+from headstart.service.messages import ServiceError, check_name, invalid, not_found
 from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
 from headstart.service.store.prepared import Prepared
@@ -126,6 +126,7 @@ def open_all(
     names = sorted(sides)
     for name, number in zip(names, _numbers(transaction.connection, len(names)), strict=True):
         try:
+            check_name("task", name)
             side = side_of(bandit, sides[name])
         except ServiceError as error:
             opened[name] = error
