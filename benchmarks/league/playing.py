@@ -94,6 +94,8 @@ def stored(number: int, store: Path) -> Iterator[Result]:
     """What is stored of a row, by N."""
     row = next(islice(rows(), number, None))
     found = xr.load_dataarray(_path(store, number))
+    if found.attrs["title"] != row.title:
+        raise ValueError(f"{_path(store, number)} must hold {row.title!r}, got {found.title!r}")
     for size in row.sizes:
         yield Result(row, size, found.sel(trained=size))
 
