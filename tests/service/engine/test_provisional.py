@@ -121,7 +121,7 @@ def test_a_prior_that_was_refreshed_counts_every_task_once(store: str) -> None:
             contents = connection.execute(select(table.c.task, table.c.content)).all()
             states = dict(connection.execute(select(schema.tasks.c.id, schema.tasks.c.state)).all())
         for task, content in contents:
-            numbers, found = np.frombuffer(content), statistics_of(states[task], D)
+            numbers, found = np.frombuffer(content, count=3 + D), statistics_of(states[task], D)
             np.testing.assert_allclose(numbers[1:3], [found.count, found.sum_of_squares])
             np.testing.assert_allclose(numbers[3 : 3 + D], found.moment)
         assert largest_error(service) < 1e-12
