@@ -3,7 +3,7 @@
 Every row that is played is stored in out/league. A run that was stopped goes on from there, as
 long as the code, the seed and the share of replications are the same; `--only` plays some rows.
 Once all rows are there, benchmarks/league.md, the table in docs/explanation/league.md and its
-picture are written.
+picture are written; `--write` does so again from what is stored, whichever code played it.
 """
 
 import argparse
@@ -36,29 +36,41 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=ROOT / "out" / "league")
     parser.add_argument("--page", type=Path, default=ROOT / "benchmarks" / "league.md")
     parser.add_argument("--docs", type=Path, default=ROOT / "docs")
+    parser.add_argument("--write", action="store_true", help="play nothing, write the pages")
     given = parser.parse_args()
-    version = Version.current(given.seed, given.share)
-    given.store.mkdir(parents=True, exist_ok=True)
-    numbers = [n for n, row in enumerate(rows()) if given.only in row.title]
+    if not given.write:
+        play_all(given.store, given.only, Version.current(given.seed, given.share))
+    if given.only:
+        return
+    results = [result for number, _ in enumerate(rows()) for result in stored(number, given.store)]
+    version = Version.of(results)
+    page = whole_page(results, version, coverage(given.store, version))
+    given.page.write_text(page, encoding="utf-8")
+    users = given.docs / "explanation" / "league.md"
+    users.write_text(users_page(users.read_text("utf-8"), results, version), encoding="utf-8")
+    draw(results, given.docs / "figures" / "league.png")
+
+
+def play_all(store: Path, only: str, version: Version) -> None:
+    """Play the rows whose title contains `only`, and coverage where it is empty."""
+    store.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     with ProcessPoolExecutor(cores()) as processes:
-        covered = None if given.only else processes.submit(coverage, version, given.store)
-        playing = [processes.submit(play_and_store, n, given.store, version) for n in numbers]
+        if not only:
+            processes.submit(coverage, store, version)
+        playing = [
+            processes.submit(play_and_store, number, store, version)
+            for number, row in enumerate(rows())
+            if only in row.title
+        ]
         for played in as_completed(playing):
-            for result in stored(played.result(), given.store):
+            for result in stored(played.result(), store):
                 ratio, low, high = result.ratio(who.OURS, RIVALS)
                 seconds = time.monotonic() - start
                 print(
                     f"{seconds:5.0f} s  {ratio:.2f} [{low:.2f}, {high:.2f}]  {result.title}",
                     flush=True,
                 )
-    if covered is None:
-        return
-    results = [result for n in numbers for result in stored(n, given.store)]
-    given.page.write_text(whole_page(results, version, covered.result()))
-    users = given.docs / "explanation" / "league.md"
-    users.write_text(users_page(users.read_text(), results, version))
-    draw(results, given.docs / "figures" / "league.png")
 
 
 if __name__ == "__main__":

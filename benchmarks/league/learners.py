@@ -25,12 +25,12 @@ TUNED = (ITL, AVG, RR, POOLED)
 PAPER = "λ=1/(T·Var)"
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
 OURS, ISOTROPIC, FULL, SIDE = "Hierarchical", "… isotropic", "… full Σ₀", "… side"
-HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
+HALF_LIFE, OFFSET, NO_KINDS = "… half-life 5", "… intercept", "… no kinds"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
-    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, FULL, SIDE, HALF_LIFE, OFFSET, LIVE,
-    SAMPLED, BEST_Z, TOLD,
+    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, NO_KINDS, FULL, SIDE, HALF_LIFE, OFFSET,
+    LIVE, SAMPLED, BEST_Z, TOLD,
 )  # fmt: skip
 
 # Every rival is played with these: its λ in units of the mean ‖x‖², the λ of its bias estimate
@@ -86,8 +86,8 @@ def ours(row: Row) -> Iterator[Learner]:
     if row.horizon <= 50:  # a draw takes O(d³) in every round
         yield learners.ours(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
-    # At d = 100 a full covariance takes minutes.
-    if row.structured and row.environment.dimension <= 20:
+    if row.structured:
+        yield Learner(NO_KINDS, BayesUCB(), Hierarchical(find_kinds=False))
         yield Learner(FULL, BayesUCB(), Hierarchical(covariance="full"))
     if row.n_side:
         yield Learner(SIDE, BayesUCB(), Hierarchical(n_side=row.n_side))

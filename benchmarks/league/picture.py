@@ -19,7 +19,8 @@ _LIMITS = (0.05, 12.0)
 
 
 def draw(results: Sequence[Result], picture: Path) -> None:
-    """Draw them, a line each."""
+    """Draw every row after the most tasks, a line each."""
+    results = [result for result in results if result.size == max(result.row.sizes)]
     with plots.figure(picture, width=6.6, height=1.0 + 0.145 * len(results)) as (axes,):
         for y, result in enumerate(results):
             _line(axes, y, result)

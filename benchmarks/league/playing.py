@@ -1,7 +1,7 @@
 """Playing a row of the league, and storing what was played."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -37,6 +37,13 @@ class Version:
         command = ["git", "describe", "--always", f"--dirty={_DIRTY}"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return cls(done.stdout.strip(), seed, share)
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> "Version":
+        """That of stored results; more than one commit where they were played by several."""
+        attrs = [result.regret.attrs for result in results]
+        commits = sorted({str(each["commit"]) for each in attrs})
+        return cls(" and ".join(commits), int(attrs[0]["seed"]), float(attrs[0]["share"]))
 
     def made(self, found: xr.DataArray, row: Row) -> bool:
         """Whether these numbers are of this version; never where edits are not committed."""
@@ -87,11 +94,13 @@ def stored(number: int, store: Path) -> Iterator[Result]:
     """What is stored of a row, by N."""
     row = next(islice(rows(), number, None))
     found = xr.load_dataarray(_path(store, number))
+    if found.attrs["title"] != row.title:
+        raise ValueError(f"{_path(store, number)} must hold {row.title!r}, got {found.title!r}")
     for size in row.sizes:
         yield Result(row, size, found.sel(trained=size))
 
 
-def coverage(version: Version, store: Path) -> str:
+def coverage(store: Path, version: Version) -> str:
     """The table of coverage, unless it is stored."""
     path = store / f"coverage-{version.commit}-{version.seed}-{version.share:g}.md"
     if version.commit.endswith(_DIRTY) or not path.exists():

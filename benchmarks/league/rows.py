@@ -21,11 +21,11 @@ class Row:
     environment: Environment
     sizes: tuple[int, ...] = (10,)
     horizon: int = 50
-    replications: int = 150
+    replications: int = 120
     noise_scale: float = 1.0
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
-    structured: bool = False  # play the prior with a full covariance, too
+    structured: bool = False  # play the prior without kinds and with a full covariance, too
     fixed_arms: bool = False  # play ours with other z, too
     intercept: bool = False
     n_side: int = 0
@@ -181,7 +181,7 @@ def _shared() -> Iterator[Row]:
             sizes=(10, 30, 100),
             task_variance=1.0,
             structured=True,
-            replications=30,
+            replications=24,
         )
     yield Row(
         group="shared",
@@ -205,7 +205,7 @@ def _side() -> Iterator[Row]:
             environment=Synthetic(reward="linear", variance=20.0, n_side=3, side_explains=share),
             sizes=(10, 30),
             n_side=3,
-            replications=50,
+            replications=40,
         )
 
 
@@ -268,5 +268,5 @@ def _real() -> Iterator[Row]:
                 horizon=5,
                 noise_scale=0.5,
                 intercept=True,
-                replications=240,
+                replications=200,
             )

@@ -181,5 +181,5 @@ def test_what_is_stored_is_not_played_again(
     for again in (version, version, Version("def", SEED, 0.5), Version("abc-dirty", SEED, 0.5)):
         play_and_store(0, tmp_path, again)
     play_and_store(0, tmp_path, Version("abc-dirty", SEED, 0.5))
-    assert played == 4 * [("linear: variance 0.1", 75, SEED)]
+    assert played == 4 * [("linear: variance 0.1", 60, SEED)]
     assert [found.size for found in stored(0, tmp_path)] == [0, 1, 5, 10]

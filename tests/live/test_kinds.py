@@ -21,10 +21,10 @@ def _taught(bandit: hs.MetaBandit, *, n_tasks: int = 24, kinds: int = 3) -> hs.M
     rng = np.random.default_rng(0)
     for user in range(n_tasks):
         for _ in range(9):
-            item = {"brand": str(rng.choice(["acme", "zeta"])), "price": float(rng.normal(10, 5))}
-            likes = (item["brand"] == "acme", item["brand"] == "zeta", (item["price"] - 10.0) / 5.0)
+            brand, price = str(rng.choice(["acme", "zeta"])), float(rng.normal(10, 5))
+            likes = (brand == "acme", brand == "zeta", (price - 10.0) / 5.0)
             value = 3.0 * float(likes[user % kinds]) + rng.normal(0, 0.2)
-            bandit.observe(user, item, value)
+            bandit.observe(user, {"brand": brand, "price": price}, value)
     return bandit
 
 
@@ -45,7 +45,9 @@ def test_kinds_have_shares_means_and_tasks_in_the_words_of_attributes(
     assert members == {k: list(range(k, 24, 3)) for k in range(3)}
     assert min(min(kind.tasks.values()) for kind in found) > 0.9
     largest = {min(kind.tasks): parts for kind, parts in zip(found, found.distinctive, strict=True)}
-    assert largest[2][0] == ("price", pytest.approx(2.0, abs=0.3))
+    name, gap = largest[2][0]
+    assert name == "price"
+    assert gap == pytest.approx(2.0, abs=0.3)
     names = {name for name, gap in largest[0] if gap > 0.5}
     assert names == {"brand=acme"}
     for name in ("brand=acme", "price"):

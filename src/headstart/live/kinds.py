@@ -11,6 +11,8 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.live.inputs import Name, default_names
 
+# Tasks are of a kind with this probability at least.
+_LEAST_PROBABILITY = 0.01
 # A line shows this many features of a kind, those in which it differs most from all tasks.
 _SHOWN = 5
 
@@ -27,7 +29,7 @@ class Kind(NamedTuple):
 
     share: float  # of the latest tasks
     mean: Floats  # (d,), its mean task
-    tasks: dict[Name, float]  # the probability of those that are rather of this than of any other
+    tasks: dict[Name, float]  # the probability of each that may be of it, the most likely first
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +45,7 @@ class TaskKinds:
     ...     for x in rng.normal(size=(9, 3)):
     ...         _ = bandit.observe(task, x, x @ w + rng.normal(0, 0.3))
     >>> kinds = bandit.kinds()
-    >>> len(kinds), list(kinds[1].tasks)
+    >>> len(kinds), sorted(kinds[1].tasks)
     (2, [0, 4, 8, 12])
     >>> kinds[0].mean.round(), round(kinds[0].share, 2)
     (array([3., 0., 0.]), 0.75)
@@ -64,15 +66,13 @@ class TaskKinds:
             return cls((Kind(1.0, prior.bias.copy(), dict.fromkeys(tasks, 1.0)),), 0.0, names)
         total = float(mixture.weights[:n].sum())
         shares = (mixture.weights[:n] / total).tolist()
-        kinds = [
-            Kind(share, mean.copy(), {})
-            for share, mean in zip(shares, mixture.bias[:n], strict=True)
-        ]
-        for name, statistics in tasks.items():
-            weights = prior.component_weights(statistics)
-            likely = int(weights.argmax())
-            if likely < n:
-                kinds[likely].tasks[name] = float(weights[likely])
+        weights = {name: prior.component_weights(task)[:n] for name, task in tasks.items()}
+        kinds = []
+        for c, (share, mean) in enumerate(zip(shares, mixture.bias[:n], strict=True)):
+            likely = {name: float(own[c]) for name, own in weights.items()}
+            order = sorted(likely, key=likely.__getitem__, reverse=True)
+            members = {name: likely[name] for name in order if likely[name] >= _LEAST_PROBABILITY}
+            kinds.append(Kind(share, mean.copy(), members))
         return cls(tuple(kinds), 1.0 - total, names)
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class TaskKinds:
             return f"one kind of tasks: {len(self.kinds[0].tasks):,} are known"
         head = f"{len(self.kinds)} kinds of tasks, and {self.unseen:.1%} for one of none of them"
         lines = [
-            f"{kind.share:.0%} of tasks, {len(kind.tasks):,} known: "
+            f"{kind.share:.0%} of tasks, {sum(kind.tasks.values()):,.0f} known: "
             + ", ".join(f"{name} {gap:+.3g}" for name, gap in parts)
             for kind, parts in zip(self.kinds, self.distinctive, strict=True)
         ]

@@ -18,7 +18,7 @@ _RATIO = 8.0
 
 # The length of a panel's horizontal axis, the width of a digit and the gap between labels, in
 # points.
-_AXIS, _DIGIT, _GAP = 180.0, 5.1, 5.0
+_AXIS, _DIGIT, _GAP = 180.0, 5.1, 4.0
 
 
 def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
