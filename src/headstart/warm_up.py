@@ -62,15 +62,17 @@ def simulation() -> None:
 
 
 def _structure() -> None:
-    """Priors from tasks that differ along one direction, and from tasks of two kinds."""
+    """Priors from tasks that differ along one direction, and from tasks of three kinds."""
     from headstart.core.statistics import TaskStatistics
 
     estimator, rng = priors.Hierarchical(), np.random.default_rng(0)
-    for factors in (rng.standard_normal(16), np.tile([1.0, -1.0], 8)):
+    axes = np.eye(_DIMENSION)
+    one_direction = [10.0 * factor * axes[0] for factor in rng.standard_normal(16)]
+    for parameters in (one_direction, [10.0 * axes[j % _DIMENSION] for j in range(16)]):
         memory = estimator.empty(_DIMENSION)
-        for factor in factors:
+        for parameter in parameters:
             x = rng.standard_normal((10, _DIMENSION))
-            rewards = 10.0 * factor * x[:, 0] + 0.1 * rng.standard_normal(10)
+            rewards = x @ parameter + 0.1 * rng.standard_normal(10)
             memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
         estimator.prior(memory)
 

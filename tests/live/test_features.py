@@ -228,9 +228,11 @@ def test_a_prior_may_leave_out_what_is_known_of_tasks() -> None:
     with pytest.raises(ValueError, match=f"n_side = {SHOP.n_task}"):
         hs.MetaBandit(features=SHOP, prior=hs.priors.Hierarchical(n_side=2))
     uncrossed = hs.Features(item=SHOP.item, task=SHOP.task)
-    assert hs.MetaBandit(features=uncrossed).prior == hs.priors.Hierarchical(n_side=SHOP.n_task)
-    for features in (SHOP, hs.Features(item=SHOP.item)):  # by its crosses, and without tasks'
-        assert hs.MetaBandit(features=features).prior == hs.priors.Hierarchical()
+    cases = [(uncrossed, SHOP.n_task), (SHOP, 0), (hs.Features(item=SHOP.item), 0)]
+    for features, n_side in cases:  # as side information, by its crosses, and without tasks'
+        prior = hs.MetaBandit(features=features).prior
+        assert isinstance(prior, hs.priors.Hierarchical)
+        assert prior.n_side == n_side
 
 
 # Numbers without mean and scale.

@@ -199,6 +199,30 @@ def test_tasks_move_when_twice_as_many_others_are_known() -> None:
     np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [12 / 13])
 
 
+@pytest.mark.parametrize("calls", ["decide", "batch", "propensities"])
+def test_of_many_tasks_each_decides_by_the_prior_of_all(calls: str) -> None:
+    prior = hs.priors.Pooled(within_task=False)
+    bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None)
+    for user in range(32):
+        bandit.observe(user, [1.0], 1.0)
+    bandit.observe("open", [1.0], 0.0)
+    held = []
+    for user in range(32, 48):
+        bandit.observe(user, [1.0], 1.0)
+        bandit.next_prior()
+        if calls == "decide":
+            bandit.decide("open", np.ones((1, 1)))
+        elif calls == "batch":
+            bandit.decide_many(["open", "another"], np.ones((2, 1, 1)))
+        else:
+            bandit.propensities("open", np.ones((1, 1)))
+        held.append(prior_tasks(bandit, "open"))
+    # It began with 32 others, and gets a newer prior with more than an eighth more of them.
+    assert held == [32] * 4 + [37] * 5 + [42] * 6 + [48]
+    # h = Σb / (ΣV + 1) over all tasks: 48 rewards of 1, and its own of 0.
+    np.testing.assert_allclose(bandit.task("open").estimate.prior.bias, [48 / 50])
+
+
 @pytest.mark.parametrize("make", PRIORS, ids=range(len(PRIORS)))
 def test_finishing_and_returning_is_as_if_never_finished(make: Callable[[], Any]) -> None:
     bandits = [hs.MetaBandit(dimension=D, prior=make(), seed=0) for _ in range(2)]

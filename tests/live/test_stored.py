@@ -57,7 +57,7 @@ def states_of(rows: StoredTasks, rounds: Rounds) -> dict[int, bytes]:
 
 
 def taught(rounds: Rounds) -> hs.MetaBandit:
-    bandit = hs.MetaBandit(dimension=D, seed=0)
+    bandit = hs.MetaBandit(dimension=D, prior=hs.priors.Hierarchical(), seed=0)
     for task, own in rounds.items():
         for x, y in own:
             bandit.observe(task, x, y)

@@ -337,6 +337,7 @@ class Chooser:
             return None
         if not free:
             pending.reserve(1)
+        self._memory.catch_up(slot)
         scores = np.empty(shape[0])
         scratch, shared = self._scores.scratch(shape[0])
         call = (
@@ -398,6 +399,7 @@ class Chooser:
             raise ValueError(f"n must be at most the {available} available arms, got {n}")
         n_uniforms = self._scores.n_uniforms(len(arms.features))
         numbers = self._stream.peek(self._n_numbers(n_uniforms, n))
+        self._memory.catch_up(int(slots[0]))
         scores, draw = self._scores_of(int(slots[0]), arms, numbers, n_uniforms)
         indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
         best = scores[draw].copy()
@@ -427,6 +429,7 @@ class Chooser:
             raise ValueError("propensities of a policy that samples need propensity_draws above 0")
         numbers = self._stream.peek(self._n_numbers(n_uniforms, 0))
         with self._memory.opened((name,), keep=False) as slots:
+            self._memory.catch_up(int(slots[0]))
             scores, _ = self._scores_of(int(slots[0]), arms_of_task, numbers, n_uniforms)
         self._stream.advance(len(numbers))
         return first_propensities(scores, self._exploration)
@@ -494,6 +497,7 @@ class Chooser:
 
     def choose_batch(self, slots: Integers, batch: Batch) -> Choices:
         """One arm for each of n different tasks."""
+        self._memory.catch_up_all(slots)
         cached = any(map(self._scores.are_cached, batch.sets or ()))
         try:
             if self._scores.index is not None and not cached:

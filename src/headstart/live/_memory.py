@@ -33,6 +33,8 @@ from headstart.live.decision import TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Name
 
+# A prior of so many features is computed within a call.
+_MOST_AT_ONCE = 128
 _HALF_LIVES = ("half_life_tasks", "half_life_seconds")
 
 
@@ -201,6 +203,27 @@ class Memory:
         else:
             self._moves[name] = None
             self.request()
+
+    def catch_up(self, slot: int) -> None:
+        """Give a task that is about to be used the prior of all, where its own is an old one.
+
+        Where the prior is large that is left to the thread, if there is one.
+        """
+        row, population = self.tasks.rows[slot], self.population
+        if row[PRIOR_TASKS] >= population.oldest:
+            return
+        name = self.tasks.names[slot]
+        if self.inline or self.tasks.dimension <= _MOST_AT_ONCE:
+            start = population.start_with(self.tasks.sides.get(name))
+            self.rebase(name, start, population.state.n_tasks - int(_is_counted(row)))
+        else:
+            self.move(name)
+
+    def catch_up_all(self, slots: Integers) -> None:
+        """`catch_up`, for many tasks."""
+        if self.population.oldest > 0.0:
+            for slot in slots[self.tasks.rows[slots, PRIOR_TASKS] < self.population.oldest]:
+                self.catch_up(int(slot))
 
     def next_move(self) -> Name | None:
         """A task that waits for a newer prior, which it no longer does."""

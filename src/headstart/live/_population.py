@@ -41,6 +41,10 @@ _TASKS_TO_COMPARE = 5
 _ROUNDING = 1e-12
 # How much of what tasks with side information start from is kept, in bytes.
 _STARTS_BYTES = 1 << 24
+# From so many tasks on, a task's own rewards count for so little in the prior of all that this is
+# the prior of all others too; and the prior of a task is an old one once there are an eighth more.
+_MANY_TASKS = 32
+_MORE_TASKS = 1.125
 # How many rewards it takes to know the sizes.
 _ROUNDS_TO_LEARN = 32
 
@@ -102,6 +106,8 @@ class Population:
         self.estimator: LivePriorEstimator = estimator
         self.settings = settings
         self.state = State(estimator.empty(dimension))
+        # A task whose prior was learned from fewer than so many others is to get that of all.
+        self.oldest = 0.0
         scales = settings.scales
         self.scales = None if scales is None or scales == "learn" else np.array(scales)
         self.scales_known = scales != "learn"
@@ -155,17 +161,27 @@ class Population:
         self, state: State, contribution: Contribution | None, side: Floats | None
     ) -> tuple[Start, int]:
         """What a task starts from by all other tasks; how many those are."""
-        start = self.starting_from(self.without(contribution, state), side)
-        return start, state.n_tasks - (contribution is not None)
+        n_others = state.n_tasks - (contribution is not None)
+        memory = state.memory if n_others >= _MANY_TASKS else self.without(contribution, state)
+        return self.starting_from(memory, side), n_others
 
     def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:
-        """Whether twice as many other tasks are known as the prior of a task was learned from."""
-        others = self.state.n_tasks - int(counted)
-        return not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
+        """Whether twice as many other tasks are known as the prior of a task was learned from.
 
-    def install(self, state: State, start: Start | None = None) -> None:
-        """Go on with another memory."""
+        Where tasks are many, `oldest` says it.
+        """
+        others = self.state.n_tasks - int(counted)
+        return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
+
+    def install(
+        self, state: State, start: Start | None = None, effects: ItemEffects | None = None
+    ) -> None:
+        """Go on with another memory; the effects of its items may be given with its start."""
         self.state, self._start, self._starts = state, None, {}
+        if effects is not None:
+            self._effects = state.items, effects
+        many = state.n_tasks >= _MANY_TASKS and not self.bias_moves
+        self.oldest = (state.n_tasks - 1) / _MORE_TASKS if many else 0.0
         if start is not None:
             self._install_start(start)
 

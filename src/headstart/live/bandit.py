@@ -50,8 +50,8 @@ class MetaBandit:
     dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
     items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
     policy: how an arm is chosen, `BayesUCB(z="slow", z_mean="arms")` if None. prior: the
-    estimator that learns across tasks, `Hierarchical()` if None, with `n_side` where the schema has
-    attributes of tasks that are not crossed with others.
+    estimator that learns across tasks, `Hierarchical(least_signal=0.1)` if None, with `n_side`
+    where the schema has attributes of tasks that are not crossed with others.
     seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
     columns of a DataFrame are taken. clock: the time in seconds. settings: those of `Settings`,
     none needed; with a schema, which scales its numbers, `scales` is None if it is not given.

@@ -11,17 +11,21 @@ POLICY = BayesUCB(z="slow", z_mean="arms")
 # Side information of p numbers has p·d coefficients, and a fit takes (pd)³ steps.
 _MOST_SIDE_COEFFICIENTS = 250
 
+# What is tried first must not end all exploration by being alike.
+_LEAST_SIGNAL = 0.1
 
-def prior_for(schema: Schema | None) -> Hierarchical:
-    """The prior for the features of a schema; None for features in numbers.
+
+def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
+    """The prior for the features of a schema; None for features in numbers, with n_side of tasks.
 
     What is known of tasks counts by its crosses. Where an attribute of tasks is in none of them,
     it is side information: the prior learns what it says about every column, as long as those
     are few enough.
     """
     if not isinstance(schema, Features):
-        return Hierarchical()
+        return Hierarchical(n_side=n_side, least_signal=_LEAST_SIGNAL)
     crossed = {name for pair in schema.cross for name in pair}
     alone = any(attribute.name not in crossed for attribute in schema.task)
     few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
-    return Hierarchical(n_side=schema.n_task if alone and few else 0)
+    n_side = schema.n_task if alone and few else 0
+    return Hierarchical(n_side=n_side, least_signal=_LEAST_SIGNAL)

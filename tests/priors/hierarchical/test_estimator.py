@@ -1,5 +1,6 @@
 """The prior that tunes itself: what it recovers, and what it must not depend on."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,34 @@ def test_variances_are_recovered(scale: float, horizon: int) -> None:
     assert np.median(fitted.task) == pytest.approx(scale**2, rel=0.15)
     # κ² is the mean square of one vector of six ones, on a grid of half a decade.
     assert 0.3 < np.median(fitted.mean) < 3.0
+
+
+@each
+def test_the_mean_task_explains_at_least_the_share_that_is_asked_for(
+    estimator: Hierarchical,
+) -> None:
+    """Where rewards are noise only, and twelve tasks say that all is 0."""
+    rng = np.random.default_rng(3)
+    data = [(rng.standard_normal((8, 3)), rng.standard_normal(8)) for _ in range(12)]
+    tasks = statistics(data)
+    found = {}
+    for least in (0.0, 0.1, 1.0):
+        asked = replace(estimator, least_signal=least)
+        memory = _learn(asked, tasks)
+        variances, covariance = asked.variances(memory), asked.prior(memory).mean_covariance
+        assert covariance is not None
+        # κ²·unit/s², where the unit is a power of √10 near ‖x‖² = 3.
+        share = float(variances.mean / variances.noise) * np.sqrt(10.0)
+        assert share >= least * (1.0 - 1e-9)
+        found[least] = share, float(np.trace(covariance))
+    assert found[0.0][0] < 0.1
+    assert found[0.0][1] < found[0.1][1] < found[1.0][1]
+
+
+@pytest.mark.parametrize("least", [-0.1, np.nan, 1e3])
+def test_the_least_share_of_the_mean_task_is_checked(least: float) -> None:
+    with pytest.raises(ValueError, match="least_signal"):
+        Hierarchical(least_signal=least)
 
 
 def test_bias_approaches_the_mean_task() -> None:

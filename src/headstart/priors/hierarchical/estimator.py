@@ -28,6 +28,8 @@ _VARIANCE_RATIO = 2.0
 # those stored are new at the latest.
 _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
+# Beyond, no ρ of the grid would be left.
+_MOST_LEAST_SIGNAL = 100.0
 # By how much the binary logarithm of a constant may differ from a whole number.
 _ROUNDING = 1e-6
 
@@ -53,6 +55,10 @@ class Hierarchical:
     offset of the rewards, brought to the scale of the other features. A last feature whose mean
     square is not that of a constant 1 gives a warning.
 
+    The mean task is taken to explain at least `least_signal` times the variance of the noise. Where
+    arms stay the same and rewards are rare, what is tried first may look alike by chance; a mean
+    that may be as small as that says would end all exploration. In live use 0.1 is the default.
+
     >>> prior = hs.priors.Hierarchical()
     >>> memory, rng = prior.empty(3), np.random.default_rng(0)
     >>> for _ in range(20):
@@ -69,8 +75,14 @@ class Hierarchical:
     intercept: bool = False
     n_side: int = 0
     find_kinds: bool = True
+    least_signal: float = 0.0
 
     def __post_init__(self) -> None:
+        checks.nonnegative("least_signal", self.least_signal)
+        if self.least_signal > _MOST_LEAST_SIGNAL:
+            raise ValueError(
+                f"least_signal must be at most {_MOST_LEAST_SIGNAL:g}, got {self.least_signal!r}"
+            )
         checks.one_of("covariance", self.covariance, ("factor", "full", "isotropic"))
         checks.count("n_side", self.n_side, least=0)
         if self.covariance == "full" and self.n_side:
@@ -191,7 +203,7 @@ class Hierarchical:
         self, memory: Memory, side: Floats | None, initial: Normal
     ) -> tuple[Normal, Normal, Normal, kinds.ByKind]:
         """The next task below and above the median of λ, on the whole, and by kind."""
-        isotropic = IsotropicFit(memory)
+        isotropic = IsotropicFit(memory, self.least_signal)
         if not self._stores_tasks:
             lower, upper = isotropic.halves()
             return lower, upper, lower.moment_matched(upper), {}
@@ -226,7 +238,7 @@ class Hierarchical:
         due &= memory["sum_of_squares"] > 0.0
         if not due.any():
             return dict(memory)
-        isotropic = IsotropicFit(memory)
+        isotropic = IsotropicFit(memory, self.least_signal)
         if isinstance(fit, FullFit):
             return dict(memory) | fit.refitted(recent, due, isotropic).to_memory()
         rank = MAX_RANK if self.covariance == "factor" else 0
@@ -239,7 +251,7 @@ class Hierarchical:
 
     def variances(self, memory: Memory) -> Variances:
         """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first."""
-        return IsotropicFit(memory).most_likely()
+        return IsotropicFit(memory, self.least_signal).most_likely()
 
     def directions(self, memory: Memory) -> Directions:
         """The directions along which tasks differ, with covariance "factor"."""

@@ -32,6 +32,9 @@ FINE_LAMBDAS = 10.0 ** np.interp(_FINE_GRID, np.arange(_SIZE), np.log10(LAMBDAS)
 # From weights on the fine grid to weights on the coarse one.
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)
 
+# By how much a product of two powers of √10 may differ from 1.
+_ROUNDING = 1e-9
+
 # Units are powers of √10: then the grids of two memories are the same but for a shift.
 _STEPS_PER_DECADE = 2
 
@@ -129,15 +132,17 @@ def fine_variance(noise: Floats) -> Floats:
     return variance if known.all() else np.where(known, variance, 0.0)
 
 
-def posterior_weights(deviance: Floats, traces: Floats) -> Floats:
+def posterior_weights(deviance: Floats, traces: Floats, least_signal: float) -> Floats:
     """The posterior weights of λ and ρ on the fine grid, (…, F, P): prior times exp(−deviance/2).
 
     `traces` (…, G) are those of Σ M_jV_j/d: how many tasks' worth of a task's variance the data
-    determine, a number of tasks n for small λ and nothing for large λ.
+    determine, a number of tasks n for small λ and nothing for large λ. Where the mean task would
+    explain less than `least_signal` of the noise, weights are 0.
     """
     determined = np.log(np.where(traces > 0.0, traces, 1.0))
     power = 1.0 - 1.0 / np.maximum(traces[..., :1], 1.0)
     fine = to_fine(deviance + _PRIOR_DEVIANCE - 2.0 * (power * determined)[..., None])
+    fine[..., least_signal * RHOS > 1.0 + _ROUNDING] = np.inf
     fine -= fine.min((-2, -1), keepdims=True)
     likelihood = np.exp(-fine / 2.0)
     return np.asarray(likelihood / likelihood.sum((-2, -1), keepdims=True))

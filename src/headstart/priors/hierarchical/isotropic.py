@@ -95,10 +95,14 @@ class Variances:
 
 
 class IsotropicFit:
-    """The posterior of λ = s²/τ² and ρ = s²/κ² that a memory gives, computed when it is needed."""
+    """The posterior of λ = s²/τ² and ρ = s²/κ² that a memory gives, computed when it is needed.
 
-    def __init__(self, memory: Memory) -> None:
+    unit/ρ is at least `least_signal`.
+    """
+
+    def __init__(self, memory: Memory, least_signal: float = 0.0) -> None:
         self.sums, self._unit = Sums.from_memory(memory), memory["unit"]
+        self._least_signal = least_signal
 
     @property
     def regularizations(self) -> Floats:
@@ -113,7 +117,7 @@ class IsotropicFit:
     def _weights(self) -> Floats:
         dimension = self.sums.ridges.shape[-1]
         return grid.posterior_weights(
-            self._posterior.deviance, self._posterior.traces() / dimension
+            self._posterior.deviance, self._posterior.traces() / dimension, self._least_signal
         )
 
     @cached_property
@@ -142,4 +146,5 @@ class IsotropicFit:
         unit = np.where(self._unit > 0.0, self._unit, 1.0)
         posterior = self._posterior
         noise, task, mean = grid.most_likely(posterior.deviance, posterior.noise_variance)
+        mean = np.maximum(mean, self._least_signal * noise)
         return Variances(noise=noise, task=task / unit, mean=mean / unit)

@@ -13,7 +13,6 @@ from headstart.live import defaults
 from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
-from headstart.priors import Hierarchical
 from headstart.service import schemas
 from headstart.service.messages import MOST_DIMENSIONS, BanditConfiguration, conflict, invalid
 
@@ -77,7 +76,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     policy: Any = defaults.POLICY
     if configuration.policy is not None:
         policy = specs.rebuild(configuration.policy, "policies", where="policy")
-    prior: Any = Hierarchical(n_side=size) if schema is None else defaults.prior_for(schema)
+    prior: Any = defaults.prior_for(schema, len(configuration.side_names))
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
         if schema is None and getattr(prior, "n_side", None) == 0:  # it takes as many as are named
