@@ -7,9 +7,10 @@ number n, Σy and g = Σx. Given ρ, the effects are eliminated,
     M = V + κI − Σ ggᵀ/(n + ρ),   w = M⁻¹(Σyx − Σ g Σy/(n + ρ)),   b = (Σy − gᵀw)/(n + ρ),
 
 κ is the one under which the rewards are most likely without effects, so that features explain what
-they can; then ρ is the most likely one, ∞ included: no effects. What a decision uses is the
-difference to the same model without effects, in the mean of an arm and in its variance. So tasks
-and their prior are what they would be, and where there are no effects nothing changes.
+they can; then ρ is the most probable one, ∞ included: no effects. The prior of 1/√ρ is a half
+Cauchy distribution. What a decision uses is the difference to the same model without effects, in
+the mean of an arm and in its variance. So tasks and their prior are what they would be, and where
+there are no effects nothing changes.
 """
 
 import json
@@ -29,6 +30,7 @@ from headstart.kernels.compilation import compiled
 
 # The values of κ and ρ that are compared: an item's features count as ρ rewards of it.
 _PRECISIONS = (0.1, 1.0, 10.0, 100.0, 1e3)
+_USUAL_RATIO = 30.0
 _RATIOS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
 # What is left of a sum from which rewards were taken is 0 below this share of it.
 _ROUNDING = 1e-9
@@ -45,6 +47,13 @@ class ItemizedStatistics(TaskStatistics):
     """The statistics of a task, and the sums of its rewards by item."""
 
     items: ItemRows = field(default_factory=dict)
+
+
+def itemized(task: TaskStatistics, items: ItemRows) -> TaskStatistics:
+    """The statistics of a task with the sums of its rewards by item, if there are any."""
+    if not items:
+        return task
+    return checks.trusted(ItemizedStatistics, **vars(task) | {"items": items})
 
 
 def items_of(task: TaskStatistics) -> ItemRows:
@@ -333,7 +342,7 @@ class _Fit(NamedTuple):
 
     precision: float
     ratio: float
-    likelihood: float  # its logarithm, up to a constant
+    likelihood: float  # its logarithm with that of the prior, up to a constant
     factor: tuple[Floats, bool]  # of M
     parameter: Floats  # w
 
@@ -377,5 +386,7 @@ class _Model:
         rest = max(squares - float(moment @ parameter), 0.0) + usual
         if not (math.isfinite(determinant) and math.isfinite(rest) and rest > 0.0):
             return None
-        likelihood = -0.5 * (determinant + count * math.log(rest))
+        likelihood = -0.5 * (determinant + count * math.log(rest)) - math.log1p(
+            _USUAL_RATIO / ratio
+        )
         return _Fit(precision, ratio, likelihood, factor, parameter)

@@ -173,9 +173,13 @@ class Population:
         others = self.state.n_tasks - int(counted)
         return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
 
-    def install(self, state: State, start: Start | None = None) -> None:
-        """Go on with another memory."""
+    def install(
+        self, state: State, start: Start | None = None, effects: ItemEffects | None = None
+    ) -> None:
+        """Go on with another memory; the effects of its items may be given with its start."""
         self.state, self._start, self._starts = state, None, {}
+        if effects is not None:
+            self._effects = state.items, effects
         many = state.n_tasks >= _MANY_TASKS and not self.bias_moves
         self.oldest = (state.n_tasks - 1) / _MORE_TASKS if many else 0.0
         if start is not None:

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
 from headstart.live._catalogue_scores import CatalogueScores
-from headstart.live._item_effects import ItemCounts, ItemizedStatistics
+from headstart.live._item_effects import ItemCounts, itemized
 from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
 from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
 from headstart.live.inputs import FeatureNames, Name
@@ -149,9 +148,7 @@ class Tasks:
         side = self.sides.get(name, self.unknown_side)
         if side is not None:
             statistics = replace(statistics, side=side)
-        if name not in self.items:
-            return statistics
-        return checks.trusted(ItemizedStatistics, **vars(statistics), items=self.items.of(name))
+        return itemized(statistics, self.items.of(name))
 
     def place(self, decision: str) -> int:
         """The place of a pending decision, whose task is open afterwards; NONE if there is none."""

@@ -92,7 +92,7 @@ class Settings:
     half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
     exploration: float = _setting(0.0)
     propensity_draws: int = _setting(100)
-    item_effects: bool = _setting(False, stored=False)
+    item_effects: bool = _setting(True)
     scales: Literal["learn"] | tuple[float, ...] | None = _setting("learn", Change.NEVER)
     refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
     clock: Callable[[], float] = time.time

@@ -65,7 +65,7 @@ class BanditConfiguration(Message):
     half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     discount: float = 1.0
-    item_effects: bool = False
+    item_effects: bool = True
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
@@ -219,6 +219,7 @@ class DecisionRecord(Message):
     prior_version: int
     control: bool
     contributions: list[Contribution]
+    item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
     status: Literal["pending", "paid", "expired"]
     value: float | None
     weight: float | None

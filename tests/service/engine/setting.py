@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from headstart.arrays import Floats
-from headstart.live.stored import statistics_of
+from headstart.live.stored import items_of, statistics_of
 from headstart.service.engine.service import Service
 from headstart.service.messages import (
     BanditConfiguration,
@@ -86,7 +86,7 @@ def content(service: Service) -> dict[str, list[Any]]:
 
 
 def largest_error(service: Service) -> float:
-    """How far the tasks' statistics are from a replay of the decisions that were paid."""
+    """How far the tasks' statistics, by item too, are from a replay of what was paid."""
     worst = 0.0
     with service.database.reading() as connection:
         tasks = {row.id: row for row in connection.execute(select(schema.tasks))}
@@ -95,6 +95,7 @@ def largest_error(service: Service) -> float:
             select(table).where(table.c.round.is_not(None)).order_by(table.c.task, table.c.round)
         )
         sums: dict[int, Floats] = {task: np.zeros((D + 2, D + 2)) for task in tasks}
+        by_item: dict[int, dict[str, Floats]] = {task: {} for task in tasks}
         rounds: dict[int, int] = dict.fromkeys(tasks, 0)
         for row in connection.execute(query):
             rounds[row.task] += 1
@@ -102,6 +103,9 @@ def largest_error(service: Service) -> float:
             x = np.frombuffer(row.features, dtype="<f8")
             z = np.concatenate([x, [row.value, 1.0]])
             sums[row.task] += row.weight * np.outer(z, z)
+            if row.effect is not None:
+                of_item = by_item[row.task].setdefault(row.arm, np.zeros(D + 2))
+                of_item += row.weight * np.concatenate([[1.0, row.value], x])
     for number, row in tasks.items():
         task, total = statistics_of(row.state, D), sums[number]
         assert row.n_rewards == rounds[number]
@@ -111,6 +115,9 @@ def largest_error(service: Service) -> float:
             (task.sum_of_squares, total[D, D]),
             (task.count, total[D + 1, D + 1]),
         ]
+        rows = items_of(task)
+        assert set(rows) == set(by_item[number])
+        pairs += [(rows[item], expected) for item, expected in by_item[number].items()]
         for found, expected in pairs:
             worst = max(worst, float(np.abs(found - expected).max()))
     return worst

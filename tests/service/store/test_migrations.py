@@ -73,7 +73,12 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
 
 
 def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
-    later = {"items": "attributes", "tasks": "share", "gains": "log_chance"}
+    later = {
+        "items": "attributes",
+        "tasks": "share",
+        "gains": "log_chance",
+        "decisions": "effect",
+    }
     with database.writing() as connection:
         for table, column in later.items():
             connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")

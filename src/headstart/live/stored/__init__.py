@@ -7,6 +7,7 @@ of some of them, decides and learns; `recount` brings the memory up to date.
 from headstart.arrays import floats, packed
 from headstart.live._blas import one_blas_thread
 from headstart.live._decision_sets import DecisionSet, decision_set
+from headstart.live._item_effects import ItemEffects, items_of
 from headstart.live._population import Start
 from headstart.live._refresh import Pace
 from headstart.live.inputs import FeatureNames, default_names
@@ -19,6 +20,7 @@ __all__ = [
     "Counted",
     "DecisionSet",
     "FeatureNames",
+    "ItemEffects",
     "Model",
     "Pace",
     "Recount",
@@ -29,6 +31,7 @@ __all__ = [
     "decision_set",
     "default_names",
     "floats",
+    "items_of",
     "memory_of_log",
     "one_blas_thread",
     "packed",

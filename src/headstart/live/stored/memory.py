@@ -10,11 +10,19 @@ import numpy as np
 
 from headstart import checks
 from headstart.arrays import Floats, floats, packed
-from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Policy, PriorEstimator
 from headstart.live import _logs
+from headstart.live._item_effects import (
+    ItemEffects,
+    ItemizedStatistics,
+    ItemRows,
+    items_of,
+    read_rows,
+    rows_bytes,
+)
 from headstart.live._memory import Memory
 from headstart.live._population import Contribution, Population, Start, State
+from headstart.live._rows import Layout
 from headstart.live._tasks import Tasks
 from headstart.live.decision import Learned
 from headstart.live.files import (
@@ -30,29 +38,47 @@ from headstart.logs import LogReading
 from headstart.progress import Progress
 
 
+def task_bytes(finished: Floats, items: ItemRows) -> bytes:
+    """A task as it is stored: its row without the inverse, and what it counts by item."""
+    return packed(finished) + rows_bytes(items)
+
+
+def read_task(content: bytes, layout: Layout) -> tuple[Floats, ItemRows]:
+    """The row and the items of a task that `task_bytes` wrote."""
+    end = 8 * layout.finished_length
+    row = floats(content[:end])
+    if row.shape != (layout.finished_length,):
+        raise ValueError(
+            f"the state of a task must have {layout.finished_length} numbers, got {row.size}"
+        )
+    return row, read_rows(content[end:], layout.dimension)
+
+
 def contribution_bytes(contribution: Contribution) -> bytes:
-    """What the memory counts for a task: position, T, q, b, the lower triangle of V, side."""
+    """What the memory counts for a task: position, T, q, b, lower triangle of V, side, items."""
     task = contribution.task
     numbers = [contribution.position, float(task.count), float(task.sum_of_squares)]
     lower = task.gram[np.tril_indices(task.dimension)]
     side = np.empty(0) if task.side is None else task.side
-    return packed(np.concatenate([numbers, task.moment, lower, side]))
+    return packed(np.concatenate([numbers, task.moment, lower, side])) + rows_bytes(items_of(task))
 
 
 def read_contribution(content: bytes, dimension: int, n_side: int) -> Contribution:
     """The contribution that `contribution_bytes` wrote."""
-    numbers = floats(content)
     length = 3 + dimension + dimension * (dimension + 1) // 2
+    end = 8 * (length + n_side)
+    numbers = floats(content[:end])
     checks.shape("the contribution", numbers, (length + n_side,), "(n,)")
     gram = np.zeros((dimension, dimension))
     gram[np.tril_indices(dimension)] = numbers[3 + dimension : length]
     task = checks.trusted(
-        TaskStatistics,
+        ItemizedStatistics,
         gram=gram + np.tril(gram, -1).T,
         moment=numbers[3 : 3 + dimension],
         count=np.array(numbers[1]),
         sum_of_squares=np.array(numbers[2]),
         side=numbers[length:] if n_side else None,
+        items=read_rows(content[end:], dimension),
     )
     return Contribution(task, float(numbers[0]))
 
@@ -111,10 +137,15 @@ class StoredMemory:
             state=population.state, scales=population.scales, scales_known=population.scales_known
         )
 
-    def install(self, population: Population, start: Start | None = None) -> None:
-        """Have a population go on with this memory, and with the start that it gives."""
+    def install(
+        self,
+        population: Population,
+        start: Start | None = None,
+        effects: ItemEffects | None = None,
+    ) -> None:
+        """Have a population go on with this memory, and with the start and effects it gives."""
         population.scales, population.scales_known = self.scales, self.scales_known
-        population.install(self.state, start)
+        population.install(self.state, start, effects)
 
     @property
     def position(self) -> float:
@@ -143,6 +174,10 @@ class StoredMemory:
     def start(self, model: Model) -> Start:
         """What a task starts from, by this memory."""
         return model.population(self).start
+
+    def effects(self, model: Model) -> ItemEffects | None:
+        """The effects of items, by this memory."""
+        return model.population(self).item_effects
 
     def learned(self, model: Model, start: Start | None = None) -> Learned:
         """The prior in numbers; `start` may be given where it is known."""

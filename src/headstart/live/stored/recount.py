@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from headstart.arrays import Floats, floats, packed
+from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_side
 from headstart.live._blas import one_blas_thread
+from headstart.live._item_effects import itemized
 from headstart.live._population import Contribution, Population, State
 from headstart.live._rows import (
     AS_IT_IS,
@@ -23,6 +24,8 @@ from headstart.live.stored.memory import (
     StoredMemory,
     contribution_bytes,
     read_contribution,
+    read_task,
+    task_bytes,
 )
 
 
@@ -124,11 +127,12 @@ def _count(
 
 
 def _statistics(population: Population, task: StoredTask, model: Model) -> TaskStatistics:
-    statistics = population.layout.finished_statistics(floats(task.state))
-    if n_side(model.prior) == 0:
-        return statistics  # side information may still be in the features
-    side = model.unknown_side if task.side is None else task.side
-    return statistics if side is None else replace(statistics, side=side)
+    row, items = read_task(task.state, population.layout)
+    statistics = population.layout.finished_statistics(row)
+    if n_side(model.prior):  # without, side information may still be in the features
+        side = model.unknown_side if task.side is None else task.side
+        statistics = statistics if side is None else replace(statistics, side=side)
+    return itemized(statistics, items)
 
 
 def _moved(
@@ -143,7 +147,8 @@ def _moved(
     for task in tasks:
         if task.control or (most is not None and len(moved) >= most):
             continue
-        contribution, row = counted[task.task], layout.unpacked(floats(task.state))
+        stored, items = read_task(task.state, layout)
+        contribution, row = counted[task.task], layout.unpacked(stored)
         is_counted = contribution is not None
         if not task.moves and not population.is_outdated(row[PRIOR_TASKS], counted=is_counted):
             continue
@@ -155,5 +160,5 @@ def _moved(
         if start.is_finite:
             row = layout.rebased(row, start.prior, start.components)
             row[PRIOR_TASKS] = n_others
-        moved[task.task] = packed(layout.finished(row))
+        moved[task.task] = task_bytes(layout.finished(row), items)
     return moved

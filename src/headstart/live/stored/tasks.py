@@ -1,18 +1,19 @@
 """StoredTasks: decide and learn for tasks whose rows another store keeps."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from headstart import kernels
-from headstart.arrays import Floats, Integers, floats, packed
+from headstart.arrays import Booleans, Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.intervals import quantile
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.live._chooser import Choices, Chooser
 from headstart.live._decision_sets import DecisionSet, batch_of
+from headstart.live._item_effects import ItemEffects, itemized
 from headstart.live._memory import Memory
 from headstart.live._population import Start
 from headstart.live._rewards import Counts, Rewards
@@ -29,7 +30,7 @@ from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 from headstart.live.decision import TaskView
 from headstart.live.outcomes import Outcome
-from headstart.live.stored.memory import Model, StoredMemory
+from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
 
 class Chosen(NamedTuple):
@@ -42,6 +43,7 @@ class Chosen(NamedTuple):
     halves: Floats  # (n,), half of the 95 % intervals
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
+    effects: Sequence[float | None]  # (n,), of the items themselves; None where there is no item
 
 
 class Counted(NamedTuple):
@@ -89,9 +91,17 @@ class StoredTasks:
         """How much memory all rows take, also those of tasks that were let go."""
         return int(self._tasks.rows.nbytes)
 
-    def install(self, memory: StoredMemory, start: Start | None = None) -> None:
-        """Have tasks start from this memory from now on; `memory.start` may be given with it."""
-        memory.install(self._memory.population, start)
+    def install(
+        self,
+        memory: StoredMemory,
+        start: Start | None = None,
+        effects: ItemEffects | None = None,
+    ) -> None:
+        """Have tasks start from this memory from now on.
+
+        `memory.start` and `memory.effects` may be given with it.
+        """
+        memory.install(self._memory.population, start, effects)
 
     def open(self, task: int, side: Floats | None = None) -> None:
         """Open a new task, with side information (p,) if there is any."""
@@ -103,10 +113,12 @@ class StoredTasks:
     def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
         """Take a task as it was stored."""
         self.drop(task)
-        row = self._tasks.layout.reopened(_finished(state, self._tasks.layout))
+        finished, items = read_task(state, self._tasks.layout)
+        row = self._tasks.layout.reopened(finished)
         row[FIRST_PENDING] = NONE
         row[COUNTED] = self._mark
         self._tasks.open(task, row)
+        self._tasks.items.adopt(task, items)
         if side is not None:
             self._tasks.sides[task] = side
 
@@ -118,11 +130,15 @@ class StoredTasks:
         """Let a task go; the store has it."""
         if task in self._tasks.slots:
             self._tasks.close(task)
+            self._tasks.items.drop(task)
             self._tasks.sides.pop(task, None)
 
     def state(self, task: int) -> bytes:
         """What to store of a task."""
-        return packed(self._tasks.layout.finished(self._tasks.rows[self._tasks.slots[task]]))
+        tasks = self._tasks
+        return task_bytes(
+            tasks.layout.finished(tasks.rows[tasks.slots[task]]), tasks.items.of(task)
+        )
 
     def view(self, task: int) -> TaskView:
         """What is known of a task."""
@@ -132,26 +148,42 @@ class StoredTasks:
         """One arm for each of n tasks; a task may be there more than once."""
         slots, batch = self._slots(tasks), batch_of(arms)
         choices = self._chooser.choose_batch(slots, batch)
-        return self._explained(slots, choices, batch.features(choices.indices))
+        ids = [
+            one.id(index) if one.are_items else None
+            for one, index in zip(arms, choices.indices.tolist(), strict=True)
+        ]
+        return self._explained(slots, choices, batch.features(choices.indices), ids)
 
     def choose_ranked(self, task: int, arms: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
         slots = self._slots([task])
         choices = self._chooser.choose_ranked(slots, arms, n)
-        return self._explained(slots.repeat(n), choices, arms.features[choices.indices])
+        ids = [arms.id(i) if arms.are_items else None for i in choices.indices.tolist()]
+        return self._explained(slots.repeat(n), choices, arms.features[choices.indices], ids)
 
-    def learn(self, task: int, features: Floats, value: float, weight: float) -> Outcome:
-        """Learn a reward of features (d,)."""
-        return self._rewards.observe(task, features, value, weight)
+    def learn(
+        self, task: int, features: Floats, value: float, weight: float, item: str | None = None
+    ) -> Outcome:
+        """Learn a reward of features (d,), of an item of the catalogue if one is given."""
+        return self._rewards.observe(task, features, value, weight, item)
 
     def replace(
-        self, task: int, features: Floats, before: Counted, value: float, weight: float
+        self,
+        task: int,
+        features: Floats,
+        before: Counted,
+        value: float,
+        weight: float,
+        item: str | None = None,
     ) -> Outcome:
-        """Have a task count another reward for features (d,): PAID, or OUT_OF_RANGE."""
+        """Have a task count another reward for features (d,): PAID, or OUT_OF_RANGE.
+
+        item: the one of the catalogue of which it counts.
+        """
         later = self._tasks.scalar(self._tasks.slots[task], columns.REWARDS) - before.number
         fade = self.model.settings.discount ** max(later, 0.0)
         counts = Counts(before.value, before.weight, fade, before.number)
-        return self._rewards.replace(task, features, counts, value, weight)
+        return self._rewards.replace(task, features, counts, value, weight, item)
 
     def taken_moves(self) -> list[int]:
         """The tasks that want a newer prior since the last call."""
@@ -163,12 +195,30 @@ class StoredTasks:
     def _slots(self, tasks: Sequence[int]) -> Integers:
         return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
 
-    def _explained(self, slots: Integers, choices: Choices, features: Floats) -> Chosen:
+    def _explained(
+        self,
+        slots: Integers,
+        choices: Choices,
+        features: Floats,
+        items: Sequence[Hashable | None],
+    ) -> Chosen:
         rows, layout = self._tasks.rows, self._tasks.layout
         means, widths = np.empty((2, len(slots)))
         _estimate(rows, slots, features, means, widths)
         scales = rows[slots, layout.scalars][:, columns.NOISE_SCALE]
         bias, parameter = rows[slots, layout.bias], rows[slots, layout.parameter]
+        of_items = [None if item is None else 0.0 for item in items]
+        effects = self._memory.population.item_effects
+        if effects is not None and any(item is not None for item in items):
+            there: Booleans = np.array([item is not None for item in items])
+            offsets, variances = effects.read(features, items)
+            means, widths = (
+                means + there * offsets,
+                np.sqrt(np.maximum(widths**2 + there * variances, 0.0)),
+            )
+            shift = there[:, None] * effects.shift
+            bias, parameter = bias + shift, parameter + shift
+            of_items = [None if item is None else effects.effect(item) for item in items]
         return Chosen(
             choices.indices,
             choices.propensities,
@@ -177,6 +227,7 @@ class StoredTasks:
             quantile(np.inf) * scales * widths,
             features * bias,
             features * (parameter - bias),
+            of_items,
         )
 
 
@@ -198,15 +249,7 @@ def _estimate(
 
 
 def statistics_of(state: bytes, dimension: int) -> TaskStatistics:
-    """The statistics of a task as it was stored."""
+    """The statistics of a task as it was stored, those of its items too."""
     layout = Layout(dimension)
-    return layout.finished_statistics(_finished(state, layout))
-
-
-def _finished(state: bytes, layout: Layout) -> Floats:
-    row = floats(state)
-    if row.shape != (layout.finished_length,):
-        raise ValueError(
-            f"the state of a task must have {layout.finished_length} numbers, got {row.size}"
-        )
-    return row
+    row, items = read_task(state, layout)
+    return itemized(layout.finished_statistics(row), items)

@@ -7,7 +7,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.service.dashboard import attributes, page
-from headstart.service.dashboard.formats import number
+from headstart.service.dashboard.formats import number, signed
+from headstart.service.engine.configuration import model_of
+from headstart.service.engine.records import item_effects
 from headstart.service.engine.service import Service
 from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
 
@@ -24,7 +26,7 @@ def items(service: Service, request: Request) -> Response:
         schema = bandit.schema
         names = bandit.feature_names if schema is None else [one.name for one in schema.item]
         shown = names[:_SHOWN_COLUMNS]
-        rows = [
+        rows: list[dict[str, Any]] = [
             {
                 "id": item.id,
                 "tags": item.tags,
@@ -34,8 +36,12 @@ def items(service: Service, request: Request) -> Response:
             }
             for item in found[:_ROWS]
         ]
+        effects = item_effects(connection, bandit, model_of(bandit.configuration, service.clock))
+        for row in rows:
+            row["effect"] = signed(effects[row["id"]]) if row["id"] in effects else None
         return {
             "rows": rows,
+            "has_effects": bool(effects),
             "names": shown,
             "hidden": len(names) - len(shown),
             "has_tags": any(row["tags"] for row in rows),

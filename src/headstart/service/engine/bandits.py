@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from headstart.live.stored import Model, Start, StoredMemory, StoredTasks
+from headstart.live.stored import ItemEffects, Model, Start, StoredMemory, StoredTasks
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.messages import ServiceError, invalid
 from headstart.service.store.queries.bandits import BanditRow
@@ -23,6 +23,7 @@ class PriorInUse:
     version: int
     memory: StoredMemory  # the tasks of the store and the promoted logs
     start: Start | None
+    effects: ItemEffects | None = None
 
 
 class Bandit:
@@ -108,7 +109,7 @@ class Bandit:
     def use(self, prior: PriorInUse) -> None:
         """Have new tasks start from a version of the prior."""
         self.prior_version = prior.version
-        self._rows[False].install(prior.memory, prior.start)
+        self._rows[False].install(prior.memory, prior.start, prior.effects)
 
     def moves_of(self, control: bool) -> list[int]:
         """The tasks that want a newer prior since the last call."""

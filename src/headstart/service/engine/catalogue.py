@@ -69,7 +69,8 @@ class Catalogue:
         return cls([item.id for item in items], features, [item.tags for item in items], schema)
 
     def _some(self, places: Sequence[int]) -> DecisionSet:
-        return _set(self.features[list(places)], [self.ids[i] for i in places])
+        found = _set(self.features[list(places)], [self.ids[i] for i in places])
+        return replace(found, are_items=True)
 
     def shown(self, request: DecisionRequest, names: FeatureNames) -> DecisionSet:
         """The arms of a request, checked."""

@@ -77,7 +77,8 @@ def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse 
         return None
     fits = queries.fit_memories(connection, latest.fits)
     memory = memory_that_counts(model, latest.memory, fits)
-    return PriorInUse(version=latest.version, memory=memory, start=memory.start(model))
+    start, effects = memory.start(model), memory.effects(model)
+    return PriorInUse(version=latest.version, memory=memory, start=start, effects=effects)
 
 
 def memory_that_counts(model: Model, own: bytes | None, fits: Sequence[bytes]) -> StoredMemory:
@@ -153,7 +154,12 @@ def compute(snapshot: Snapshot, model: Model, source: str) -> NewPrior:
     return NewPrior(
         snapshot=snapshot,
         recount=counted,
-        prior=PriorInUse(version=snapshot.version + 1, memory=merged, start=start),
+        prior=PriorInUse(
+            version=snapshot.version + 1,
+            memory=merged,
+            start=start,
+            effects=merged.effects(model),
+        ),
         learned=Learned.from_prior(start.prior, n_tasks=state.n_tasks, weight=state.weight),
         source=source,
         memory=counted.memory.to_bytes(),

@@ -43,6 +43,15 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
     )
 
 
+def item_effects(connection: Connection, bandit: BanditRow, model: Model) -> dict[str, float]:
+    """What items earn more than their features say, by id, as the latest prior has it."""
+    latest = priors.latest_memory(connection, bandit.id)
+    if latest is None:
+        return {}
+    effects = StoredMemory.from_bytes(latest.memory, model).effects(model)
+    return {} if effects is None else {str(item): effects.effect(item) for item in effects.ids}
+
+
 # Below it, chance does not explain how many tasks are control.
 MISMATCH = 0.001
 

@@ -29,7 +29,11 @@ def _compared_tasks(connection: Connection) -> None:
     connection.exec_driver_sql("DELETE FROM gains")
 
 
-STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks)
+def _effects_of_items(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
+
+
+STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks, _effects_of_items)
 
 
 def version_of(connection: Connection) -> int:

@@ -128,6 +128,7 @@ decisions = Table(
     Column("propensity", Double),
     Column("mean", Double),
     Column("half", Double),  # half of the 95 % interval
+    Column("effect", Double),  # of the item itself; NULL for arms that are not of the catalogue
     Column("prior_version", Integer, nullable=False),
     Column("time", Double, nullable=False),
     Column("status", SmallInteger, nullable=False),
@@ -285,4 +286,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 3
+VERSION = 4

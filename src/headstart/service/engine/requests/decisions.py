@@ -50,6 +50,7 @@ _COLUMNS = (
     "propensity",
     "mean",
     "half",
+    "effect",
     "prior_version",
     "time",
     "status",
@@ -259,7 +260,9 @@ class _Batch:
                     high=mean + half,
                 )
             )
-            counted = self._count(choice.entry, chosen.features[i])
+            effect = chosen.effects[i]
+            item = None if effect is None else arm
+            counted = self._count(choice.entry, chosen.features[i], item)
             self._rows.append(
                 (
                     self._bandit.number,
@@ -275,6 +278,7 @@ class _Batch:
                     propensity,
                     mean,
                     half,
+                    effect,
                     self._bandit.prior_version,
                     self._transaction.now,
                     schema.PENDING,
@@ -291,14 +295,14 @@ class _Batch:
         )
 
     def _count(
-        self, task: TaskEntry, features: Floats
+        self, task: TaskEntry, features: Floats, item: str | None
     ) -> tuple[float | None, float | None, int | None]:
         """Have a task learn the default, if there is one: its value, weight and number."""
         if self._default is None:
             return None, None, None
         self._transaction.touch(self._bandit, [task])
         try:
-            self._bandit.rows(task).learn(task.id, features, self._default, 1.0)
+            self._bandit.rows(task).learn(task.id, features, self._default, 1.0, item)
         except ValueError:  # too large to be learned: the decision counts from its reward on
             return None, None, None
         self._transaction.sums.counted(self._bandit.number, task, self._default)

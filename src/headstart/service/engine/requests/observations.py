@@ -70,7 +70,7 @@ def observe(
             x = _features(bandit, request, task, tell)
             value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
             transaction.touch(bandit, [task])
-            outcome = bandit.rows(task).learn(task.id, x, value, weight)
+            outcome = bandit.rows(task).learn(task.id, x, value, weight, _item(bandit, request))
         except ServiceError as error:
             answers.append(error)
             continue
@@ -132,6 +132,12 @@ def _features(bandit: Bandit, request: ObservationRequest, task: TaskEntry, tell
     return np.array(bandit.catalogue.features[place])
 
 
+def _item(bandit: Bandit, request: ObservationRequest) -> str | None:
+    """The item of the catalogue that was observed; None for what has features of its own."""
+    own = request.features is not None or request.item is not None
+    return None if own or request.arm not in bandit.catalogue.index else request.arm
+
+
 def _row(
     transaction: Transaction,
     bandit: Bandit,
@@ -150,6 +156,7 @@ def _row(
         "observed": 1,
         "arm": request.arm or "",
         "features": packed(x),
+        "effect": None if _item(bandit, request) is None else 0.0,
         "prior_version": bandit.prior_version,
         "time": transaction.now,
         "status": schema.PAID,

@@ -42,6 +42,13 @@ class Payment:
     weight: float | None
     round: int | None  # None: the task has learned nothing for it
     observed: bool
+    arm: str
+    effect: float | None  # None: the arm is not of the catalogue
+
+    @property
+    def item(self) -> str | None:
+        """The item of the catalogue that was chosen."""
+        return None if self.effect is None else self.arm
 
 
 class Payments:
@@ -99,7 +106,7 @@ class Payments:
         before = Counted(payment.value, payment.weight, payment.round)
         self._transaction.touch(self._bandit, [task])
         rows, features = self._bandit.rows(task), floats(payment.features)
-        outcome = rows.replace(task.id, features, before, value, weight)
+        outcome = rows.replace(task.id, features, before, value, weight, payment.item)
         if outcome is Outcome.PAID:
             waited = payment.status == schema.PENDING
             sums.replaced(self._bandit.number, task, before.number, before.value, value)
@@ -116,7 +123,8 @@ class Payments:
         self._transaction.touch(self._bandit, [task])
         features = floats(payment.features)
         try:
-            outcome = self._bandit.rows(task).learn(task.id, features, value, weight)
+            rows = self._bandit.rows(task)
+            outcome = rows.learn(task.id, features, value, weight, payment.item)
         except ValueError:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:

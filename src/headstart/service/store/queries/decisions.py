@@ -39,6 +39,8 @@ _PAYMENT = (
     "weight",
     "round",
     "observed",
+    "arm",
+    "effect",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -115,6 +117,7 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
             Contribution(feature=name, value=value, from_prior=prior, from_rewards=rewards)
             for name, value, prior, rewards in by_feature
         ],
+        item_effect=row.effect,
         status=STATUSES[row.status],
         value=None if row.status == PENDING else row.value,
         weight=None if row.status == PENDING else row.weight,
