@@ -21,10 +21,10 @@ _log = logging.getLogger("headstart.service")
 
 # What one transaction takes at most, in rows and in seconds by what rows took before: requests that
 # come meanwhile wait for it, and for their own.
-_ROWS_PER_TRANSACTION = 500
-_SECONDS_PER_TRANSACTION = 0.012
+_ROWS_PER_TRANSACTION = 1_000
+_SECONDS_PER_TRANSACTION = 0.02
 # How many rows of a work are taken before the next has its turn.
-_TURN = 16
+_TURN = 128
 # How many rows may wait, and how many of them may be those of batches.
 MOST_WAITING = 50_000
 _MOST_IN_BATCHES = 40_000
@@ -286,11 +286,12 @@ class Committer:
         return results
 
     def _learn_rate(self, bandit: str, kind: str, group: Sequence[Slice], seconds: float) -> None:
-        """Estimate the seconds per row: at once where they rise, step by step where they fall."""
+        """Estimate the seconds per row: at once where they rise much, else as a running mean."""
         if len(self._rates) >= _MOST_RATES:
             self._rates.clear()
         rate = seconds / sum(len(each.rows) for each in group)
-        self._rates[bandit, kind] = max(rate, 0.5 * self._rates.get((bandit, kind), 0.0))
+        before = self._rates.get((bandit, kind), 0.0)
+        self._rates[bandit, kind] = rate if rate > 4.0 * before else 0.5 * (rate + before)
 
     def _fail(self, slices: Sequence[Slice], error: Exception) -> None:
         with self._arrived:
