@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
-from headstart.live._rows import Layout
+from headstart.live.stored import items_of, statistics_of
 from headstart.service.store import schema
 from headstart.service.store.database import snapshot
 
@@ -85,7 +85,7 @@ def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
 
     A decision counts once it is paid; with a default reward, from the start.
     """
-    layout, table = Layout(dimension), schema.decisions
+    table = schema.decisions
     miscounted, deviation = 0, 0.0
     counted: dict[int, list[Any]] = {}
     query = select(table).where(table.c.round.is_not(None))
@@ -95,8 +95,16 @@ def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
         rows = counted.get(task.id, [])
         rounds = [row.round for row in rows]
         miscounted += rounds != list(range(1, len(rows) + 1)) or task.n_rewards != len(rows)
-        found = layout.finished_statistics(np.frombuffer(task.state))
+        found = statistics_of(task.state, dimension)
         deviation = max(deviation, _deviation(found, _replay(rows, dimension)))
+        items = items_of(found)
+        of_items = {row.arm for row in rows if row.effect is not None}
+        miscounted += set(items) != of_items
+        for item in set(items) & of_items:
+            own = [row for row in rows if row.effect is not None and row.arm == item]
+            z = [[1.0, row.value, *np.frombuffer(row.features)] for row in own]
+            total = np.array([row.weight for row in own]) @ np.array(z)
+            deviation = max(deviation, float(np.abs(items[item] - total).max()))
     return miscounted, deviation
 
 
