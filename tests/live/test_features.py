@@ -221,7 +221,7 @@ def test_a_task_told_of_late_is_counted_as_one_told_of_at_once() -> None:
     np.testing.assert_allclose(new[0], new[1], atol=0.05)  # fits end where they are good enough
 
 
-def test_a_prior_may_leave_out_what_is_known_of_tasks() -> None:
+def test_a_prior_may_leave_out_what_is_known_of_tasks(caplog: pytest.LogCaptureFixture) -> None:
     bandit = hs.MetaBandit(features=SHOP, prior=hs.priors.Pooled(), seed=0)
     decision = bandit.decide("ann", ITEMS, about=ABOUT, mask=["tea"])
     assert any("country = NL" in group.text for group in bandit.explain(decision).groups)
@@ -233,6 +233,12 @@ def test_a_prior_may_leave_out_what_is_known_of_tasks() -> None:
         prior = hs.MetaBandit(features=features).prior
         assert isinstance(prior, hs.priors.Hierarchical)
         assert prior.n_side == n_side
+    caplog.clear()
+    hs.MetaBandit(features=uncrossed, prior=hs.priors.Hierarchical(n_side=uncrossed.n_task))
+    assert caplog.text == ""
+    hs.MetaBandit(features=uncrossed, prior=hs.priors.Hierarchical())
+    for attribute in uncrossed.task:  # is named
+        assert attribute.name in caplog.text
 
 
 # Numbers without mean and scale.

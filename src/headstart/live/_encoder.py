@@ -1,5 +1,6 @@
 """Encoder: what calls tell of items, of the context and of tasks, as the numbers of arms."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -12,6 +13,7 @@ from headstart.interfaces import n_side
 from headstart.live._decision_sets import ArmsOfTasks, DecisionSet, decision_set
 from headstart.live._memory import Memory
 from headstart.live.catalogue import Catalogue
+from headstart.live.defaults import attributes_alone
 from headstart.live.inputs import (
     Arms,
     Attributes,
@@ -25,6 +27,8 @@ from headstart.live.inputs import (
 
 # One for all tasks, or one for each of them.
 AttributesOfTasks = Attributes | Sequence[Attributes | None]
+
+_log = logging.getLogger("headstart.live")
 
 
 class Told(NamedTuple):
@@ -72,6 +76,14 @@ class Encoder:
         self._tasks.n_side = schema.n_task
         if size:
             self._tasks.unknown_side = self._nothing
+        elif alone := attributes_alone(schema):
+            _log.warning(
+                "what is known of tasks is not used by %r where it is in no cross: %s. Cross it, "
+                "or give the prior n_side=%d",
+                memory.population.estimator,
+                ", ".join(alone),
+                schema.n_task,
+            )
 
     def keep(self, schema: Schema) -> None:
         """Go on with a schema that a call has settled."""

@@ -452,6 +452,8 @@ class MetaBandit:
         Both must have the same prior, the same features and different tasks. The other is
         unchanged.
         """
+        if not isinstance(other, MetaBandit):
+            raise TypeError(f"other must be a MetaBandit, got {other!r}")
         content = other._saved()
         with self._lock:
             schema = content.common_features(self.features)

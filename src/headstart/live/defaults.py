@@ -15,6 +15,14 @@ _MOST_SIDE_COEFFICIENTS = 250
 _LEAST_SIGNAL = 0.1
 
 
+def attributes_alone(schema: Schema) -> list[str]:
+    """The names of the attributes of tasks that are in no cross."""
+    if not isinstance(schema, Features):
+        return []
+    crossed = {name for pair in schema.cross for name in pair}
+    return [attribute.name for attribute in schema.task if attribute.name not in crossed]
+
+
 def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
     """The prior for the features of a schema; None for features in numbers, with n_side of tasks.
 
@@ -22,10 +30,7 @@ def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
     it is side information: the prior learns what it says about every column, as long as those
     are few enough.
     """
-    if not isinstance(schema, Features):
-        return Hierarchical(n_side=n_side, least_signal=_LEAST_SIGNAL)
-    crossed = {name for pair in schema.cross for name in pair}
-    alone = any(attribute.name not in crossed for attribute in schema.task)
-    few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
-    n_side = schema.n_task if alone and few else 0
+    if schema is not None:
+        few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
+        n_side = schema.n_task if attributes_alone(schema) and few else 0
     return Hierarchical(n_side=n_side, least_signal=_LEAST_SIGNAL)
