@@ -73,18 +73,25 @@ class Client:
             wire.close()
 
     async def _post(self, path: str, rows: list[dict[str, Any]]) -> list[Any]:
-        """The answers to a batch; a key or an id makes it safe to send it again."""
+        """The answers to a batch; a key or an id makes it safe to send rows again."""
+        answers: list[Any] = [None] * len(rows)
+        left = list(range(len(rows)))
         wires = self._rng.sample(self._wires, len(self._wires))
         while True:
             for wire in wires:
                 try:
-                    status, answer = await wire.post(f"{PATH}/{path}", rows)
+                    status, answer = await wire.post(f"{PATH}/{path}", [rows[i] for i in left])
                 except (OSError, TimeoutError):
                     self._records.n_broken += 1
                     continue
                 if status == 200:
-                    found: list[Any] = answer
-                    return found
+                    for i, each in zip(left, answer, strict=True):
+                        answers[i] = each
+                    # Rows that were not stored when the store failed in the middle.
+                    left = [i for i in left if answers[i].get("status") == 503]
+                    if not left:
+                        return answers
+                    status = 503
                 self._records.refused[status] += 1
                 if status != 503:
                     self._records.wrong.append(f"{path}: status {status}, {answer}")
