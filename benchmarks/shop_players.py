@@ -271,6 +271,8 @@ class Headstart(_Bandit):
         features = hs.Features.infer(log, reward="click", task="user", item="item")
         super().__init__(world, seed, features=features, item_effects=item_effects)
         self._catalogue = hs.Catalogue(self._raw(world.on_sale(0)), features=features)
+        # A segment that all users have is left out of the schema.
+        self._known = {attribute.name for attribute in features.task}
 
     def _raw(self, items: Integers) -> dict[int, dict[str, object]]:
         return {item: self._world.items[item] for item in items.tolist()}
@@ -284,7 +286,8 @@ class Headstart(_Bandit):
             new = {item: raw for item, raw in on_sale.items() if item not in self._catalogue}
             if new:
                 self._catalogue.add(new)
-        decision = self.bandit.decide(user, self._catalogue, about=self._world.user(user))
+        about = {name: v for name, v in self._world.user(user).items() if name in self._known}
+        decision = self.bandit.decide(user, self._catalogue, about=about)
         assert isinstance(decision.arm, int)
         return decision, decision.arm
 

@@ -162,8 +162,16 @@ class Population:
     ) -> tuple[Start, int]:
         """What a task starts from by all other tasks; how many those are."""
         n_others = state.n_tasks - (contribution is not None)
-        memory = state.memory if n_others >= _MANY_TASKS else self.without(contribution, state)
-        return self.starting_from(memory, side), n_others
+        if n_others < _MANY_TASKS:
+            return self.starting_from(self.without(contribution, state), side), n_others
+        start = self._start
+        if (
+            start is None
+            or state is not self.state
+            or (side is not None and n_side(self.estimator))
+        ):
+            start = self.starting_from(state.memory, side)
+        return start, n_others
 
     def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:
         """Whether twice as many other tasks are known as the prior of a task was learned from.
