@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         evaluate,
         simulate,
     )
-    from headstart.studies import compare
+    from headstart.studies.comparisons import compare
 
 __version__ = "0.1.0"
 
@@ -107,7 +107,7 @@ _HOME = {
     "Task": "core.task",
     "TaskStatistics": "core.statistics",
     "Vector": "features",
-    "compare": "studies",
+    "compare": "studies.comparisons",
     "evaluate": "simulation",
     "evaluate_logged": "live",
     "simulate": "simulation",
