@@ -106,8 +106,11 @@ class Task:
     def regrets(self, choices: Integers) -> Floats:
         """The pseudo-regret of choices (…, T): the best mean of the round less the chosen one.
 
-        With a comparator, its mean less the chosen one, which may be below 0 in a round.
+        With a comparator, its mean less the chosen one, which may be below 0 in a round. Of choices
+        (…, T, m), several arms per round: the sum of the m best means less that of the chosen ones.
         """
+        if choices.ndim > len(self.lead) + 1:
+            return self._regrets_of_several(choices)
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
             compared, played = (
@@ -121,6 +124,17 @@ class Task:
         for t in range(self.horizon):
             kernels.regrets(means[t], chosen[t], regret[t])
         return regret.T.reshape(*self.lead, self.horizon)
+
+    def _regrets_of_several(self, choices: Integers) -> Floats:
+        ranked = self.means
+        if self.comparator is not None:
+            ranked = (self.arms @ self.comparator[..., None, :, None])[..., 0]
+        best = np.argsort(ranked, axis=-1)[..., -choices.shape[-1] :]
+        # Sorted, so that the same arms in another order differ by exactly 0.
+        compared, played = (
+            np.sort(np.take_along_axis(self.means, arms, -1), axis=-1) for arms in (best, choices)
+        )
+        return np.asarray((compared - played).sum(-1))
 
 
 class Reaction:

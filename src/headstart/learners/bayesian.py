@@ -103,14 +103,15 @@ def hier_ts(
 ) -> Learner:
     """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
 
-    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks,
-    from which one draw is taken here. Where tasks come one after the other, that is AdaTS too.
+    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks, also
+    of those that run (`headstart.schedules`), from which one draw is taken here. Where tasks come
+    one after the other, that is AdaTS too.
 
-    >>> hier_ts().prior == ada_ts().prior
-    True
+    >>> hier_ts().prior == ada_ts().prior, hier_ts().joint
+    (True, True)
     """
     known = _known(noise_variance, task_variance, mean_variance)
-    return Learner(name, Thompson(), known)
+    return Learner(name, Thompson(), known, joint=True)
 
 
 def hier_bayes_ucb(
@@ -130,16 +131,19 @@ def hier_bayes_ucb(
     """
     checks.probability("failure_probability", failure_probability)
     policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
-    return Learner(name, policy, _known(noise_variance, task_variance, mean_variance))
+    known = _known(noise_variance, task_variance, mean_variance)
+    return Learner(name, policy, known, joint=True)
 
 
-def ours(*, policy: Policy = _OURS, name: str = "Hierarchical") -> Learner:
+def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchical") -> Learner:
     """Ours, without settings: the mean task, its variance and the noise are all learned.
+
+    With `joint`, also from tasks that run, where tasks overlap (`headstart.schedules`).
 
     >>> type(ours().prior).__name__
     'Hierarchical'
     """
-    return Learner(name, policy, Hierarchical())
+    return Learner(name, policy, Hierarchical(), joint=joint)
 
 
 def _known(noise_variance: float, task_variance: float, mean_variance: float) -> KnownVariances:

@@ -39,6 +39,16 @@ class SecondMoment:
             self, total=self.total + arms.mT @ arms, count=self.count + float(arms.shape[1])
         )
 
+    def since(self, start: "SecondMoment", known: "SecondMoment") -> "SecondMoment":
+        """What is known, and the arms that were added to the start to get this."""
+        if known.total is start.total:
+            return self
+        return SecondMoment(
+            total=known.total + (self.total - start.total),
+            count=known.count + (self.count - start.count),
+            bound=np.maximum(known.bound, self.bound),
+        )
+
     def solve(self, vectors: Floats, *, ridge: Floats, smallest: float) -> Floats:
         """S̃⁻¹v of vectors (R, d): S̃ = S̄ + ξI, its eigenvalues at least `smallest`; ξ is (R,)."""
         mean = self.total / np.maximum(self.count, 1.0)[:, None, None]
@@ -50,9 +60,10 @@ class SecondMoment:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Played:
-    """What is learned from a task: Σθ̂ (R, d), and the arms that were seen."""
+    """What is learned from a task: Σθ̂ (R, d), and the arms seen before it and after it."""
 
     loss: Floats
+    start: SecondMoment
     seen: SecondMoment
 
 
@@ -149,7 +160,7 @@ class MetaLinEXP3:
             weighted = rounds.features * (losses / (k * chosen))[:, None]
             loss += seen.solve(weighted, ridge=ridge, smallest=self.smallest_eigenvalue)
             seen = seen.with_arms(arms)
-        return Played(loss=loss, seen=seen)
+        return Played(loss=loss, start=_seen(state), seen=seen)
 
     def learn(self, state: State, played: Played) -> State:
         """Keep the arms that were seen, and the direction of the task's Σθ̂."""
@@ -158,7 +169,7 @@ class MetaLinEXP3:
             size = np.linalg.norm(played.loss, axis=-1, keepdims=True)
             last = played.loss / np.where(size > 0.0, size, 1.0)
             directions = np.concatenate([directions, last[:, None, :]], axis=1)
-        return _to_state(played.seen, directions)
+        return _to_state(played.seen.since(played.start, _seen(state)), directions)
 
     def learned_start(self, state: State) -> Floats:
         """The start h of the next task, (R, d)."""

@@ -1,6 +1,7 @@
 """MetaTS: Thompson sampling from a prior mean that is sampled once per task."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -29,6 +30,7 @@ class MetaTS:
     'Meta-TS'
     """
 
+    chooses_several: ClassVar[bool] = True
     name: str = "Meta-TS"
     noise_variance: float = 1.0
     task_variance: float = 1.0
