@@ -106,7 +106,7 @@ def test_what_is_no_schedule_is_named(wrong: Any) -> None:
 
 @every_schedule
 def test_where_nothing_is_shared_every_order_gives_the_same_bits(schedule: Schedule) -> None:
-    agents = [hs.learners.itl(), hs.learners.lin_ts(), hs.Optimal()]
+    agents: list[Any] = [hs.learners.itl(), hs.learners.lin_ts(), hs.Optimal()]
     before = hs.simulate(WORLD, agents, **SHORT)
     after = hs.simulate(WORLD, agents, schedule=schedule, **SHORT)
     xr.testing.assert_identical(before, after.drop_vars("turn", errors="ignore"))
@@ -217,7 +217,10 @@ def test_hier_ts_has_the_posterior_given_all_rewards_that_have_arrived(
     order = checked_order(schedule, 5, 4, np.random.default_rng(0))
     if "turn" in results.coords:
         order = np.repeat(np.arange(5), 4)[np.argsort(results["turn"].to_numpy().ravel())]
-    played, x, y, of = np.zeros(5, dtype=int), [], [], []
+    played = np.zeros(5, dtype=int)
+    x: list[Floats] = []
+    y: list[float] = []
+    of: list[int] = []
     for turn, task in enumerate(order.tolist()):
         t = played[task]
         known = max(0, turn - schedule.delay) * n_chosen

@@ -1,6 +1,7 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,7 +24,7 @@ from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed, Hierarchical
 from headstart.progress import Progress
-from headstart.simulation import Agent, Agents, simulate
+from headstart.simulation import Agent, Agents, InformedAgent, JointAgent, simulate
 from headstart.simulation.agent import several
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
@@ -61,15 +62,13 @@ def record(
     sampled = _TaskRecorder(environment)
     every = several(learners)
     estimating: list[Learner] = []
-    others: list[Agent] = []
+    others: list[Agent | JointAgent] = []
 
-    def playing(_: Environment) -> list[Agent]:
+    def playing(_: Environment) -> list[Agent | JointAgent]:
         # Learners may need attributes of the prepared environment, so they are built from it.
         built = every(sampled.source) if callable(every) else every
         estimating.extend(agent for agent in built if isinstance(agent, Learner))
-        others.extend(
-            agent for agent in built if not isinstance(agent, Learner) and isinstance(agent, Agent)
-        )
+        others.extend(agent for agent in built if not isinstance(agent, Learner | InformedAgent))
         return [*estimating, *others]
 
     n_oracle = min(n_tasks, _ORACLE_TASKS)
@@ -77,7 +76,7 @@ def record(
         progress,
         lambda: n_tasks * (2 * len(estimating) + len(others)) + n_oracle * len(regularizations),
     )
-    settings = {"horizon": horizon, "replications": replications, "seed": seed}
+    settings: Any = {"horizon": horizon, "replications": replications, "seed": seed}
     played = simulate(sampled, playing, n_tasks=n_tasks, progress=count.step, **settings)
     results = played.sel(learner=[learner.name for learner in estimating])
     tasks = sampled.tasks
