@@ -33,7 +33,21 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks, _effects_of_items)
+def _parts_and_guardrails(connection: Connection) -> None:
+    connection.exec_driver_sql("ALTER TABLE bandits ADD COLUMN paused DOUBLE PRECISION")
+    connection.exec_driver_sql("ALTER TABLE bandits ADD COLUMN accepted TEXT")
+    connection.exec_driver_sql("ALTER TABLE tasks ADD COLUMN early_metrics TEXT")
+    for table in (schema.reward_parts, schema.metric_gains):
+        table.create(connection)
+
+
+STEPS: Sequence[Step] = (
+    _create,
+    _attributes_of_items,
+    _compared_tasks,
+    _effects_of_items,
+    _parts_and_guardrails,
+)
 
 
 def version_of(connection: Connection) -> int:
