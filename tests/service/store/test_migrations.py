@@ -78,9 +78,9 @@ def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> No
         "items": ["attributes"],
         "tasks": ["share", "early_metrics"],
         "gains": ["log_chance"],
-        "decisions": ["effect"],
+        "decisions": ["effect", "others"],
     }
-    tables = ["reward_parts", "metric_gains"]
+    tables = ["reward_parts", "metric_gains", "item_days"]
     with database.writing() as connection:
         for table, names in columns.items():
             for name in names:

@@ -1,8 +1,10 @@
 """Migrations: the tables of a store brought to the current version, step by step."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Column, Connection, insert, inspect, select, update
+from sqlalchemy.schema import CreateColumn
 
 from headstart.service.store import schema
 
@@ -33,12 +35,19 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-def _parts_and_guardrails(connection: Connection) -> None:
-    connection.exec_driver_sql("ALTER TABLE bandits ADD COLUMN paused DOUBLE PRECISION")
-    connection.exec_driver_sql("ALTER TABLE bandits ADD COLUMN accepted TEXT")
-    connection.exec_driver_sql("ALTER TABLE tasks ADD COLUMN early_metrics TEXT")
-    for table in (schema.reward_parts, schema.metric_gains):
+def _parts_guardrails_and_sums_of_items(connection: Connection) -> None:
+    for table in (schema.reward_parts, schema.metric_gains, schema.item_days):
         table.create(connection)
+    bandits, tasks = schema.bandits.c, schema.tasks.c
+    for column in (bandits.paused, bandits.accepted, tasks.early_metrics):
+        _add(connection, column)
+    _add(connection, schema.decisions.c.others)
+
+
+def _add(connection: Connection, column: "Column[Any]") -> None:
+    """Add a column to the rows that are there."""
+    words = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {words}")
 
 
 STEPS: Sequence[Step] = (
@@ -46,7 +55,7 @@ STEPS: Sequence[Step] = (
     _attributes_of_items,
     _compared_tasks,
     _effects_of_items,
-    _parts_and_guardrails,
+    _parts_guardrails_and_sums_of_items,
 )
 
 
