@@ -74,19 +74,22 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
 
 def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
     later = {
-        "items": "attributes",
-        "tasks": "share",
-        "gains": "log_chance",
-        "decisions": "effect",
+        "items": ["attributes"],
+        "tasks": ["share"],
+        "gains": ["log_chance"],
+        "decisions": ["effect", "others"],
     }
     with database.writing() as connection:
-        for table, column in later.items():
-            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+        schema.item_days.drop(connection)
+        for table, columns in later.items():
+            for column in columns:
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(update(schema.schema_version).values(version=1))
         migrate(connection)
         for table in later:
             names = {column["name"] for column in inspect(connection).get_columns(table)}
             assert names == set(schema.metadata.tables[table].c.keys())
+        assert inspect(connection).has_table(schema.item_days.name)
     assert _version(database) == schema.VERSION
 
 

@@ -1,8 +1,10 @@
 """Migrations: the tables of a store brought to the current version, step by step."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Column, Connection, insert, inspect, select, update
+from sqlalchemy.schema import CreateColumn
 
 from headstart.service.store import schema
 
@@ -33,7 +35,24 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks, _effects_of_items)
+def _sums_of_items(connection: Connection) -> None:
+    schema.item_days.create(connection)
+    _add(connection, schema.decisions.c.others)
+
+
+def _add(connection: Connection, column: "Column[Any]") -> None:
+    """Add a column to the rows that are there."""
+    words = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {words}")
+
+
+STEPS: Sequence[Step] = (
+    _create,
+    _attributes_of_items,
+    _compared_tasks,
+    _effects_of_items,
+    _sums_of_items,
+)
 
 
 def version_of(connection: Connection) -> int:

@@ -1,8 +1,8 @@
 """The tables. Times are seconds since 1970; arrays are bytes of little-endian floats.
 
 Everything that belongs to a bandit has its number. Sums that every request adds to (`minutes`,
-`rounds`, `gains`) are kept per `process`, a small number that one running process holds, so that
-processes never wait for each other's rows; a reader adds them up.
+`rounds`, `gains`, `item_days`) are kept per `process`, a small number that one running process
+holds, so that processes never wait for each other's rows; a reader adds them up.
 """
 
 from typing import Literal
@@ -136,6 +136,7 @@ decisions = Table(
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
+    Column("others", LargeBinary),  # the best arms that were not chosen: see store/others.py
     Index("decisions_task", "block", "task"),
     Index(
         "decisions_pending",
@@ -242,6 +243,22 @@ gains = Table(
 )
 EARLY_ROUNDS = 20
 
+# Decisions by item and by the day on which they were made, and the rewards that count for them,
+# defaults included; what was chosen elsewhere is left out.
+item_days = Table(
+    "item_days",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("day", Integer, primary_key=True),  # since 1970
+    Column("item", Text, primary_key=True),  # of the catalogue, or an arm that was given
+    Column("process", SmallInteger, primary_key=True),
+    Column("shown", BigInteger, nullable=False),
+    Column("rewards", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 jobs = Table(
     "jobs",
     metadata,
@@ -286,4 +303,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 4
+VERSION = 5
