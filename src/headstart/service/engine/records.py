@@ -1,14 +1,23 @@
 """Records: what is known of a task, and of the prior, as messages."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import floats
-from headstart.intervals import share_doubt, watched_difference
+from headstart.intervals import Interval, Moments, share_doubt, watched_difference
 from headstart.live.stored import Model, StoredMemory, StoredTasks
-from headstart.service.messages import Gain, PriorVersion, PriorView, TaskRecord, not_found
+from headstart.service.messages import (
+    Gain,
+    Guardrail,
+    GuardrailView,
+    PriorVersion,
+    PriorView,
+    TaskRecord,
+    not_found,
+)
 from headstart.service.store.queries import activity, priors, tasks
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
@@ -62,9 +71,9 @@ def ratio_doubt(compared: Compared) -> float:
     return share_doubt(compared.control.n, n, compared.log_chance)
 
 
-def gain_view(connection: Connection, bandit: int) -> Gain:
+def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     """What the warm start is worth, as far as it can be said."""
-    compared = activity.early_means(connection, bandit)
+    compared = activity.early_means(connection, bandit.id)
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
     n = warm.n + control.n
@@ -79,7 +88,43 @@ def gain_view(connection: Connection, bandit: int) -> Gain:
         high=_known(difference.high),
         control_share=control.n / n if n else None,
         ratio_p=ratio_doubt(compared),
+        guardrails=guardrail_views(connection, bandit),
     )
+
+
+def guardrail_views(connection: Connection, bandit: BanditRow) -> list[GuardrailView]:
+    """How warm tasks stand against the control in each metric that has a bound."""
+    guardrails = bandit.configuration.guardrails
+    if not guardrails:
+        return []
+    found = activity.metric_means(connection, bandit.id)
+    return [_guardrail(each, *found.get(each.name, (Moments(), Moments()))) for each in guardrails]
+
+
+def _guardrail(guardrail: Guardrail, warm: Moments, control: Moments) -> GuardrailView:
+    difference = watched_difference(warm, control)
+    return GuardrailView(
+        name=guardrail.name,
+        worse=guardrail.worse,
+        margin=guardrail.margin,
+        status=_status(
+            difference if guardrail.worse == "higher" else -difference, guardrail.margin
+        ),
+        warm_tasks=warm.n,
+        control_tasks=control.n,
+        warm_mean=_known(warm.mean),
+        control_mean=_known(control.mean),
+        difference=_known(difference.mean),
+        low=_known(difference.low),
+        high=_known(difference.high),
+    )
+
+
+def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "unclear"]:
+    """What the interval of how much worse warm tasks are says about the margin."""
+    if worse.low > margin:
+        return "broken"
+    return "holds" if worse.high <= margin else "unclear"
 
 
 def _known(value: float) -> float | None:

@@ -253,6 +253,11 @@ class Service:
         view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
         return view
 
+    def resume(self, name: str) -> BanditView:
+        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        view: BanditView = self._do(lambda t: self._registry.resume(t, name))
+        return view
+
     def delete_bandit(self, name: str) -> None:
         """Delete a bandit with all it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))
@@ -314,7 +319,7 @@ class Service:
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit).id)
+            return records.gain_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -14,7 +15,7 @@ from headstart.service.store.queries.tasks import TaskEntry
 
 _KEYS = {
     table: [column.name for column in table.primary_key]
-    for table in (schema.minutes, schema.rounds, schema.gains)
+    for table in (schema.minutes, schema.rounds, schema.gains, schema.metric_gains)
 }
 _VALUES = {
     table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
@@ -29,6 +30,8 @@ OUTCOMES = {
 }
 
 
+_read_metrics = msgspec.json.Decoder(dict[str, tuple[int, float]]).decode
+
 # How long sums are kept by the minute; then by the hour.
 _MINUTES_KEPT = 7 * 24 * 60
 
@@ -39,11 +42,11 @@ class Sums:
     def __init__(self, process: int, now: float) -> None:
         self._process = process
         self._minute = int(now // 60)
-        self._found: dict[Table, dict[tuple[int, ...], dict[str, float]]] = {
+        self._found: dict[Table, dict[tuple[Any, ...], dict[str, float]]] = {
             table: {} for table in _KEYS
         }
 
-    def _add(self, table: Table, key: tuple[int, ...], **values: float) -> None:
+    def _add(self, table: Table, key: tuple[Any, ...], **values: float) -> None:
         sums = self._found[table].setdefault(key, dict.fromkeys(_VALUES[table], 0))
         for name, value in values.items():
             sums[name] += value
@@ -120,6 +123,34 @@ class Sums:
                     log_chance=_log_chance(task) if first else 0.0,
                 )
 
+    def measured(
+        self,
+        bandit: int,
+        task: TaskEntry,
+        number: int,
+        metrics: Mapping[str, tuple[float | None, float]],
+    ) -> None:
+        """The reward of this number among the task's has other metrics than before.
+
+        For each, what it was and what it is; the entry is changed with it.
+        """
+        if number > schema.EARLY_ROUNDS or not task.is_compared:
+            return
+        known = _read_metrics(task.early_metrics or "{}")
+        for name, (before, after) in metrics.items():
+            n, total = known.get(name, (0, 0.0))
+            mean = total / n if n else 0.0
+            known[name] = n + (before is None), total + after - (before or 0.0)
+            new = known[name][1] / known[name][0]
+            self._add(
+                schema.metric_gains,
+                (bandit, name, int(task.control), self._process),
+                tasks=int(n == 0),
+                sum=new - mean,
+                squares=new * new - mean * mean,
+            )
+        task.early_metrics = msgspec.json.encode(known).decode()
+
     def counts(self) -> Iterator[tuple[int, dict[str, float]]]:
         """What happened, by bandit."""
         for (bandit, *_), sums in self._found[schema.minutes].items():
@@ -157,7 +188,7 @@ def compact(connection: Connection, now: float, limit: int) -> int:
 
 
 def _write(
-    connection: Connection, table: Table, found: Mapping[tuple[int, ...], dict[str, float]]
+    connection: Connection, table: Table, found: Mapping[tuple[Any, ...], dict[str, float]]
 ) -> None:
     rows = [(*key, *sums.values()) for key, sums in sorted(found.items())]
     _adding(table, connection.dialect.name).execute(connection, rows)

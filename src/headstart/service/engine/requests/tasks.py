@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, case, delete, insert, text, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, select, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
@@ -28,6 +28,7 @@ _LEARNED = (
     "reward_sum",
     "early_rewards",
     "early_sum",
+    "early_metrics",
     "version",
     "state",
 )
@@ -131,7 +132,7 @@ def open_all(
         except ServiceError as error:
             opened[name] = error
             continue
-        share = bandit.configuration.control_share
+        share = 1.0 if bandit.paused else bandit.configuration.control_share
         control = random.random() < share
         task = TaskEntry(
             id=number,
@@ -143,6 +144,7 @@ def open_all(
             reward_sum=0.0,
             early_rewards=0,
             early_sum=0.0,
+            early_metrics=None,
             share=share if bandit.prior_version > 0 else None,
             side=None if side is None else packed(side),
             is_new=True,
@@ -273,6 +275,7 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
                 task.reward_sum,
                 task.early_rewards,
                 task.early_sum,
+                task.early_metrics,
                 task.version,
                 bandit.rows(task).state(task.id),
                 int(task.id in moving and not task.control),
@@ -300,8 +303,12 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     connection = transaction.connection
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
+    parts, decisions = schema.reward_parts, schema.decisions
     for condition, _ in of_task(connection, entry.id):
-        connection.execute(delete(schema.decisions).where(condition))
+        ids = select(decisions.c.id).where(condition)
+        own = parts.c.bandit == bandit.number
+        connection.execute(delete(parts).where(own, parts.c.decision.in_(ids)))
+        connection.execute(delete(decisions).where(condition))
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))

@@ -7,7 +7,14 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from headstart.intervals import Moments
-from headstart.service.store.schema import EARLY_ROUNDS, ROUNDS_MEASURED, gains, minutes, rounds
+from headstart.service.store.schema import (
+    EARLY_ROUNDS,
+    ROUNDS_MEASURED,
+    gains,
+    metric_gains,
+    minutes,
+    rounds,
+)
 
 # The rounds of a task over which warm tasks and the control are compared.
 COMPARED_ROUNDS = EARLY_ROUNDS
@@ -110,3 +117,16 @@ def early_means(connection: Connection, bandit: int) -> Compared:
         both[int(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
         log_chance += float(chance)
     return Compared(warm=both[0], control=both[1], log_chance=log_chance)
+
+
+def metric_means(connection: Connection, bandit: int) -> dict[str, tuple[Moments, Moments]]:
+    """The metrics of the same tasks, by name: warm tasks, control."""
+    c = metric_gains.c
+    sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares"))
+    query = select(c.metric, c.control, *sums).where(c.bandit == bandit)
+    both: dict[str, tuple[Moments, Moments]] = {}
+    for name, control, n, total, squares in connection.execute(query.group_by(c.metric, c.control)):
+        moments = Moments(n=int(n), total=float(total), squares=float(squares))
+        warm, cold = both.get(name, (Moments(), Moments()))
+        both[name] = (warm, moments) if control else (moments, cold)
+    return both
