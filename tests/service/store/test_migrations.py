@@ -75,12 +75,16 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
 def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
     later = {
         "items": ["attributes"],
-        "tasks": ["share"],
+        "tasks": ["share", "against"],
         "gains": ["log_chance"],
-        "decisions": ["effect", "others"],
+        "decisions": [
+            *("effect", "others", "catalogue", "offered"),
+            *("service_arm", "service_propensity", "chance"),
+        ],
     }
     with database.writing() as connection:
-        schema.item_days.drop(connection)
+        for added in (schema.item_days, schema.shadows):
+            added.drop(connection)
         for table, columns in later.items():
             for column in columns:
                 connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
@@ -89,7 +93,8 @@ def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> No
         for table in later:
             names = {column["name"] for column in inspect(connection).get_columns(table)}
             assert names == set(schema.metadata.tables[table].c.keys())
-        assert inspect(connection).has_table(schema.item_days.name)
+        for added in (schema.item_days, schema.shadows):
+            assert inspect(connection).has_table(added.name)
     assert _version(database) == schema.VERSION
 
 

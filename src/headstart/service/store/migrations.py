@@ -35,9 +35,14 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-def _sums_of_items(connection: Connection) -> None:
-    schema.item_days.create(connection)
-    _add(connection, schema.decisions.c.others)
+def _version_5(connection: Connection) -> None:
+    """Sums by item and day, the arms that were not chosen, the caller's own choice."""
+    for table in (schema.item_days, schema.shadows):
+        table.create(connection)
+    _add(connection, schema.tasks.c.against)
+    added = ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance")
+    for name in added:
+        _add(connection, schema.decisions.c[name])
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:
@@ -51,7 +56,7 @@ STEPS: Sequence[Step] = (
     _attributes_of_items,
     _compared_tasks,
     _effects_of_items,
-    _sums_of_items,
+    _version_5,
 )
 
 
