@@ -36,13 +36,14 @@ def _effects_of_items(connection: Connection) -> None:
 
 
 def _version_5(connection: Connection) -> None:
-    """Sums by item and day, the arms that were not chosen, the caller's own choice."""
-    for table in (schema.item_days, schema.shadows):
+    """Rewards in parts, guardrails, sums by item, arms not chosen, the caller's own choice."""
+    for table in (schema.reward_parts, schema.metric_gains, schema.item_days, schema.shadows):
         table.create(connection)
-    _add(connection, schema.tasks.c.against)
-    added = ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance")
-    for name in added:
-        _add(connection, schema.decisions.c[name])
+    bandits, tasks, decisions = schema.bandits.c, schema.tasks.c, schema.decisions.c
+    for column in (bandits.paused, bandits.accepted, tasks.early_metrics, tasks.against):
+        _add(connection, column)
+    for name in ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance"):
+        _add(connection, decisions[name])
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:

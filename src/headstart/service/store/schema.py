@@ -1,8 +1,8 @@
 """The tables. Times are seconds since 1970; arrays are bytes of little-endian floats.
 
 Everything that belongs to a bandit has its number. Sums that every request adds to (`minutes`,
-`rounds`, `gains`, `item_days`) are kept per `process`, a small number that one running process
-holds, so that processes never wait for each other's rows; a reader adds them up.
+`rounds`, `gains`, `metric_gains`, `item_days`) are kept per `process`, a small number that one
+running process holds, so that processes never wait for each other's rows; a reader adds them up.
 """
 
 from typing import Literal
@@ -50,6 +50,8 @@ bandits = Table(
     Column("changed", Double, nullable=False),
     Column("catalogue_version", Integer, nullable=False, server_default="0"),
     Column("prior_version", Integer, nullable=False, server_default="0"),
+    Column("paused", Double),  # since when a broken guardrail sends new tasks to the control
+    Column("accepted", Text),  # a JSON list: guardrails that were broken when somebody resumed
     sqlite_autoincrement=True,  # the number of one that was deleted is not given again
 )
 
@@ -80,6 +82,7 @@ tasks = Table(
     Column("reward_sum", Double, nullable=False),
     Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
     Column("early_sum", Double, nullable=False),
+    Column("early_metrics", Text),  # JSON: of each metric its number and sum in the first rounds
     Column("share", Double),  # of the control when it was opened; NULL if there was no prior yet
     Column("version", BigInteger, nullable=False),  # raised with every change of the state
     Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
@@ -155,6 +158,20 @@ decisions = Table(
         sqlite_where=text("status = 0"),
         postgresql_where=text("status = 0"),
     ),
+)
+
+# Rewards that came in parts, or with metrics; one that came whole is in its decision alone.
+reward_parts = Table(
+    "reward_parts",
+    metadata,
+    Column("bandit", Integer, primary_key=True, autoincrement=False),
+    Column("decision", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # "" for the reward without a key
+    Column("number", Integer, nullable=False),  # in the order in which the parts first came
+    Column("value", Double, nullable=False),
+    Column("time", Double, nullable=False),  # when it happened
+    Column("metrics", Text, nullable=False),  # a JSON object
+    sqlite_with_rowid=False,
 )
 
 idempotency = Table(
@@ -253,6 +270,19 @@ gains = Table(
     Column("log_chance", Double, nullable=False),
 )
 EARLY_ROUNDS = 20
+
+# The same of each metric: one value per task, its mean over the first rounds that have the metric.
+metric_gains = Table(
+    "metric_gains",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("control", SmallInteger, primary_key=True),
+    Column("process", SmallInteger, primary_key=True),
+    Column("tasks", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+)
 
 # Decisions by item and by the day on which they were made, and the rewards that count for them,
 # defaults included; what was chosen elsewhere is left out.
