@@ -35,9 +35,15 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-def _sums_of_items(connection: Connection) -> None:
-    schema.item_days.create(connection)
-    _add(connection, schema.decisions.c.others)
+def _version_5(connection: Connection) -> None:
+    """Rewards in parts, guardrails, sums by item, arms not chosen, the caller's own choice."""
+    for table in (schema.reward_parts, schema.metric_gains, schema.item_days, schema.shadows):
+        table.create(connection)
+    bandits, tasks, decisions = schema.bandits.c, schema.tasks.c, schema.decisions.c
+    for column in (bandits.paused, bandits.accepted, tasks.early_metrics, tasks.against):
+        _add(connection, column)
+    for name in ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance"):
+        _add(connection, decisions[name])
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:
@@ -51,7 +57,7 @@ STEPS: Sequence[Step] = (
     _attributes_of_items,
     _compared_tasks,
     _effects_of_items,
-    _sums_of_items,
+    _version_5,
 )
 
 
