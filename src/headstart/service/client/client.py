@@ -42,6 +42,7 @@ from headstart.service.messages import (
     Problem,
     RewardAnswer,
     RewardRequest,
+    ShadowView,
     TaskRecord,
 )
 
@@ -183,12 +184,15 @@ class AsyncBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
         n: int = 1,
+        own: str | None = None,
+        own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
         """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
 
         Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count.
+        and `about` those of the task, of which the first that are given count. `own` is the arm
+        that the caller would serve, chosen with probability `own_propensity`.
         """
         request = DecisionRequest(
             task=task,
@@ -199,6 +203,8 @@ class AsyncBandit:
             context=wire.attributes(context),
             about=wire.attributes(about),
             n=n,
+            own=own,
+            own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
         return await self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
@@ -281,6 +287,10 @@ class AsyncBandit:
     async def gain(self) -> Gain:
         """What tasks that start warm earn more than the control, at any time."""
         return await self.call(Gain, "GET", "gain")
+
+    async def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service agrees, and what it would have earned."""
+        return await self.call(ShadowView, "GET", "shadow")
 
     async def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import bandits, decisions, tasks
+from headstart.service.store.queries import activity, bandits, decisions, tasks
 
 # What is measured, in words.
 MEASURES = {
@@ -15,6 +15,7 @@ MEASURES = {
     "gain_low": "The lower end of the gain's 95 % interval, which holds at every look.",
     "gain_high": "The upper end of the gain's 95 % interval, which holds at every look.",
     "control_ratio_p": "How probable the share of control tasks is; below 0.001 it is wrong.",
+    "shadow_agreement": "The share of shadow decisions that the service would have made too.",
 }
 
 
@@ -22,7 +23,8 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     """The measures of all bandits by name; what cannot be said is left out."""
     found = {}
     for row in bandits.all_bandits(connection):
-        gain = gain_view(connection, row.id)
+        gain = gain_view(connection, row)
+        decided, agreed = activity.agreement(connection, row.id)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
             "prior_version": row.prior_version,
@@ -32,6 +34,7 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
             "gain_low": gain.low,
             "gain_high": gain.high,
             "control_ratio_p": gain.ratio_p,
+            "shadow_agreement": agreed / decided if decided else None,
         }
         found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}
     return found

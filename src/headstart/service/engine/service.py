@@ -36,6 +36,7 @@ from headstart.service.messages import (
     RewardAnswer,
     RewardRequest,
     ServiceError,
+    ShadowView,
     TaskRecord,
     unavailable,
 )
@@ -314,7 +315,12 @@ class Service:
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit).id)
+            return records.gain_view(connection, bandits.named(connection, bandit))
+
+    def shadow(self, bandit: str) -> ShadowView:
+        """How shadow mode stands."""
+        with self.database.reading() as connection:
+            return records.shadow_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -54,6 +54,7 @@ from headstart.service.messages import (
     RewardRequest,
     Role,
     ServiceError,
+    ShadowView,
     TaskRecord,
     invalid,
     not_found,
@@ -234,6 +235,12 @@ def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
 def get_gain(service: Service, bandit: str) -> Gain:
     """What the warm start is worth: warm tasks against the control, at any time."""
     return service.gain(bandit)
+
+
+@_get(f"{BANDIT}/shadow", "read", errors=(404,))
+def get_shadow(service: Service, bandit: str) -> ShadowView:
+    """Shadow mode: how often the service agrees, and what it would have earned."""
+    return service.shadow(bandit)
 
 
 class ItemQuery(Message):

@@ -131,12 +131,14 @@ def open_all(
         except ServiceError as error:
             opened[name] = error
             continue
-        share = bandit.configuration.control_share
+        shadow = bandit.configuration.shadow
+        share = 0.0 if shadow else bandit.configuration.control_share
         control = random.random() < share
         task = TaskEntry(
             id=number,
             name=name,
             control=control,
+            against=_against(bandit),
             status=schema.OPEN,
             version=0,
             n_rewards=0,
@@ -150,6 +152,12 @@ def open_all(
         bandit.rows(task).open(number, side)
         opened[name] = task
     return _stored(transaction, bandit, opened)
+
+
+def _against(bandit: Bandit) -> int:
+    """What tasks are compared with that are opened now, as the table has it."""
+    settings = bandit.configuration
+    return schema.SHADOW if settings.shadow else schema.CONTROLS.index(settings.control)
 
 
 def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
@@ -305,6 +313,9 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))
+    shadows = schema.shadows.c
+    own = (shadows.bandit == bandit.number, shadows.task == entry.id)
+    connection.execute(delete(schema.shadows).where(*own))
     counted = schema.contributions
     statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0

@@ -9,7 +9,12 @@ import numpy as np
 from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
 from headstart.arrays import Floats, floats
-from headstart.service.messages import Contribution, DecisionRecord, not_found
+from headstart.service.messages import (
+    Contribution,
+    DecisionRecord,
+    ServiceChoice,
+    not_found,
+)
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import tasks
@@ -41,6 +46,8 @@ _PAYMENT = (
     "observed",
     "arm",
     "effect",
+    "propensity",
+    "chance",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -113,6 +120,9 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         high=mean + half,
         prior_version=row.prior_version,
         control=bool(row.control),
+        shadow=None
+        if row.service_arm is None
+        else ServiceChoice(arm=row.service_arm, propensity=row.service_propensity),
         contributions=[
             Contribution(feature=name, value=value, from_prior=prior, from_rewards=rewards)
             for name, value, prior, rewards in by_feature
