@@ -76,11 +76,14 @@ def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> No
     columns = {
         "bandits": ["paused", "accepted"],
         "items": ["attributes"],
-        "tasks": ["share", "early_metrics"],
+        "tasks": ["share", "early_metrics", "against"],
         "gains": ["log_chance"],
-        "decisions": ["effect", "others"],
+        "decisions": [
+            *("effect", "others", "catalogue", "offered"),
+            *("service_arm", "service_propensity", "chance"),
+        ],
     }
-    tables = ["reward_parts", "metric_gains", "item_days"]
+    tables = ["reward_parts", "metric_gains", "item_days", "shadows"]
     with database.writing() as connection:
         for table, names in columns.items():
             for name in names:

@@ -18,6 +18,7 @@ from headstart.service.messages import (
     MOST_DIMENSIONS,
     BanditConfiguration,
     check_name,
+    check_text,
     conflict,
     invalid,
 )
@@ -139,6 +140,9 @@ def completed(
 
 def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    for what in ("feature_names", "side_names"):
+        for name in getattr(configuration, what) or ():
+            check_text(what, name)
     model = model_of(configuration, lambda: 0.0)
     schema = schemas.schema_of(configuration)
     if schema is not None:

@@ -35,13 +35,15 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-def _parts_guardrails_and_sums_of_items(connection: Connection) -> None:
-    for table in (schema.reward_parts, schema.metric_gains, schema.item_days):
+def _version_5(connection: Connection) -> None:
+    """Rewards in parts, guardrails, sums by item, arms not chosen, the caller's own choice."""
+    for table in (schema.reward_parts, schema.metric_gains, schema.item_days, schema.shadows):
         table.create(connection)
-    bandits, tasks = schema.bandits.c, schema.tasks.c
-    for column in (bandits.paused, bandits.accepted, tasks.early_metrics):
+    bandits, tasks, decisions = schema.bandits.c, schema.tasks.c, schema.decisions.c
+    for column in (bandits.paused, bandits.accepted, tasks.early_metrics, tasks.against):
         _add(connection, column)
-    _add(connection, schema.decisions.c.others)
+    for name in ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance"):
+        _add(connection, decisions[name])
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:
@@ -55,7 +57,7 @@ STEPS: Sequence[Step] = (
     _attributes_of_items,
     _compared_tasks,
     _effects_of_items,
-    _parts_guardrails_and_sums_of_items,
+    _version_5,
 )
 
 

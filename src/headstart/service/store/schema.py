@@ -37,6 +37,9 @@ DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending",
 # How a task stands.
 OPEN, FINISHED = range(2)
 TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
+# What a control task is served: see `BanditConfiguration.control`.
+CONTROLS: tuple[Literal["cold", "random", "own"], ...] = ("cold", "random", "own")
+SHADOW = len(CONTROLS)  # of tasks that were opened in shadow mode, and are not compared
 
 bandits = Table(
     "bandits",
@@ -71,6 +74,8 @@ tasks = Table(
     Column("bandit", Integer, nullable=False),
     Column("name", _Name, nullable=False),
     Column("control", Boolean, nullable=False),
+    # What the control was served when it was opened, the place in CONTROLS; or SHADOW.
+    Column("against", SmallInteger, nullable=False, server_default="0"),
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
     Column("last_used", Double, nullable=False),  # opened, or when it last learned
@@ -139,6 +144,12 @@ decisions = Table(
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
+    Column("catalogue", BigInteger),  # the digest of the one that the arms were of, if of any
+    Column("offered", LargeBinary),  # a bit for each item, 1 if it could be chosen; NULL for all
+    # In shadow mode: what the service would have chosen, and the chance that it gives to the arm.
+    Column("service_arm", Text),
+    Column("service_propensity", Double),
+    Column("chance", Double),
     Column("others", LargeBinary),  # the best arms that were not chosen: see store/others.py
     Index("decisions_task", "block", "task"),
     Index(
@@ -231,7 +242,8 @@ minutes = Table(
     sqlite_with_rowid=False,
 )
 
-# By the number of the reward in its task, from 1 to ROUNDS_MEASURED.
+# By the number of the reward in its task, from 1 to ROUNDS_MEASURED. Here and in `gains`, control
+# is the group of a task: twice its place in CONTROLS, and one more if it is a control task.
 rounds = Table(
     "rounds",
     metadata,
@@ -286,6 +298,22 @@ item_days = Table(
     Column("rewards", BigInteger, nullable=False),
     Column("sum", Double, nullable=False),
     Column("squares", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Of each task in shadow mode: its decisions, those where the service would have chosen the same,
+# and of those rewards whose weight π/p is known their number, Σy, Σπ/p and Σyπ/p.
+shadows = Table(
+    "shadows",
+    metadata,
+    Column("bandit", Integer, primary_key=True, autoincrement=False),
+    Column("task", _Number, primary_key=True, autoincrement=False),
+    Column("decisions", BigInteger, nullable=False),
+    Column("agreed", BigInteger, nullable=False),
+    Column("rewards", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("weights", Double, nullable=False),
+    Column("weighted", Double, nullable=False),
     sqlite_with_rowid=False,
 )
 

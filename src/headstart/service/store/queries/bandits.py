@@ -139,6 +139,12 @@ def items_of(
     ]
 
 
+def item_ids(connection: Connection, bandit: int) -> list[str]:
+    """The ids of a catalogue's items, in order."""
+    query = select(items.c.item).where(items.c.bandit == bandit).order_by(items.c.item)
+    return list(connection.execute(query).scalars())
+
+
 def n_items(connection: Connection, bandit: int) -> int:
     """How many items a catalogue has."""
     query = select(func.count()).select_from(items).where(items.c.bandit == bandit)
