@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.interfaces import Policy
 from headstart.learners.meta_ts import MetaTS
+from headstart.learners.prior_update import PriorUpdate
 from headstart.policies import BayesUCB, Thompson
 from headstart.priors import Fixed, Hierarchical, KnownVariances
 from headstart.simulation.learner import Learner
@@ -131,6 +132,28 @@ def hier_bayes_ucb(
     checks.probability("failure_probability", failure_probability)
     policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
     return Learner(name, policy, _known(noise_variance, task_variance, mean_variance))
+
+
+def prior_update(
+    *,
+    noise_variance: float = 1.0,
+    prior_variance: float = 1.0,
+    exploration: int | None = None,
+    widening: float = 1.0,
+    name: str = "prior update",
+) -> PriorUpdate:
+    """Prior update (Peleg, Pearl and Meir, 2022): Thompson sampling from an estimated N(μ, Σ).
+
+    >>> prior_update(exploration=10).exploration
+    10
+    """
+    return PriorUpdate(
+        name=name,
+        noise_variance=noise_variance,
+        prior_variance=prior_variance,
+        exploration=exploration,
+        widening=widening,
+    )
 
 
 def ours(*, policy: Policy = _OURS, name: str = "Hierarchical") -> Learner:
