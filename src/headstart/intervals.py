@@ -123,6 +123,22 @@ def share(hits: int, trials: int) -> Interval:
     return Interval(p, error, float(ends.low), float(ends.high), int(trials))
 
 
+def rate(values: Moments) -> Interval:
+    """The mean of values with an interval: Wilson's if all are 0 or 1, else Student's t.
+
+    Where no value or every value is 1, Student's interval would have no width.
+    """
+    n, p = values.n, values.mean
+    if n == 0 or values.squares != values.total:
+        return values.interval
+    z = quantile(math.inf)
+    size = 1.0 + z * z / n
+    centre = (p + z * z / (2 * n)) / size
+    half = z * math.sqrt(p * (1.0 - p) / n + (z / (2 * n)) ** 2) / size
+    low, high = max(centre - half, 0.0), min(centre + half, 1.0)
+    return Interval(p, math.sqrt(p * (1.0 - p) / n), low, high, n)
+
+
 def standard_errors(values: Floats) -> Floats:
     """The standard errors of means over the first axis, for values (R, …), of shape (…)."""
     n = len(values)

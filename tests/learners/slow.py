@@ -237,7 +237,7 @@ def affine_subspace(noise: float, p: int, across: float, inside: float) -> Choos
         if len(ridge) > p:
             first = np.linalg.svd(np.array(ridge) - mean)[2][:p]
             strength = across * np.eye(d) + (inside - across) * first.T @ first
-        covariance = noise * np.linalg.inv(strength)
-        return thompson(*normal_posterior(mean, covariance, *own, noise), arms, u)
+        covariance = np.asarray(noise * np.linalg.inv(strength), dtype=np.float64)
+        return thompson(*normal_posterior(np.asarray(mean), covariance, *own, noise), arms, u)
 
     return choose

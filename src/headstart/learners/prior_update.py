@@ -100,7 +100,7 @@ class PriorUpdate:
         told = self.prior_variance * np.eye(dimension)
         known = count >= first
         return Prior.trusted(
-            np.where(known[:, None], mean, state["mean"]),
+            np.asarray(np.where(known[:, None], mean, state["mean"]), dtype=np.float64),
             regularization_from(
                 np.where(known[:, None, None], covariance, told), self.noise_variance
             ),

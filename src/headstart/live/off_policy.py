@@ -33,10 +33,27 @@ _STANDARD_ERRORS = 3.3
 class OffPolicy:
     """Four estimates of a bandit's mean reward per round, and the weights behind them.
 
-    The mean weight estimates the overlap, the probability that the bandit gives to arms which the
-    log may choose: it is 1 where the log's propensities are right and none of the bandit's arms is
-    left out. `overlap` is the exact one, where the propensities of all arms are known.
+    Attributes
+    ----------
+    replay : Interval
+        The mean reward of the rounds that the bandit accepted.
+    inverse_propensity, self_normalised, doubly_robust : Interval
+        The mean reward by three estimators over all rounds.
+    accepted : ndarray of bool of shape (n,)
+        Which rounds the bandit accepted.
+    weights : ndarray of shape (n,)
+        The bandit's probability of the logged choice over the log's.
+    mean_weight : Interval
+        An estimate of the overlap. It is 1 where the log's propensities are right and the log may
+        choose every arm of the bandit.
+    effective_sample_size : float
+        (Σw)²/Σw², out of n.
+    overlap : float or None
+        The probability that the bandit gives to arms which the log may choose; None unless the
+        propensities of all arms are known.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> arms, choices = rng.normal(size=(300, 3, 2)), rng.integers(3, size=300)
     >>> log = hs.LoggedDecisions(
@@ -51,14 +68,14 @@ class OffPolicy:
     True
     """
 
-    replay: Interval  # of the rounds that it accepted
+    replay: Interval
     inverse_propensity: Interval
     self_normalised: Interval
     doubly_robust: Interval
-    accepted: Booleans  # (n,)
-    weights: Floats  # (n,), its probability of the logged choice over the log's
+    accepted: Booleans
+    weights: Floats
     mean_weight: Interval
-    effective_sample_size: float  # (Σw)²/Σw², of n
+    effective_sample_size: float
     overlap: float | None
 
     def __str__(self) -> str:
@@ -88,13 +105,25 @@ def evaluate_logged(
     after its last round. The doubly robust estimate uses a ridge regression over the log's earlier
     rounds.
 
-    A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
-    log's propensities are wrong, or too few rounds carry all the weight.
-
-    A log of items with attributes (`LoggedDecisions.from_items`) is for a bandit with the same
-    features, whose open numbers it settles.
-
     An example is at `OffPolicy`.
+
+    Parameters
+    ----------
+    bandit : MetaBandit
+        The bandit to evaluate, usually a new one.
+    log : LoggedDecisions
+        The log. One of items with attributes (`LoggedDecisions.from_items`) is for a bandit with
+        the same features, whose open numbers it settles.
+    seed : int, default 0
+        Decides which rounds are accepted.
+    progress : callable, optional
+        Called with the rounds done so far and their number.
+
+    Raises
+    ------
+    ValueError
+        If the log cannot tell: the bandit chooses arms that the log does not, the log's
+        propensities are wrong, or too few rounds carry all the weight.
     """
     rewards = log.rewards
     if log.features is not None:

@@ -1,6 +1,7 @@
 """Messages: what the service takes and answers, as JSON."""
 
 import re
+from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
@@ -296,6 +297,33 @@ class ItemPage(Message):
 
     items: list[Item]
     next: str | None
+
+
+class ItemStatistics(Message):
+    """An item in numbers: how often the service chose it, and what those decisions earned.
+
+    A decision's rewards belong to the day on which it was made. The interval of the mean holds with
+    95 % at one look; what is None cannot be said yet.
+    """
+
+    item: str
+    shown: int
+    share: float  # of all decisions
+    rewards: int  # that count: a decision that waits does as its default, if there is one
+    reward_sum: float
+    mean: float | None  # reward per decision that counts one
+    low: float | None
+    high: float | None
+    effect: float | None  # what the item earns above what its features say
+
+
+class ItemReport(Message):
+    """Items in numbers from one day to another, the most shown first; days are UTC."""
+
+    since: date
+    until: date
+    decisions: int
+    items: list[ItemStatistics]
 
 
 class Erased(Message):

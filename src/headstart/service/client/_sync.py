@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypeVar
@@ -35,6 +36,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     ObservationAnswer,
     ObservationRequest,
@@ -320,6 +322,12 @@ class Items:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(self._by_id(changes))
         return (self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+
+    def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
+        """How often each item was shown, and what it earned: over the last week, or these days."""
+        days = {"since": since, "until": until}
+        query = {name: str(day) for name, day in days.items() if day is not None}
+        return self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
     def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all; how many are left."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypeVar
@@ -35,6 +36,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     ObservationAnswer,
     ObservationRequest,
@@ -322,6 +324,12 @@ class AsyncItems:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(await self._by_id(changes))
         return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+
+    async def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
+        """How often each item was shown, and what it earned: over the last week, or these days."""
+        days = {"since": since, "until": until}
+        query = {name: str(day) for name, day in days.items() if day is not None}
+        return await self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
     async def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all; how many are left."""

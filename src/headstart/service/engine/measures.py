@@ -3,14 +3,14 @@
 from sqlalchemy import Connection
 
 from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import bandits, decisions, tasks
+from headstart.service.store.queries import bandits, decisions, item_days, tasks
 
 # What is measured, in words.
 MEASURES = {
     "pending": "Decisions that wait for a reward, counted up to 10,000.",
     "prior_version": "The version of the prior.",
     "prior_lag_seconds": "How long the longest waiting task has waited for the prior to count it.",
-    "top_item_share": "The share of the most frequent arm among the latest decisions.",
+    "top_item_share": "The share of the item that was shown most often, today and yesterday.",
     "gain": "What warm tasks earn more per round than the control.",
     "gain_low": "The lower end of the gain's 95 % interval, which holds at every look.",
     "gain_high": "The upper end of the gain's 95 % interval, which holds at every look.",
@@ -23,11 +23,12 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     found = {}
     for row in bandits.all_bandits(connection):
         gain = gain_view(connection, row.id)
+        top = item_days.top_item(connection, row.id, now)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
             "prior_version": row.prior_version,
             "prior_lag_seconds": prior_lag(connection, row.id, now),
-            "top_item_share": decisions.top_share(connection, row.id),
+            "top_item_share": None if top is None else top.share,
             "gain": gain.difference,
             "gain_low": gain.low,
             "gain_high": gain.high,

@@ -6,12 +6,20 @@ import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import floats
-from headstart.intervals import share_doubt, watched_difference
+from headstart.intervals import rate, share_doubt, watched_difference
 from headstart.live.stored import Model, StoredMemory, StoredTasks
-from headstart.service.messages import Gain, PriorVersion, PriorView, TaskRecord, not_found
-from headstart.service.store.queries import activity, priors, tasks
+from headstart.service.messages import (
+    Gain,
+    ItemStatistics,
+    PriorVersion,
+    PriorView,
+    TaskRecord,
+    not_found,
+)
+from headstart.service.store.queries import activity, bandits, item_days, priors, tasks
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.item_days import ItemSums
 
 
 def task_record(connection: Connection, bandit: BanditRow, model: Model, name: str) -> TaskRecord:
@@ -50,6 +58,38 @@ def item_effects(connection: Connection, bandit: BanditRow, model: Model) -> dic
         return {}
     effects = StoredMemory.from_bytes(latest.memory, model).effects(model)
     return {} if effects is None else {str(item): effects.effect(item) for item in effects.ids}
+
+
+def item_statistics(
+    connection: Connection, bandit: BanditRow, model: Model, first: int, last: int
+) -> list[ItemStatistics]:
+    """All items in numbers, over days since 1970; the most shown first.
+
+    They are those of the catalogue, and the arms that were given and chosen.
+    """
+    sums = item_days.sums(connection, bandit.id, first, last)
+    effects = item_effects(connection, bandit, model)
+    total = sum(one.shown for one in sums.values())
+    items = dict.fromkeys([*sums, *bandits.item_ids(connection, bandit.id)])
+    statistics = [
+        _statistics(item, sums.get(item, ItemSums()), total, effects.get(item)) for item in items
+    ]
+    return sorted(statistics, key=lambda one: (-one.shown, one.item))
+
+
+def _statistics(item: str, sums: ItemSums, total: int, effect: float | None) -> ItemStatistics:
+    mean = rate(sums.rewards)
+    return ItemStatistics(
+        item=item,
+        shown=sums.shown,
+        share=sums.shown / total if total else 0.0,
+        rewards=sums.rewards.n,
+        reward_sum=sums.rewards.total,
+        mean=_known(mean.mean),
+        low=_known(mean.low),
+        high=_known(mean.high),
+        effect=effect,
+    )
 
 
 # Below it, chance does not explain how many tasks are control.

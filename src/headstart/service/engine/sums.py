@@ -14,7 +14,7 @@ from headstart.service.store.queries.tasks import TaskEntry
 
 _KEYS = {
     table: [column.name for column in table.primary_key]
-    for table in (schema.minutes, schema.rounds, schema.gains)
+    for table in (schema.minutes, schema.rounds, schema.gains, schema.item_days)
 }
 _VALUES = {
     table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
@@ -31,6 +31,10 @@ OUTCOMES = {
 
 # How long sums are kept by the minute; then by the hour.
 _MINUTES_KEPT = 7 * 24 * 60
+_DAY_SECONDS = 86_400
+
+# The primary key of a sum.
+Key = tuple[int | str, ...]
 
 
 class Sums:
@@ -39,11 +43,9 @@ class Sums:
     def __init__(self, process: int, now: float) -> None:
         self._process = process
         self._minute = int(now // 60)
-        self._found: dict[Table, dict[tuple[int, ...], dict[str, float]]] = {
-            table: {} for table in _KEYS
-        }
+        self._found: dict[Table, dict[Key, dict[str, float]]] = {table: {} for table in _KEYS}
 
-    def _add(self, table: Table, key: tuple[int, ...], **values: float) -> None:
+    def _add(self, table: Table, key: Key, **values: float) -> None:
         sums = self._found[table].setdefault(key, dict.fromkeys(_VALUES[table], 0))
         for name, value in values.items():
             sums[name] += value
@@ -120,10 +122,32 @@ class Sums:
                     log_chance=_log_chance(task) if first else 0.0,
                 )
 
+    def shown(self, bandit: int, arm: str, made: float, n: int = 1) -> None:
+        """A decision for an arm was made; −1 for one that is erased."""
+        self._add(schema.item_days, self._item_day(bandit, arm, made), shown=n)
+
+    def earned(
+        self, bandit: int, arm: str, made: float, before: float | None, after: float | None
+    ) -> None:
+        """What a decision for an arm counts has become another reward; None is none."""
+        if before == after:
+            return
+        old, new = before or 0.0, after or 0.0
+        self._add(
+            schema.item_days,
+            self._item_day(bandit, arm, made),
+            rewards=int(after is not None) - int(before is not None),
+            sum=new - old,
+            squares=new * new - old * old,
+        )
+
+    def _item_day(self, bandit: int, arm: str, made: float) -> Key:
+        return bandit, int(made // _DAY_SECONDS), arm, self._process
+
     def counts(self) -> Iterator[tuple[int, dict[str, float]]]:
         """What happened, by bandit."""
         for (bandit, *_), sums in self._found[schema.minutes].items():
-            yield bandit, sums
+            yield int(bandit), sums
 
     def write(self, connection: Connection) -> None:
         """Add everything to the sums of the store."""
@@ -143,7 +167,7 @@ def compact(connection: Connection, now: float, limit: int) -> int:
     oldest = int(now // 60) - _MINUTES_KEPT
     old = select(table).where(table.c.minute < oldest, table.c.minute % 60 != 0).limit(limit)
     rows = connection.execute(old.with_for_update(skip_locked=True)).all()
-    hours: dict[tuple[int, ...], dict[str, float]] = {}
+    hours: dict[Key, dict[str, float]] = {}
     for row in rows:
         key = (row.bandit, row.minute - row.minute % 60, row.process, row.control)
         sums = hours.setdefault(key, dict.fromkeys(_VALUES[table], 0))
@@ -156,9 +180,7 @@ def compact(connection: Connection, now: float, limit: int) -> int:
     return len(rows)
 
 
-def _write(
-    connection: Connection, table: Table, found: Mapping[tuple[int, ...], dict[str, float]]
-) -> None:
+def _write(connection: Connection, table: Table, found: Mapping[Key, dict[str, float]]) -> None:
     rows = [(*key, *sums.values()) for key, sums in sorted(found.items())]
     _adding(table, connection.dialect.name).execute(connection, rows)
 

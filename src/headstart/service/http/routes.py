@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import unquote_to_bytes
@@ -43,6 +44,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     Message,
     Name,
@@ -277,6 +279,20 @@ def patch_items(
 def delete_items(service: Service, bandit: str, body: Names | None = None) -> ItemCount:
     """Remove items by their ids; without a body, all."""
     return ItemCount(items=service.delete_items(bandit, body))
+
+
+class StatisticsQuery(Message):
+    """Which days, in UTC, both included; and at most how many items, the most shown first."""
+
+    since: date | None = None
+    until: date | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ARMS)] = MOST_ARMS
+
+
+@_get(f"{BANDIT}/items/statistics", "read", errors=(404,))
+def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
+    """Items in numbers: how often each was shown and what it earned, over the last week or days."""
+    return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))

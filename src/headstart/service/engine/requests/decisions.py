@@ -263,6 +263,10 @@ class _Batch:
             effect = chosen.effects[i]
             item = None if effect is None else arm
             counted = self._count(choice.entry, chosen.features[i], item)
+            number, made = self._bandit.number, self._transaction.now
+            self._transaction.sums.shown(number, arm, made)
+            if counted[0] is not None:
+                self._transaction.sums.earned(number, arm, made, None, counted[0])
             self._rows.append(
                 (
                     self._bandit.number,

@@ -143,6 +143,10 @@ class Payments:
         number: int | None = None,
     ) -> None:
         """Note what became of a decision."""
+        if not payment.observed:
+            counted = None if payment.round is None else payment.value
+            sums, counts = self._transaction.sums, None if number is None else value
+            sums.earned(self._bandit.number, payment.arm, payment.time, counted, counts)
         payment.status, payment.value = status, value
         payment.weight, payment.round = weight, number
         self._rows.append(

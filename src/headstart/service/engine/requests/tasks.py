@@ -18,6 +18,7 @@ from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries import tasks as queries
+from headstart.service.store.queries.decisions import counted
 from headstart.service.store.queries.tasks import KEPT, TaskEntry
 from headstart.service.store.schema import tasks as table
 
@@ -301,10 +302,13 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
     for condition, _ in of_task(connection, entry.id):
+        for arm, made, value in counted(connection, condition):
+            transaction.sums.shown(bandit.number, arm, made, n=-1)
+            transaction.sums.earned(bandit.number, arm, made, value, None)
         connection.execute(delete(schema.decisions).where(condition))
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))
-    counted = schema.contributions
-    statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
+    known = schema.contributions
+    statement = update(known).where(known.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0
