@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from headstart import checks
 from headstart.core.prior import Prior
+from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.policies import Thompson
@@ -100,7 +101,7 @@ class PriorUpdate:
         told = self.prior_variance * np.eye(dimension)
         known = count >= first
         return Prior.trusted(
-            np.asarray(np.where(known[:, None], mean, state["mean"]), dtype=np.float64),
+            np.where(known[:, None], mean, state["mean"]),
             regularization_from(
                 np.where(known[:, None, None], covariance, told), self.noise_variance
             ),
@@ -112,10 +113,11 @@ class PriorUpdate:
         explored = self._explore(rounds)
         if not rounds.over:
             prior = self.prior(state)
-            regularization = prior.regularization + explored.gram
-            shift = prior.regularization @ prior.bias[..., None] + explored.moment[..., None]
-            bias = np.linalg.solve(regularization, shift)[..., 0]
-            given = Prior.trusted(bias, regularization, noise_scale=prior.noise_scale)
+            given = Prior.trusted(
+                RidgeEstimate(explored, prior).parameter,
+                prior.regularization + explored.gram,
+                noise_scale=prior.noise_scale,
+            )
             learner = Learner(self.name, Thompson(), _Given(given))
             learner.play(learner.begin(rounds.dimension, rounds.replications), rounds)
         return explored
