@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypeVar
@@ -35,6 +36,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     ObservationAnswer,
     ObservationRequest,
@@ -42,6 +44,7 @@ from headstart.service.messages import (
     Problem,
     RewardAnswer,
     RewardRequest,
+    ShadowView,
     TaskRecord,
 )
 
@@ -168,6 +171,10 @@ class Bandit:
         """The bandit as it is."""
         return self.call(BanditView, "GET")
 
+    def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return self.call(BanditView, "POST", "resume")
+
     def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         self.call(NoneType, "DELETE")
@@ -183,12 +190,15 @@ class Bandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
         n: int = 1,
+        own: str | None = None,
+        own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
         """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
 
         Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count.
+        and `about` those of the task, of which the first that are given count. `own` is the arm
+        that the caller would serve, chosen with probability `own_propensity`.
         """
         request = DecisionRequest(
             task=task,
@@ -199,6 +209,8 @@ class Bandit:
             context=wire.attributes(context),
             about=wire.attributes(about),
             n=n,
+            own=own,
+            own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
         return self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
@@ -209,10 +221,29 @@ class Bandit:
         return self._many(DecisionAnswer, "decisions", rows)
 
     def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return self.call(RewardAnswer, "POST", "rewards", body=request)
 
     def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
@@ -280,6 +311,10 @@ class Bandit:
         """What tasks that start warm earn more than the control, at any time."""
         return self.call(Gain, "GET", "gain")
 
+    def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service agrees, and what it would have earned."""
+        return self.call(ShadowView, "GET", "shadow")
+
     def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""
         return self.call(PriorView, "GET", "prior", query={"history": history})
@@ -320,6 +355,12 @@ class Items:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(self._by_id(changes))
         return (self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+
+    def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
+        """How often each item was shown, and what it earned: over the last week, or these days."""
+        days = {"since": since, "until": until}
+        query = {name: str(day) for name, day in days.items() if day is not None}
+        return self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
     def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all; how many are left."""

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import unquote_to_bytes
@@ -43,6 +44,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     Message,
     Name,
@@ -54,6 +56,7 @@ from headstart.service.messages import (
     RewardRequest,
     Role,
     ServiceError,
+    ShadowView,
     TaskRecord,
     invalid,
     not_found,
@@ -218,6 +221,12 @@ def delete_bandit(service: Service, bandit: str) -> None:
     service.delete_bandit(bandit)
 
 
+@_post(f"{BANDIT}/resume", "admin", errors=(404,))
+def resume_bandit(service: Service, bandit: str) -> BanditView:
+    """Have new tasks start warm again after a guardrail was broken."""
+    return service.resume(bandit)
+
+
 class HistoryQuery(Message):
     """How many versions of the prior."""
 
@@ -234,6 +243,12 @@ def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
 def get_gain(service: Service, bandit: str) -> Gain:
     """What the warm start is worth: warm tasks against the control, at any time."""
     return service.gain(bandit)
+
+
+@_get(f"{BANDIT}/shadow", "read", errors=(404,))
+def get_shadow(service: Service, bandit: str) -> ShadowView:
+    """Shadow mode: how often the service agrees, and what it would have earned."""
+    return service.shadow(bandit)
 
 
 class ItemQuery(Message):
@@ -277,6 +292,20 @@ def patch_items(
 def delete_items(service: Service, bandit: str, body: Names | None = None) -> ItemCount:
     """Remove items by their ids; without a body, all."""
     return ItemCount(items=service.delete_items(bandit, body))
+
+
+class StatisticsQuery(Message):
+    """Which days, in UTC, both included; and at most how many items, the most shown first."""
+
+    since: date | None = None
+    until: date | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ARMS)] = MOST_ARMS
+
+
+@_get(f"{BANDIT}/items/statistics", "read", errors=(404,))
+def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
+    """Items in numbers: how often each was shown and what it earned, over the last week or days."""
+    return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))

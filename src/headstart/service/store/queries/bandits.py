@@ -109,6 +109,7 @@ def view(connection: Connection, bandit: BanditRow) -> BanditView:
         decisions=int(decisions),
         rewards=int(rewards),
         prior_version=bandit.prior_version,
+        paused=bandit.paused,
     )
 
 
@@ -136,6 +137,12 @@ def items_of(
         )
         for item, features, tags, attributes in connection.execute(query)
     ]
+
+
+def item_ids(connection: Connection, bandit: int) -> list[str]:
+    """The ids of a catalogue's items, in order."""
+    query = select(items.c.item).where(items.c.bandit == bandit).order_by(items.c.item)
+    return list(connection.execute(query).scalars())
 
 
 def n_items(connection: Connection, bandit: int) -> int:
