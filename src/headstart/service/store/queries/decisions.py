@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
 
@@ -14,7 +15,7 @@ from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
+from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, idempotency
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50
@@ -124,6 +125,15 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         paid_time=row.paid_time,
         round=row.round,
     )
+
+
+def of_key(connection: Connection, bandit: int, key: str) -> str | None:
+    """The decision that an idempotency key got, None if there is none."""
+    query = select(idempotency.c.answer).where(
+        idempotency.c.bandit == bandit, idempotency.c.key == key
+    )
+    answer = connection.execute(query).scalar_one_or_none()
+    return None if answer is None else str(msgspec.json.decode(answer)["id"])
 
 
 def scanned(dimension: int) -> int:
