@@ -202,7 +202,8 @@ class Application:
         else:
             request_id = next(self._ids)
         method, template = scope["method"], "other"
-        route, names = None, {}
+        route: Route | None = None
+        names: dict[str, str] = {}
         raw_path = scope.get("raw_path") or scope["path"].encode()
         path = raw_path.decode("latin-1")
         try:
