@@ -3,6 +3,8 @@
 Every array may carry leading axes `…`; their entries are independent.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -164,7 +166,7 @@ class Prior:
         noise_degrees_of_freedom: Floats | float = np.inf,
         mixture: Mixture | None = None,
         mean_covariance: Floats | None = None,
-    ) -> "Prior":
+    ) -> Prior:
         """A prior whose arrays are right by construction: they are not checked again."""
         return checks.trusted(
             cls,
@@ -179,7 +181,7 @@ class Prior:
     @classmethod
     def zero(
         cls, dimension: int, *, regularization: ArrayLike, lead: tuple[int, ...] = ()
-    ) -> "Prior":
+    ) -> Prior:
         """The prior with h = 0."""
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
 
@@ -228,7 +230,7 @@ class Prior:
         """Whether any noise scale moves with the task's rewards."""
         return bool(np.isfinite(self.noise_degrees_of_freedom).any())
 
-    def revised(self, statistics: TaskStatistics) -> "Prior":
+    def revised(self, statistics: TaskStatistics) -> Prior:
         """The prior that a task's statistics support: the moments of the mixture after them.
 
         The prior itself where there is no mixture.

@@ -3,6 +3,8 @@
 Every array may carry leading axes `…`; their entries are independent.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from functools import cached_property

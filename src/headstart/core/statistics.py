@@ -3,6 +3,8 @@
 Every array may carry leading axes `…`; their entries are independent.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +53,7 @@ class TaskStatistics:
             object.__setattr__(self, "side", checks.side("side", self.side, lead))
 
     @classmethod
-    def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> "TaskStatistics":
+    def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> TaskStatistics:
         """The statistics of no data at all."""
         size = checks.count("dimension", dimension)
         return checks.trusted(
@@ -65,7 +67,7 @@ class TaskStatistics:
     @classmethod
     def from_data(
         cls, features: ArrayLike, rewards: ArrayLike, side: Floats | None = None
-    ) -> "TaskStatistics":
+    ) -> TaskStatistics:
         """The statistics of features (…, T, d) and rewards (…, T), with side information (…, p)."""
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
@@ -89,7 +91,7 @@ class TaskStatistics:
         """The leading axes."""
         return self.moment.shape[:-1]
 
-    def __add__(self, other: "TaskStatistics") -> "TaskStatistics":
+    def __add__(self, other: TaskStatistics) -> TaskStatistics:
         # One feature would add to every one of many.
         checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
         return checks.trusted(

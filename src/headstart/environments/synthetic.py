@@ -1,5 +1,7 @@
 """Synthetic: the paper's Section 6, Gaussian tasks and nearly orthogonal arms, and variations."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 
@@ -156,7 +158,7 @@ class Synthetic:
         """Σ₀ = E(w − w̄)(w − w̄)ᵀ, of shape (d, d); its trace is the paper's Var."""
         return self._parameters.covariance
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedSynthetic":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedSynthetic:
         """Sample the basis of every replication, and the arms where they are fixed."""
         size = checks.count("replications", replications)
         square = rng.standard_normal((size, self.dimension, self.dimension))

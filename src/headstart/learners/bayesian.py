@@ -4,6 +4,8 @@ Where variances are given, the model is reward = xᵀw + noise, w ~ N(h, τ²I),
 `noise_variance`, τ² = `task_variance`, κ² = `mean_variance`.
 """
 
+from __future__ import annotations
+
 import math
 
 from numpy.typing import ArrayLike

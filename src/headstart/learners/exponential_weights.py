@@ -1,5 +1,7 @@
 """Learners for rewards that an adversary chooses: exponential weights over arms."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 from numpy.typing import ArrayLike

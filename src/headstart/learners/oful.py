@@ -1,5 +1,7 @@
 """Learners that play OFUL: the paper's five, one policy with different sources of the bias."""
 
+from __future__ import annotations
+
 from numpy.typing import ArrayLike
 
 from headstart.interfaces import Policy

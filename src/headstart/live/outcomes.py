@@ -6,8 +6,25 @@ from headstart.live.settings import Settings
 
 
 class Outcome(StrEnum):
-    """What became of a reward. Each is the string of its name in lower case.
+    """What happened to a reward. Each is the string of its name in lower case.
 
+    Attributes
+    ----------
+    PAID
+        Learned; a default reward that counted before is replaced.
+    DUPLICATE
+        The decision was paid this value before.
+    CONFLICT
+        The decision was paid another value before, which stays.
+    UNKNOWN
+        No such decision, or one of another bandit.
+    EXPIRED
+        The decision's deadline has passed.
+    OUT_OF_RANGE
+        Not learned; the decision still waits for its reward.
+
+    Examples
+    --------
     >>> bandit = hs.MetaBandit(dimension=1, seed=0)
     >>> decision = bandit.decide("ann", [[1.0]])
     >>> bandit.reward(decision.id, 1.0), bandit.reward(decision.id, 1.0)
@@ -16,12 +33,12 @@ class Outcome(StrEnum):
     True
     """
 
-    PAID = "paid"  # learned, now; where it was paid its default before, instead of that
-    DUPLICATE = "duplicate"  # the decision was paid this value before
-    CONFLICT = "conflict"  # the decision was paid another value before, which stays
-    UNKNOWN = "unknown"  # no such decision, or one of another bandit
-    EXPIRED = "expired"  # the decision's deadline has passed
-    OUT_OF_RANGE = "out_of_range"  # not learned; the decision still waits for its reward
+    PAID = "paid"
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    OUT_OF_RANGE = "out_of_range"
 
 
 class DecisionState(IntEnum):

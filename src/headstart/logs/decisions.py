@@ -1,5 +1,7 @@
 """Logs of decisions: the arms of every round, the choice, its propensity and its reward."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -112,7 +114,7 @@ class LoggedDecisions:
         contexts: Sequence[Mapping[str, Any] | None] | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
         **columns: Any,
-    ) -> "LoggedDecisions":
+    ) -> LoggedDecisions:
         """Rounds in which items with attributes were shown; the other columns are as above.
 
         Items are those of every round: dicts by id or in a list, or a DataFrame. Choices are their
@@ -244,7 +246,7 @@ class _Reader:
         self._abouts: list[dict[str, object]] = []
         self._parts: dict[str, list[Any]] = {}
 
-    def add(self, batch: "pa.RecordBatch", piece: Piece, first: int) -> None:
+    def add(self, batch: pa.RecordBatch, piece: Piece, first: int) -> None:
         """Add rows, the first of which has this number in its piece."""
         columns = self.columns
         at = _Place(batch, piece, first)
@@ -312,7 +314,7 @@ class _Reader:
     def _note(self, name: str, column: Any) -> None:
         self._parts.setdefault(name, []).append(column)
 
-    def _arms(self, at: "_Place") -> Floats:
+    def _arms(self, at: _Place) -> Floats:
         """The features (n, K, d) of a column of lists of lists."""
         name = self.columns.arms
         array = at.nested(name)
@@ -334,7 +336,7 @@ class _Reader:
         at.refuse(~np.isfinite(found.sum((1, 2))), name, "must hold finite numbers")
         return found
 
-    def _encoded(self, at: "_Place", schema: Features) -> Floats:
+    def _encoded(self, at: _Place, schema: Features) -> Floats:
         """The features (n, K, d) of items in their contexts."""
         n = at.batch.num_rows
         columns = {name: at.batch.column(name) for name in self.columns.shared()}
@@ -350,7 +352,7 @@ class _Reader:
             schema.arms(items[i], context[i], tasks[i], out=arms[i])
         return arms
 
-    def _about(self, at: "_Place", schema: Features) -> list[dict[str, object]]:
+    def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
         """What every row says of its task."""
         read = {}
         for attribute in schema.task:
@@ -361,7 +363,7 @@ class _Reader:
         names = list(read)
         return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
 
-    def _items(self, at: "_Place", schema: Features) -> list[Floats]:
+    def _items(self, at: _Place, schema: Features) -> list[Floats]:
         """The items (K, …) of every row, which come as lists of objects."""
         name = self.columns.arms
         found = []
@@ -377,7 +379,7 @@ class _Reader:
         at.refuse(uneven, name, same)
         return found
 
-    def _of_catalogue(self, at: "_Place") -> Integers:
+    def _of_catalogue(self, at: _Place) -> Integers:
         name = str(self.columns.arm)
         arms = self._arm.read(at.batch.column(name), at.piece).to_pylist()
         found = np.array([self._index.get(arm, -1) for arm in arms], dtype=np.int64)
@@ -396,7 +398,7 @@ class _Reader:
 class _Place:
     """A batch, and where it is in the log."""
 
-    batch: "pa.RecordBatch"
+    batch: pa.RecordBatch
     piece: Piece
     first: int
 
@@ -414,7 +416,7 @@ class _Place:
         """A column of lists of numbers."""
         return values.vectors(self.nested(name), name, length, self.piece.place())
 
-    def nested(self, name: str) -> "pa.Array":
+    def nested(self, name: str) -> pa.Array:
         """A column of lists; those of a text file are JSON."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 

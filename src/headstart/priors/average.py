@@ -1,5 +1,7 @@
 """Average: AVG-OFUL's bias, the mean of the tasks' ridge estimates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +64,7 @@ class Average:
         bias = memory["weighted"] / np.where(weight > 0, weight, 1.0)[..., None]
         return Prior.trusted(bias, np.asarray(self.regularization))
 
-    def running_bias(self, memory: Memory) -> "_RunningAverage | None":
+    def running_bias(self, memory: Memory) -> _RunningAverage | None:
         """The mean with the running task in it."""
         return _RunningAverage(memory, self._zero_prior(memory)) if self.within_task else None
 

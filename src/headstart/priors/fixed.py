@@ -1,5 +1,7 @@
 """Fixed: a given bias, and nothing learned."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +35,7 @@ class Fixed:
         checks.regularization("regularization", self.regularization)
 
     @classmethod
-    def zero(cls, *, regularization: ArrayLike = 1.0) -> "Fixed":
+    def zero(cls, *, regularization: ArrayLike = 1.0) -> Fixed:
         """ITL: every task starts from zero."""
         return cls(bias=0.0, regularization=regularization)
 

@@ -1,5 +1,7 @@
 """Pooled: RR-OFUL's bias, one ridge regression over all tasks' data."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +64,7 @@ class Pooled:
         bias = RidgeEstimate(pooled, self._zero_prior(pooled)).parameter
         return Prior.trusted(bias, np.asarray(self.regularization))
 
-    def running_bias(self, memory: Memory) -> "_RunningPooled | None":
+    def running_bias(self, memory: Memory) -> _RunningPooled | None:
         """The pooled estimate with the running task in it."""
         if not self.within_task:
             return None

@@ -1,6 +1,7 @@
 """Messages: what the service takes and answers, as JSON."""
 
 import re
+from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
@@ -40,6 +41,9 @@ class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False
     """
 
 
+Control = Literal["cold", "random", "own"]
+
+
 class BanditConfiguration(Message):
     """How a bandit is set up: `PUT /bandits/{b}`.
 
@@ -67,6 +71,10 @@ class BanditConfiguration(Message):
     discount: float = 1.0
     item_effects: bool = True
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
+    # What control tasks are served: the choice of a task that starts cold, any arm at random, or
+    # the caller's own choice.
+    control: Control = "cold"
+    shadow: bool = False  # whether the caller's own choice is served, and learned from
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
 
@@ -113,6 +121,9 @@ class DecisionRequest(Message):
 
     Where the bandit has a schema, `context` has the attributes of this decision, and `about` those
     of the task: the first that are given count, for this and all later decisions.
+
+    own: the arm that the caller would serve without the service, and the chance with which it
+    chose so. It is served in shadow mode, and to control tasks where `control` is "own".
     """
 
     task: TaskName
@@ -123,6 +134,8 @@ class DecisionRequest(Message):
     context: Attributes | None = None
     about: Attributes | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    own: Name | None = None
+    own_propensity: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
     idempotency_key: Name | None = None
 
 
@@ -136,6 +149,13 @@ class LooseDecisionRequest(DecisionRequest):
 
     told: Attributes = {}
     deferred: bool = False
+
+
+class ServiceChoice(Message):
+    """What the service would have chosen in shadow mode, and with what chance."""
+
+    arm: str
+    propensity: float
 
 
 class ChosenArm(Message):
@@ -156,7 +176,8 @@ class DecisionAnswer(Message):
     task: str
     arms: list[ChosenArm]
     prior_version: int  # the latest known prior; 0 before any task has taught
-    control: bool  # whether the task started cold, to measure the gain
+    control: bool  # whether the task is one of the control, to measure the gain
+    shadow: ServiceChoice | None = None  # in shadow mode
 
 
 class RewardRequest(Message):
@@ -230,6 +251,7 @@ class DecisionRecord(Message):
     high: float
     prior_version: int
     control: bool
+    shadow: ServiceChoice | None
     contributions: list[Contribution]
     item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
     status: Literal["pending", "paid", "expired"]
@@ -286,6 +308,7 @@ class Gain(Message):
     """
 
     rounds: int  # of a task, at most
+    control: Control  # what control tasks are served
     warm_tasks: int
     control_tasks: int
     warm_mean: float | None
@@ -295,6 +318,25 @@ class Gain(Message):
     high: float | None
     control_share: float | None  # of the tasks that are compared
     ratio_p: float  # that share against the one asked for, at all looks; below 0.001 it is wrong
+
+
+class ShadowView(Message):
+    """Shadow mode: how often the service would have chosen the same, and what it would have earned.
+
+    Means are rewards per round, one value per task, over the latest 100,000 tasks of which rewards
+    are known with the caller's propensities. Intervals hold with 95 % at all looks together.
+    """
+
+    on: bool
+    decisions: int
+    agreed: int  # decisions for which the service would have chosen the same arm
+    tasks: int  # by which the means are
+    own: "Estimate"  # what the caller's choices earned
+    inverse_propensity: "Estimate"  # what the service's would have earned, by two estimators
+    self_normalised: "Estimate"
+    difference: "Estimate"  # the self-normalised one less that of the caller's choices
+    effective_tasks: float  # as many of equal weight tell as much
+    cannot: str | None  # why it cannot be said what the service would have earned
 
 
 class ItemCount(Message):
@@ -308,6 +350,33 @@ class ItemPage(Message):
 
     items: list[Item]
     next: str | None
+
+
+class ItemStatistics(Message):
+    """An item in numbers: how often the service chose it, and what those decisions earned.
+
+    A decision's rewards belong to the day on which it was made. The interval of the mean holds with
+    95 % at one look; what is None cannot be said yet.
+    """
+
+    item: str
+    shown: int
+    share: float  # of all decisions
+    rewards: int  # that count: a decision that waits does as its default, if there is one
+    reward_sum: float
+    mean: float | None  # reward per decision that counts one
+    low: float | None
+    high: float | None
+    effect: float | None  # what the item earns above what its features say
+
+
+class ItemReport(Message):
+    """Items in numbers from one day to another, the most shown first; days are UTC."""
+
+    since: date
+    until: date
+    decisions: int
+    items: list[ItemStatistics]
 
 
 class Erased(Message):
@@ -573,6 +642,12 @@ def check_name(what: str, name: str) -> None:
         raise invalid(
             f"{what} must be neither '.' nor '..' and have no control characters, got {name!r}"
         )
+
+
+def check_text(what: str, text: str) -> None:
+    """Refuse a name that breaks lines."""
+    if _CONTROL.search(text):
+        raise invalid(f"{what} must have no control characters, got {text!r}")
 
 
 def not_found(detail: str) -> ServiceError:

@@ -1,5 +1,7 @@
 """Rounds: one task as an agent sees it, round by round."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np

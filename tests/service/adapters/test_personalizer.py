@@ -14,7 +14,7 @@ from azure.core.exceptions import (
 )
 from tests.service.adapters.setting import BANDIT, Served
 
-from headstart.service.messages import BanditConfiguration
+from headstart.service.messages import BanditConfiguration, Item
 
 ACTIONS = [
     {"id": "pasta", "features": [{"price": 8, "brand": "acme"}, {"genres": ["hot"], "spice": 2}]},
@@ -108,16 +108,32 @@ def test_errors_are_those_that_the_client_knows(served: Served, client: Any) -> 
 
 
 def test_a_default_reward_counts_where_none_comes_and_cannot_be_deferred(served: Served) -> None:
-    served.service.put_bandit(
-        "defaults",
-        BanditConfiguration(dimension=2, deadline_seconds=600.0, default_reward=0.0),
-    )
-    served.service.put_items("defaults", [])
+    configuration = BanditConfiguration(dimension=1, deadline_seconds=600.0, default_reward=0.0)
+    served.service.put_bandit("defaults", configuration)
+    served.service.put_items("defaults", [Item(id="a", features=[1.0])])
     with client_of(served, served.key, "defaults") as client:
         assert refused(client.rank, {"actions": ACTIONS}) == (400, "BadRequest")  # no schema
         deferred = {"actions": [{"id": "a"}], "deferActivation": True}
         assert refused(client.rank, deferred) == (400, "BadRequest")
+        ranked = client.rank({"actions": [{"id": "a"}]})
+        task = served.service.task("defaults", "everyone")
+        assert (task.n_rewards, task.reward_sum) == (1, 0.0)
+        client.reward(ranked["eventId"], {"value": 1.0})
+        task = served.service.task("defaults", "everyone")
+        assert (task.n_rewards, task.reward_sum) == (1, 1.0)
     served.service.delete_bandit("defaults")
+
+
+def test_the_first_action_is_served_in_shadow_mode(served: Served) -> None:
+    configuration = BanditConfiguration(dimension=2, shadow=True, item_effects=False)
+    served.service.put_bandit("quiet", configuration)
+    items = [Item(id="a", features=[1.0, 0.0]), Item(id="b", features=[0.0, 1.0])]
+    served.service.put_items("quiet", items)
+    with client_of(served, served.key, "quiet") as client:
+        for order in ("ab", "ba"):
+            actions = [{"id": each} for each in order]
+            assert client.rank({"actions": actions})["rewardActionId"] == order[0]
+    served.service.delete_bandit("quiet")
 
 
 @pytest.mark.parametrize("version", ["v1.0", "v1.1-preview.3"])

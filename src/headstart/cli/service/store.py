@@ -16,8 +16,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors."
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write; one that is there is replaced.")],
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
     store: Store = "headstart.db",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write all that the service knows into one file; the service may run meanwhile."""
@@ -25,7 +26,7 @@ def backup(
         from headstart.service.store.backup import backup
 
     with one_sentence("backup"), _progress(quiet) as progress:
-        rows = backup(store, file, progress)
+        rows = backup(store, file, force=force, progress=progress)
     if not quiet:
         typer.echo(f"{file}: {_described(rows)}")
 

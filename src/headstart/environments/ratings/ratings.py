@@ -1,5 +1,7 @@
 """Ratings: tasks from a table of users, items and ratings, as the paper makes them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,7 +91,7 @@ class Ratings:
         item: str = "item",
         rating: str = "rating",
         **settings: Any,
-    ) -> "Ratings":
+    ) -> Ratings:
         """From three columns of a pandas or Polars frame; settings are those of the class."""
         table = RatingTable.from_frame(frame, user=user, item=item, rating=rating)
         return cls(table=table, **settings)
@@ -103,7 +105,7 @@ class Ratings:
         item: str = "item",
         rating: str = "rating",
         **settings: Any,
-    ) -> "Ratings":
+    ) -> Ratings:
         """From three columns of a CSV or Parquet file; settings are those of the class."""
         table = RatingTable.from_file(path, user=user, item=item, rating=rating)
         return cls(table=table, **settings)
@@ -159,7 +161,7 @@ class Ratings:
             raise ValueError(f"grouping must be Clusters to count them, got {self.grouping}")
         return len(self.grouping.members(self.embedding.users, self.decision_sets.eligible))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedRatings":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedRatings:
         """Sample the group of users of every replication."""
         size = checks.count("replications", replications)
         eligible = self.decision_sets.eligible
@@ -217,7 +219,7 @@ class PreparedRatings:
         users, eligible = settings.embedding.users, settings.decision_sets.eligible
         return settings.grouping.cohorts(users, eligible, len(self.groups))
 
-    def rewind(self) -> "PreparedRatings":
+    def rewind(self) -> PreparedRatings:
         """The same groups from their first user on."""
         return PreparedRatings(environment=self.environment, groups=self.groups)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from types import NoneType
 from typing import Any, Self, TypeVar
@@ -35,6 +36,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     ObservationAnswer,
     ObservationRequest,
@@ -42,6 +44,7 @@ from headstart.service.messages import (
     Problem,
     RewardAnswer,
     RewardRequest,
+    ShadowView,
     TaskRecord,
 )
 
@@ -183,12 +186,15 @@ class AsyncBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
         n: int = 1,
+        own: str | None = None,
+        own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
         """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
 
         Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count.
+        and `about` those of the task, of which the first that are given count. `own` is the arm
+        that the caller would serve, chosen with probability `own_propensity`.
         """
         request = DecisionRequest(
             task=task,
@@ -199,6 +205,8 @@ class AsyncBandit:
             context=wire.attributes(context),
             about=wire.attributes(about),
             n=n,
+            own=own,
+            own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
         return await self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
@@ -282,6 +290,10 @@ class AsyncBandit:
         """What tasks that start warm earn more than the control, at any time."""
         return await self.call(Gain, "GET", "gain")
 
+    async def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service agrees, and what it would have earned."""
+        return await self.call(ShadowView, "GET", "shadow")
+
     async def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""
         return await self.call(PriorView, "GET", "prior", query={"history": history})
@@ -322,6 +334,12 @@ class AsyncItems:
         """Add items, or change some; how many there are now."""
         body = wire.changes_of(await self._by_id(changes))
         return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
+
+    async def statistics(self, since: date | None = None, until: date | None = None) -> ItemReport:
+        """How often each item was shown, and what it earned: over the last week, or these days."""
+        days = {"since": since, "until": until}
+        query = {name: str(day) for name, day in days.items() if day is not None}
+        return await self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
     async def delete(self, ids: Iterable[str] | None = None) -> int:
         """Remove items by id, or all; how many are left."""

@@ -14,7 +14,13 @@ from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
 from headstart.service import schemas
-from headstart.service.messages import MOST_DIMENSIONS, BanditConfiguration, conflict, invalid
+from headstart.service.messages import (
+    MOST_DIMENSIONS,
+    BanditConfiguration,
+    check_text,
+    conflict,
+    invalid,
+)
 
 # Rewards are within it where a bandit has no range of its own. One that is larger would be most of
 # every sum that the dashboard shows, for good.
@@ -133,6 +139,9 @@ def completed(
 
 def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    for what in ("feature_names", "side_names"):
+        for name in getattr(configuration, what) or ():
+            check_text(what, name)
     model = model_of(configuration, lambda: 0.0)
     schema = schemas.schema_of(configuration)
     if schema is not None:

@@ -122,6 +122,8 @@ class Maintenance:
                 self._repeat(self._with_bandit(row.name, partial(expire, limit=retention.ROWS)))
             if sweep and row.configuration.retention_seconds is not None:
                 self._repeat(self._with_bandit(row.name, retention.delete_old))
+            if sweep:
+                self._repeat(partial(retention.delete_days, bandit=row.id))
             self._install(row)
         if sweep:
             if self._last_sweep == -math.inf:

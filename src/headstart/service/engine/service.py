@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from headstart.service.engine.requests.observations import observe
 from headstart.service.engine.requests.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
+    MOST_ARMS,
     BanditConfiguration,
     BanditView,
     DecisionAnswer,
@@ -30,13 +32,16 @@ from headstart.service.messages import (
     Gain,
     Item,
     ItemChange,
+    ItemReport,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
     RewardAnswer,
     RewardRequest,
     ServiceError,
+    ShadowView,
     TaskRecord,
+    invalid,
     unavailable,
 )
 from headstart.service.store.database import Database, ProcessNumber
@@ -46,6 +51,7 @@ from headstart.service.store.queries.bandits import BanditRow
 
 # How long erasing waits for the prior without the task.
 _ERASE_SECONDS = 30.0
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Service:
@@ -304,6 +310,29 @@ class Service:
             for item in rows
         ]
 
+    def item_report(
+        self,
+        bandit: str,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = MOST_ARMS,
+    ) -> ItemReport:
+        """Items in numbers, the most shown first; without days, those of the last week."""
+        if until is None:
+            until = datetime.fromtimestamp(self.clock(), UTC).date()
+        if since is None:
+            since = date.fromordinal(max(until.toordinal() - 6, 1))
+        if since > until:
+            raise invalid(f"since must be no later than until, got {since} and {until}")
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self.clock)
+            first, last = (day.toordinal() - _EPOCH for day in (since, until))
+            items = records.item_statistics(connection, row, model, first, last)
+        decided = sum(one.shown for one in items)
+        return ItemReport(since=since, until=until, decisions=decided, items=items[:limit])
+
     def decision(self, bandit: str, decision: str) -> DecisionRecord:
         """A decision as it was made, and what became of it."""
         with self.database.reading() as connection:
@@ -324,7 +353,12 @@ class Service:
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit).id)
+            return records.gain_view(connection, bandits.named(connection, bandit))
+
+    def shadow(self, bandit: str) -> ShadowView:
+        """How shadow mode stands."""
+        with self.database.reading() as connection:
+            return records.shadow_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -26,6 +26,7 @@ from headstart.service.messages import (
 FLAGS = "/ofrep/v1/evaluate/flags"
 ROUTES: list[Route] = []
 _CODES = {400: "PARSE_ERROR", 404: "FLAG_NOT_FOUND", 422: "INVALID_CONTEXT"}
+_FIELDS = ("idempotency_key", "own")  # of a decision, which a context may have
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -107,13 +108,12 @@ async def evaluate_all(
 
 def _request(context: dict[str, Any]) -> LooseDecisionRequest:
     told = dict(context)
-    task, key = told.pop("targetingKey", None), told.pop("idempotency_key", None)
-    if task in (None, ""):
+    given = {"task": told.pop("targetingKey", None), "told": told}
+    if given["task"] in (None, ""):
         raise TargetingKeyError
+    given |= {name: told.pop(name) for name in _FIELDS if name in told}
     try:
-        return msgspec.convert(
-            {"task": task, "idempotency_key": key, "told": told}, LooseDecisionRequest
-        )
+        return msgspec.convert(given, LooseDecisionRequest)
     except msgspec.ValidationError as error:
         raise invalid(str(error).replace("$.task", "$.context.targetingKey")) from None
 

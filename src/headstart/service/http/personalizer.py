@@ -2,7 +2,7 @@
 
 A client is given the address `…/personalizer/{bandit}`. Its events are decisions, and the id of an
 event is their idempotency key. The task is the context's feature `task`; without it, all calls are
-of one task, as Personalizer had it.
+of one task, as Personalizer had it. The first action is the caller's own choice.
 """
 
 import asyncio
@@ -102,6 +102,7 @@ async def rank(
         task=task,
         arms={**arms} if any(arms.values()) else ids,
         exclude=excluded,
+        own=next((each for each in ids if each not in excluded), None),
         idempotency_key=body.event_id,
         told=told,
         deferred=bool(body.defer_activation),

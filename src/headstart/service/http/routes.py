@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from urllib.parse import unquote_to_bytes
@@ -44,6 +45,7 @@ from headstart.service.messages import (
     ItemChange,
     ItemCount,
     ItemPage,
+    ItemReport,
     JobView,
     Message,
     Name,
@@ -55,6 +57,7 @@ from headstart.service.messages import (
     RewardRequest,
     Role,
     ServiceError,
+    ShadowView,
     TaskRecord,
     invalid,
     not_found,
@@ -256,6 +259,12 @@ def get_gain(service: Service, bandit: str) -> Gain:
     return service.gain(bandit)
 
 
+@_get(f"{BANDIT}/shadow", "read", errors=(404,))
+def get_shadow(service: Service, bandit: str) -> ShadowView:
+    """Shadow mode: how often the service agrees, and what it would have earned."""
+    return service.shadow(bandit)
+
+
 class ItemQuery(Message):
     """Which items: those after an id, at most `limit`."""
 
@@ -297,6 +306,20 @@ def patch_items(
 def delete_items(service: Service, bandit: str, body: Names | None = None) -> ItemCount:
     """Remove items by their ids; without a body, all."""
     return ItemCount(items=service.delete_items(bandit, body))
+
+
+class StatisticsQuery(Message):
+    """Which days, in UTC, both included; and at most how many items, the most shown first."""
+
+    since: date | None = None
+    until: date | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ARMS)] = MOST_ARMS
+
+
+@_get(f"{BANDIT}/items/statistics", "read", errors=(404,))
+def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
+    """Items in numbers: how often each was shown and what it earned, over the last week or days."""
+    return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))

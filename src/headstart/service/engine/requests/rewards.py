@@ -12,6 +12,7 @@ from headstart.live.outcomes import Outcome, outcome_of
 from headstart.live.stored import Counted
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
+from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
@@ -44,11 +45,18 @@ class Payment:
     observed: bool
     arm: str
     effect: float | None  # None: the arm is not of the catalogue
+    propensity: float | None
+    chance: float | None  # that the service gives to the arm, in shadow mode
 
     @property
     def item(self) -> str | None:
         """The item of the catalogue that was chosen."""
         return None if self.effect is None else self.arm
+
+    @property
+    def ratio(self) -> float | None:
+        """π/p in shadow mode, the chance that the service gives to the arm over the caller's."""
+        return ratio_of(self.chance, self.propensity)
 
 
 class Payments:
@@ -109,7 +117,8 @@ class Payments:
         outcome = rows.replace(task.id, features, before, value, weight, payment.item)
         if outcome is Outcome.PAID:
             waited = payment.status == schema.PENDING
-            sums.replaced(self._bandit.number, task, before.number, before.value, value)
+            change = (before.number, before.value, value)
+            sums.replaced(self._bandit.number, task, *change, payment.ratio)
             sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
             self._learned[task.id] = task
             self.settle(payment, schema.PAID, value, weight, happened, payment.round)
@@ -128,7 +137,7 @@ class Payments:
         except ValueError:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:
-            self._transaction.sums.paid(self._bandit.number, task, value)
+            self._transaction.sums.paid(self._bandit.number, task, value, payment.ratio)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
         return outcome
@@ -143,6 +152,10 @@ class Payments:
         number: int | None = None,
     ) -> None:
         """Note what became of a decision."""
+        if not payment.observed:
+            counted = None if payment.round is None else payment.value
+            sums, counts = self._transaction.sums, None if number is None else value
+            sums.earned(self._bandit.number, payment.arm, payment.time, counted, counts)
         payment.status, payment.value = status, value
         payment.weight, payment.round = weight, number
         self._rows.append(

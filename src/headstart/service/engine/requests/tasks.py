@@ -18,6 +18,7 @@ from headstart.service.store import schema
 from headstart.service.store.blocks import of_task
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries import tasks as queries
+from headstart.service.store.queries.decisions import counted
 from headstart.service.store.queries.tasks import KEPT, TaskEntry
 from headstart.service.store.schema import tasks as table
 
@@ -131,12 +132,14 @@ def open_all(
         except ServiceError as error:
             opened[name] = error
             continue
-        share = bandit.configuration.control_share
+        shadow = bandit.configuration.shadow
+        share = 0.0 if shadow else bandit.configuration.control_share
         control = random.random() < share
         task = TaskEntry(
             id=number,
             name=name,
             control=control,
+            against=_against(bandit),
             status=schema.OPEN,
             version=0,
             n_rewards=0,
@@ -150,6 +153,12 @@ def open_all(
         bandit.rows(task).open(number, side)
         opened[name] = task
     return _stored(transaction, bandit, opened)
+
+
+def _against(bandit: Bandit) -> int:
+    """What tasks are compared with that are opened now, as the table has it."""
+    settings = bandit.configuration
+    return schema.SHADOW if settings.shadow else schema.CONTROLS.index(settings.control)
 
 
 def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
@@ -301,10 +310,16 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
     for condition, _ in of_task(connection, entry.id):
+        for arm, made, value in counted(connection, condition):
+            transaction.sums.shown(bandit.number, arm, made, n=-1)
+            transaction.sums.earned(bandit.number, arm, made, value, None)
         connection.execute(delete(schema.decisions).where(condition))
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))
-    counted = schema.contributions
-    statement = update(counted).where(counted.c.task == entry.id).values(erased=1)
+    shadows = schema.shadows.c
+    own = (shadows.bandit == bandit.number, shadows.task == entry.id)
+    connection.execute(delete(schema.shadows).where(*own))
+    known = schema.contributions
+    statement = update(known).where(known.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0

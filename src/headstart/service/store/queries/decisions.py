@@ -1,16 +1,29 @@
 """Decisions: one as it was made, pages of the latest, and what waits for a reward."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+)
 
 from headstart.arrays import Floats, floats
-from headstart.service.messages import Contribution, DecisionRecord, not_found
+from headstart.service.messages import (
+    Contribution,
+    DecisionRecord,
+    ServiceChoice,
+    not_found,
+)
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.queries import tasks
@@ -42,6 +55,8 @@ _PAYMENT = (
     "observed",
     "arm",
     "effect",
+    "propensity",
+    "chance",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -114,6 +129,9 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         high=mean + half,
         prior_version=row.prior_version,
         control=bool(row.control),
+        shadow=None
+        if row.service_arm is None
+        else ServiceChoice(arm=row.service_arm, propensity=row.service_propensity),
         contributions=[
             Contribution(feature=name, value=value, from_prior=prior, from_rewards=rewards)
             for name, value, prior, rewards in by_feature
@@ -243,11 +261,13 @@ def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]
     return _TO_PAY.rows(connection, ids, (bandit,))
 
 
-def top_share(connection: Connection, bandit: int) -> float | None:
-    """The share of the arm that the latest decisions chose most often; None before any."""
-    query = select(_C.arm).where(_C.bandit == bandit, _C.observed == 0).order_by(_C.id.desc())
-    arms = Counter(connection.execute(query.limit(_LATEST)).scalars())
-    return max(arms.values()) / arms.total() if arms else None
+def counted(
+    connection: Connection, condition: ColumnElement[bool]
+) -> list[tuple[str, float, float | None]]:
+    """Of decisions of the service: their arm, when they were made, and the reward that counts."""
+    value = case((_C.round.is_not(None), _C.value))
+    query = select(_C.arm, _C.time, value).where(condition, _C.observed == 0)
+    return [(arm, made, reward) for arm, made, reward in connection.execute(query)]
 
 
 def latest_features(connection: Connection, bandit: int, dimension: int) -> Floats:
