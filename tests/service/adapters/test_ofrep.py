@@ -121,7 +121,8 @@ def test_all_flags_are_decided_once_for_a_context(served: Served) -> None:
         assert http.post(FLAGS, json=given, headers=tag).status_code == 200
         none = http.post(FLAGS, json={})
         assert (none.status_code, none.json()["errorCode"]) == (400, "TARGETING_KEY_MISSING")
-        broken = http.post(f"{FLAGS}/{BANDIT}", content=b"{")
+        kind = {"Content-Type": "application/json; charset=utf-8"}
+        broken = http.post(f"{FLAGS}/{BANDIT}", content=b"{", headers=kind)
         assert (broken.status_code, broken.json()["errorCode"]) == (400, "PARSE_ERROR")
         assert broken.json()["key"] == BANDIT
     assert httpx.post(served.address + FLAGS, json=given).status_code == 401
