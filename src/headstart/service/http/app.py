@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ from headstart.service.http.decoding import (
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.openapi import describe
-from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Text
+from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Stream, Text
 from headstart.service.http.security import Security
 from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
@@ -214,7 +214,11 @@ class Application:
                 content, kind = await self._answer(
                     route, names, scope["query_string"], headers, receive
                 )
-                await _respond(send, status, content, [kind], request_id)
+                if isinstance(content, bytes):
+                    await _respond(send, status, content, [kind], request_id)
+                else:
+                    head = (status, [kind], request_id)
+                    await self._stream(send, receive, content, head, whole=method != "HEAD")
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
@@ -225,9 +229,35 @@ class Application:
         if self._log_requests and template not in PROBES:
             self._log.request(method, template, status, seconds, request_id)
 
+    async def _stream(
+        self,
+        send: Send,
+        receive: Receive,
+        parts: Iterator[bytes],
+        head: tuple[int, list[Header], str],
+        *,
+        whole: bool,
+    ) -> None:
+        """Send parts as they are made, until the client goes; an error ends the connection."""
+        status, headers, request_id = head
+        part = await asyncio.to_thread(next, parts, None)
+        headers.append((b"x-request-id", request_id.encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        gone = asyncio.create_task(_disconnected(receive))
+        try:
+            while part is not None and whole and not gone.done():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+                part = await asyncio.to_thread(next, parts, None)
+        except Exception as error:  # the answer has begun, and is left incomplete
+            self._log_error(error, request_id)
+        else:
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
+
     async def _answer(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes, Header]:
+    ) -> tuple[bytes | Iterator[bytes], Header]:
         """The content of an answer, and its type."""
         if route.takes_upload and not is_json(headers):
             return await self._uploaded(route, names, query, headers, receive)
@@ -273,7 +303,7 @@ class Application:
 
     async def _uploaded(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes, Header]:
+    ) -> tuple[bytes | Iterator[bytes], Header]:
         """A log instead of a request, which is in the query."""
         if self._jobs is None:
             raise _no_jobs()
@@ -286,7 +316,9 @@ class Application:
                 await asyncio.to_thread(upload.write, part)
         return await self._called(route, {**names, "body": body, "upload": upload})
 
-    async def _called(self, route: Route, arguments: dict[str, Any]) -> tuple[bytes, Header]:
+    async def _called(
+        self, route: Route, arguments: dict[str, Any]
+    ) -> tuple[bytes | Iterator[bytes], Header]:
         if "jobs" in route.resources and self._jobs is None:
             raise _no_jobs()
         resources = {name: self._resources[name] for name in route.resources}
@@ -295,6 +327,8 @@ class Application:
             answer = await self._completions.wait(call())
         else:
             answer = await asyncio.to_thread(call)
+        if isinstance(answer, Stream):
+            return answer.parts, (b"content-type", answer.content_type.encode())
         if isinstance(answer, Text):
             return answer.content, (b"content-type", answer.content_type.encode())
         return (b"" if route.status == 204 else _encode(answer)), _JSON_HEADER
@@ -380,6 +414,12 @@ async def _off_loop_if_long(body: bytes, work: Callable[..., Any], *arguments: A
     if len(body) > _LONG_BODY:
         return await asyncio.to_thread(work, *arguments)
     return work(*arguments)
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _no_jobs() -> ServiceError:

@@ -6,7 +6,7 @@ it asks for what it needs by the names of its parameters: `service`, `jobs`, `me
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +21,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.routing import compile_path
 
 from headstart import __version__
+from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
@@ -58,6 +59,7 @@ from headstart.service.messages import (
     ServiceError,
     ShadowView,
     TaskRecord,
+    Time,
     invalid,
     not_found,
     unavailable,
@@ -74,6 +76,13 @@ class Text(msgspec.Struct):
     """An answer that is not JSON of a message."""
 
     content: bytes
+    content_type: str
+
+
+class Stream(msgspec.Struct):
+    """An answer in parts, which are sent as they are made."""
+
+    parts: Iterator[bytes]
     content_type: str
 
 
@@ -147,7 +156,7 @@ def _route(
                 status=status,
                 errors=errors,
                 media=media,
-                answer=None if status == 204 or answer is Text else answer,
+                answer=None if status == 204 or answer in (Text, Stream) else answer,
                 body=get_args(body)[0] if body_optional else body,
                 body_optional=body_optional,
                 row=row,
@@ -300,6 +309,31 @@ class StatisticsQuery(Message):
 def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
     """Items in numbers: how often each was shown and what it earned, over the last week or days."""
     return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
+
+
+class ExportQuery(Message):
+    """Which decisions: from a time to before another; rewarded: only those with a reward."""
+
+    start: Time = 0.0
+    end: Time = 1e11
+    rewarded: bool = False
+
+
+PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
+
+
+@_get(f"{BANDIT}/decisions.parquet", "read", errors=(404,), media=PARQUET)
+def export_parquet(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a Parquet file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.parquet(pages, row.dimension), PARQUET)
+
+
+@_get(f"{BANDIT}/decisions.csv", "read", errors=(404,), media=CSV)
+def export_csv(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a CSV file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.text(pages, row.feature_names), CSV)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))
