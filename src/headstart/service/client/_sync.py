@@ -187,6 +187,10 @@ class Bandit:
         """The bandit as it is."""
         return self.call(BanditView, "GET")
 
+    def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return self.call(BanditView, "POST", "resume")
+
     def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         self.call(NoneType, "DELETE")
@@ -233,10 +237,29 @@ class Bandit:
         return self._many(DecisionAnswer, "decisions", rows)
 
     def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return self.call(RewardAnswer, "POST", "rewards", body=request)
 
     def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:

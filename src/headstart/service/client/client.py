@@ -189,6 +189,10 @@ class AsyncBandit:
         """The bandit as it is."""
         return await self.call(BanditView, "GET")
 
+    async def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return await self.call(BanditView, "POST", "resume")
+
     async def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         await self.call(NoneType, "DELETE")
@@ -237,10 +241,29 @@ class AsyncBandit:
         return await self._many(DecisionAnswer, "decisions", rows)
 
     async def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return await self.call(RewardAnswer, "POST", "rewards", body=request)
 
     async def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:

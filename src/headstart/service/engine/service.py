@@ -259,6 +259,11 @@ class Service:
         view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
         return view
 
+    def resume(self, name: str) -> BanditView:
+        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        view: BanditView = self._do(lambda t: self._registry.resume(t, name))
+        return view
+
     def delete_bandit(self, name: str) -> None:
         """Delete a bandit with all it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))

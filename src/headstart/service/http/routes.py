@@ -230,6 +230,12 @@ def delete_bandit(service: Service, bandit: str) -> None:
     service.delete_bandit(bandit)
 
 
+@_post(f"{BANDIT}/resume", "admin", errors=(404,))
+def resume_bandit(service: Service, bandit: str) -> BanditView:
+    """Have new tasks start warm again after a guardrail was broken."""
+    return service.resume(bandit)
+
+
 class HistoryQuery(Message):
     """How many versions of the prior."""
 
