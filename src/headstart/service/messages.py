@@ -14,6 +14,8 @@ MOST_DIMENSIONS = 2_000
 MOST_ARMS = 10_000
 MOST_ROWS = 10_000  # of one batch; also arms that it chooses
 LONGEST_NAME = 200
+MOST_PARTS = 100  # of one decision's reward
+MOST_GUARDRAILS = 20
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
@@ -32,6 +34,12 @@ Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=
 Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
+# How the parts of a decision's reward combine; first and last by when they happened.
+Combination = Literal["sum", "last", "first", "max"]
+# Numbers that come with a reward and are not learned, by the names of guardrails.
+Metrics = Annotated[
+    dict[Name, Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_GUARDRAILS)
+]
 
 
 class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -42,6 +50,18 @@ class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False
 
 
 Control = Literal["cold", "random", "own"]
+
+
+class Guardrail(Message):
+    """A metric of rewards that warm tasks must not make worse than the control by the margin.
+
+    pause: whether new tasks go to the control once it is broken, until somebody resumes.
+    """
+
+    name: Name
+    worse: Literal["higher", "lower"]
+    margin: Annotated[float, Meta(ge=0.0, le=1e9)] = 0.0
+    pause: bool = False
 
 
 class BanditConfiguration(Message):
@@ -70,11 +90,13 @@ class BanditConfiguration(Message):
     half_life_seconds: float | None = None
     discount: float = 1.0
     item_effects: bool = True
+    parts: Combination = "sum"
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
     # What control tasks are served: the choice of a task that starts cold, any arm at random, or
     # the caller's own choice.
     control: Control = "cold"
     shadow: bool = False  # whether the caller's own choice is served, and learned from
+    guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
 
@@ -92,6 +114,7 @@ class BanditView(Message):
     decisions: int
     rewards: int
     prior_version: int
+    paused: float | None  # since when a broken guardrail sends new tasks to the control
 
 
 class Item(Message):
@@ -183,13 +206,19 @@ class DecisionAnswer(Message):
 class RewardRequest(Message):
     """The reward of a decision. time: when it happened, if not now; deadlines go by it.
 
-    A reward replaces the default that a decision counts as until its deadline.
+    A reward replaces the default that a decision counts as until its deadline. With a key it is one
+    part of the decision's reward; one without is the part without a key. Each part counts once,
+    unless `correction` says that it replaces what came before. The weight is that of the whole
+    reward, and is given with the part without a key. metrics: other numbers, for guardrails.
     """
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
     weight: Weight = 1.0
     time: Time | None = None
+    key: Name | None = None
+    correction: bool = False
+    metrics: Metrics = {}
 
 
 class RewardAnswer(Message):
@@ -235,6 +264,15 @@ class Contribution(Message):
     from_rewards: float
 
 
+class RewardPart(Message):
+    """One part of a decision's reward."""
+
+    key: str | None
+    value: float
+    time: float  # when it happened
+    metrics: dict[str, float]
+
+
 class DecisionRecord(Message):
     """A decision as it was made, and what became of it."""
 
@@ -259,6 +297,7 @@ class DecisionRecord(Message):
     weight: float | None
     paid_time: float | None
     round: int | None  # the number of this reward among those of the task; None if none counts
+    parts: list[RewardPart]  # of a reward that came in parts or with metrics
 
 
 class TaskRecord(Message):
@@ -300,6 +339,27 @@ class PriorView(PriorVersion):
     history: list[PriorVersion]
 
 
+class GuardrailView(Message):
+    """How warm tasks stand against the control in one metric.
+
+    Each task counts with its mean over those of its first rounds whose rewards have the metric. The
+    interval of the difference holds with 95 % at all looks together. "broken": all of it is worse
+    than the margin; "holds": none of it is; what is None cannot be said yet.
+    """
+
+    name: str
+    worse: Literal["higher", "lower"]
+    margin: float
+    status: Literal["broken", "holds", "unclear"]
+    warm_tasks: int
+    control_tasks: int
+    warm_mean: float | None
+    control_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+
+
 class Gain(Message):
     """What tasks that start warm earn more per round than the control, over their first rounds.
 
@@ -318,6 +378,7 @@ class Gain(Message):
     high: float | None
     control_share: float | None  # of the tasks that are compared
     ratio_p: float  # that share against the one asked for, at all looks; below 0.001 it is wrong
+    guardrails: list[GuardrailView]
 
 
 class ShadowView(Message):

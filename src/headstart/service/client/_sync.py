@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from headstart.atomic import atomic_write
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import (
     Arms,
@@ -105,6 +106,21 @@ class Client:
             time.sleep(seconds)
             attempt += 1
 
+    def download(self, *names: Task, file: Path, query: Mapping[str, str | int | float]) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with atomic_write(file) as path, path.open("wb") as opened:
+            try:
+                request = self._http.build_request("GET", wire.path(names), params=query)
+                outcome = self._http.send(request, stream=True)
+                if outcome.status_code >= 300:
+                    outcome.read()
+                    wire.content_of(outcome)
+                for part in outcome.iter_bytes():
+                    opened.write(part)
+                outcome.close()
+            except httpx.TransportError as error:
+                wire.content_of(error)
+
     def bandits(self) -> list[BanditView]:
         """All bandits."""
         return wire.decoded(self.send("GET"), list[BanditView])
@@ -171,6 +187,10 @@ class Bandit:
         """The bandit as it is."""
         return self.call(BanditView, "GET")
 
+    def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return self.call(BanditView, "POST", "resume")
+
     def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         self.call(NoneType, "DELETE")
@@ -217,10 +237,29 @@ class Bandit:
         return self._many(DecisionAnswer, "decisions", rows)
 
     def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return self.call(RewardAnswer, "POST", "rewards", body=request)
 
     def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
@@ -271,6 +310,19 @@ class Bandit:
     def decision(self, identity: str) -> DecisionRecord:
         """A decision as it was made: why this arm, and what became of it."""
         return self.call(DecisionRecord, "GET", "decisions", identity)
+
+    def export(
+        self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
+    ) -> None:
+        """Write the decisions from a time to before another into a file, .parquet or .csv.
+
+        rewarded: only those with a reward, as a fit needs them.
+        """
+        path = Path(file)
+        if path.suffix not in (".parquet", ".csv"):
+            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
     def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""

@@ -1,6 +1,7 @@
 """Records: what is known of a task, and of the prior, as messages."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
@@ -8,6 +9,7 @@ from sqlalchemy import Connection
 from headstart.arrays import floats
 from headstart.intervals import (
     Interval,
+    Moments,
     interval,
     interval_around,
     rate,
@@ -20,6 +22,8 @@ from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.messages import (
     Estimate,
     Gain,
+    Guardrail,
+    GuardrailView,
     ItemStatistics,
     PriorVersion,
     PriorView,
@@ -115,7 +119,7 @@ def ratio_doubt(compared: Compared) -> float:
 
 def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     """What the warm start is worth, as far as it can be said."""
-    compared = activity.early_means(connection, bandit)
+    compared = activity.early_means(connection, bandit.id)
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
     n = warm.n + control.n
@@ -131,7 +135,43 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
         high=_known(difference.high),
         control_share=control.n / n if n else None,
         ratio_p=ratio_doubt(compared),
+        guardrails=guardrail_views(connection, bandit),
     )
+
+
+def guardrail_views(connection: Connection, bandit: BanditRow) -> list[GuardrailView]:
+    """How warm tasks stand against the control in each metric that has a bound."""
+    guardrails = bandit.configuration.guardrails
+    if not guardrails:
+        return []
+    found = activity.metric_means(connection, bandit)
+    return [_guardrail(each, *found.get(each.name, [Moments(), Moments()])) for each in guardrails]
+
+
+def _guardrail(guardrail: Guardrail, warm: Moments, control: Moments) -> GuardrailView:
+    difference = watched_difference(warm, control)
+    return GuardrailView(
+        name=guardrail.name,
+        worse=guardrail.worse,
+        margin=guardrail.margin,
+        status=_status(
+            difference if guardrail.worse == "higher" else -difference, guardrail.margin
+        ),
+        warm_tasks=warm.n,
+        control_tasks=control.n,
+        warm_mean=_known(warm.mean),
+        control_mean=_known(control.mean),
+        difference=_known(difference.mean),
+        low=_known(difference.low),
+        high=_known(difference.high),
+    )
+
+
+def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "unclear"]:
+    """What the interval of how much worse warm tasks are says about the margin."""
+    if worse.low > margin:
+        return "broken"
+    return "holds" if worse.high <= margin else "unclear"
 
 
 # Of so many tasks, the latest, shadow mode is judged.

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -18,6 +19,7 @@ _KEYS = {
         schema.minutes,
         schema.rounds,
         schema.gains,
+        schema.metric_gains,
         schema.item_days,
         schema.shadows,
     )
@@ -34,6 +36,8 @@ OUTCOMES = {
     Outcome.OUT_OF_RANGE: "out_of_range",
 }
 
+
+_read_metrics = msgspec.json.Decoder(dict[str, tuple[int, float]]).decode
 
 # How long sums are kept by the minute; then by the hour.
 _MINUTES_KEPT = 7 * 24 * 60
@@ -147,6 +151,34 @@ class Sums:
                     squares=after * after - before * before,
                     log_chance=_log_chance(task) if first else 0.0,
                 )
+
+    def measured(
+        self,
+        bandit: int,
+        task: TaskEntry,
+        number: int,
+        metrics: Mapping[str, tuple[float | None, float]],
+    ) -> None:
+        """The reward of this number among the task's has other metrics than before.
+
+        For each, what it was and what it is; the entry is changed with it.
+        """
+        if number > schema.EARLY_ROUNDS or not task.is_compared:
+            return
+        known = _read_metrics(task.early_metrics or "{}")
+        for name, (before, after) in metrics.items():
+            n, total = known.get(name, (0, 0.0))
+            mean = total / n if n else 0.0
+            known[name] = n + (before is None), total + after - (before or 0.0)
+            new = known[name][1] / known[name][0]
+            self._add(
+                schema.metric_gains,
+                (bandit, name, task.group, self._process),
+                tasks=int(n == 0),
+                sum=new - mean,
+                squares=new * new - mean * mean,
+            )
+        task.early_metrics = msgspec.json.encode(known).decode()
 
     def shown(self, bandit: int, arm: str, made: float, n: int = 1) -> None:
         """A decision for an arm was made; −1 for one that is erased."""

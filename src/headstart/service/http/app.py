@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ from headstart.service.http.decoding import (
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.openapi import describe
-from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Text
+from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Stream, Text
 from headstart.service.http.security import Security
 from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
@@ -46,7 +46,7 @@ from headstart.service.store.database import reason_of
 from headstart.service.store.keys import REFRESH_SECONDS
 
 Header = tuple[bytes, bytes]
-Answer = tuple[int, bytes, list[Header]]
+Answer = tuple[int, bytes | Iterator[bytes], list[Header]]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _JSON_HEADER = (b"content-type", JSON.encode())
@@ -218,7 +218,11 @@ class Application:
                 status, content, kinds = await self._answer(
                     route, names, scope["query_string"], headers, receive
                 )
-                await _respond(send, status, content, kinds, request_id)
+                if isinstance(content, bytes):
+                    await _respond(send, status, content, kinds, request_id)
+                else:
+                    head = (status, kinds, request_id)
+                    await self._stream(send, receive, content, head, whole=method != "HEAD")
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
@@ -228,6 +232,32 @@ class Application:
         self._metrics.count(template, method, status, seconds)
         if self._log_requests and template not in PROBES:
             self._log.request(method, template, status, seconds, request_id)
+
+    async def _stream(
+        self,
+        send: Send,
+        receive: Receive,
+        parts: Iterator[bytes],
+        head: tuple[int, list[Header], str],
+        *,
+        whole: bool,
+    ) -> None:
+        """Send parts as they are made, until the client goes; an error ends the connection."""
+        status, headers, request_id = head
+        part = await asyncio.to_thread(next, parts, None)
+        headers.append((b"x-request-id", request_id.encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        gone = asyncio.create_task(_disconnected(receive))
+        try:
+            while part is not None and whole and not gone.done():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+                part = await asyncio.to_thread(next, parts, None)
+        except Exception as error:  # the answer has begun, and is left incomplete
+            self._log_error(error, request_id)
+        else:
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
 
     async def _answer(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
@@ -303,6 +333,8 @@ class Application:
             answer = await call()
         else:
             answer = await asyncio.to_thread(call)
+        if isinstance(answer, Stream):
+            return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):
             kind = (b"content-type", answer.content_type.encode())
             return answer.status, answer.content, [kind, *answer.headers]
@@ -399,6 +431,12 @@ async def _off_loop_if_long(body: bytes, work: Callable[..., Any], *arguments: A
     if len(body) > _LONG_BODY:
         return await asyncio.to_thread(work, *arguments)
     return work(*arguments)
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _no_jobs() -> ServiceError:

@@ -7,7 +7,7 @@ it asks for what it needs by the names of its parameters: `service`, `jobs`, `me
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.routing import compile_path
 
 from headstart import __version__
+from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
@@ -59,6 +60,7 @@ from headstart.service.messages import (
     ServiceError,
     ShadowView,
     TaskRecord,
+    Time,
     invalid,
     not_found,
     unavailable,
@@ -83,6 +85,13 @@ class Text(msgspec.Struct):
 # An error in the words of another protocol, its status and JSON, given the names in the path.
 Refusal = Callable[[ServiceError, Mapping[str, str]], tuple[int, bytes]]
 Wait = Callable[[Future[Any]], Awaitable[Any]]
+
+
+class Stream(msgspec.Struct):
+    """An answer in parts, which are sent as they are made."""
+
+    parts: Iterator[bytes]
+    content_type: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +173,7 @@ def route(
                 status=status,
                 errors=errors,
                 media=media,
-                answer=None if status == 204 or answer is Text else answer,
+                answer=None if status == 204 or answer in (Text, Stream) else answer,
                 body=get_args(body)[0] if body_optional else body,
                 body_optional=body_optional,
                 row=row,
@@ -239,6 +248,12 @@ def get_bandit(service: Service, bandit: str) -> BanditView:
 def delete_bandit(service: Service, bandit: str) -> None:
     """Delete a bandit with all its tasks and decisions."""
     service.delete_bandit(bandit)
+
+
+@_post(f"{BANDIT}/resume", "admin", errors=(404,))
+def resume_bandit(service: Service, bandit: str) -> BanditView:
+    """Have new tasks start warm again after a guardrail was broken."""
+    return service.resume(bandit)
 
 
 class HistoryQuery(Message):
@@ -320,6 +335,31 @@ class StatisticsQuery(Message):
 def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
     """Items in numbers: how often each was shown and what it earned, over the last week or days."""
     return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
+
+
+class ExportQuery(Message):
+    """Which decisions: from a time to before another; rewarded: only those with a reward."""
+
+    start: Time = 0.0
+    end: Time = 1e11
+    rewarded: bool = False
+
+
+PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
+
+
+@_get(f"{BANDIT}/decisions.parquet", "read", errors=(404,), media=PARQUET)
+def export_parquet(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a Parquet file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.parquet(pages, row.dimension), PARQUET)
+
+
+@_get(f"{BANDIT}/decisions.csv", "read", errors=(404,), media=CSV)
+def export_csv(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a CSV file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.text(pages, row.feature_names), CSV)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))

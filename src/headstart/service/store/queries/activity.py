@@ -14,6 +14,7 @@ from headstart.service.store.schema import (
     EARLY_ROUNDS,
     ROUNDS_MEASURED,
     gains,
+    metric_gains,
     minutes,
     rounds,
     shadows,
@@ -126,6 +127,18 @@ def early_means(connection: Connection, bandit: BanditRow) -> Compared:
         both[groups.index(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
         log_chance += float(chance)
     return Compared(warm=both[0], control=both[1], log_chance=log_chance)
+
+
+def metric_means(connection: Connection, bandit: BanditRow) -> dict[str, list[Moments]]:
+    """The metrics of the same tasks, by name: warm tasks, control."""
+    c, groups = metric_gains.c, _groups(bandit)
+    sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares"))
+    query = select(c.metric, c.control, *sums).where(c.bandit == bandit.id, c.control.in_(groups))
+    both: dict[str, list[Moments]] = {}
+    for name, control, n, total, squares in connection.execute(query.group_by(c.metric, c.control)):
+        found = both.setdefault(name, [Moments(), Moments()])
+        found[groups.index(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
+    return both
 
 
 def agreement(connection: Connection, bandit: int) -> tuple[int, int]:

@@ -21,11 +21,13 @@ from headstart.arrays import Floats, floats
 from headstart.service.messages import (
     Contribution,
     DecisionRecord,
+    RewardPart,
     ServiceChoice,
     not_found,
 )
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
+from headstart.service.store.queries import parts as parts_of_rewards
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, idempotency
@@ -57,6 +59,7 @@ _PAYMENT = (
     "effect",
     "propensity",
     "chance",
+    "paid_time",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -114,6 +117,7 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         parts = np.frombuffer(row.parts, dtype="<f4").astype(np.float64).reshape(2, len(x))
     mean = float(parts.sum()) if row.mean is None else row.mean
     half = 0.0 if row.half is None else row.half
+    rewarded = parts_of_rewards.of_decisions(connection, bandit.id, [decision])
     by_feature = zip(bandit.feature_names, x.tolist(), *parts.tolist(), strict=True)
     return DecisionRecord(
         id=row.id,
@@ -142,6 +146,10 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         weight=None if row.status == PENDING else row.weight,
         paid_time=row.paid_time,
         round=row.round,
+        parts=[
+            RewardPart(key=key or None, value=part.value, time=part.time, metrics=part.metrics)
+            for key, part in sorted(rewarded.get(decision, {}).items(), key=lambda p: p[1].order)
+        ],
     )
 
 

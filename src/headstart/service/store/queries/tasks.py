@@ -29,6 +29,7 @@ class TaskEntry:
     reward_sum: float
     early_rewards: int
     early_sum: float
+    early_metrics: str | None  # JSON: of each metric its number and sum in the first rounds
     share: float | None  # of the control when it was opened; None if there was no prior yet
     side: bytes | None
     is_new: bool = False  # whether it was opened by the transaction under way
