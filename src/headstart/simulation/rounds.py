@@ -28,6 +28,15 @@ class Rounds:
     rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
     the arrays that it sees.
 
+    Parameters
+    ----------
+    task : Task
+        The task.
+    uniforms : ndarray of shape (…, T, n + 1)
+        The agent's random numbers in [0, 1), and last the one that breaks ties.
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=3).sample(4, 2, np.random.default_rng(0))
     >>> rounds = hs.Rounds(task, np.full((2, 4, 1), 0.5))
     >>> while not rounds.over:
@@ -78,10 +87,20 @@ class Rounds:
         return uniforms
 
     def choose(self, choices: ArrayLike, propensities: ArrayLike | None = None) -> Floats:
-        """Choose arms by index, (R,); returns their rewards, (R,).
+        """Choose arms by index, and end the round.
 
-        `propensities` (R,) are the probabilities with which these arms were chosen, for agents that
-        know them: results then have them.
+        Parameters
+        ----------
+        choices : array_like of int of shape (R,)
+            The indices of the arms.
+        propensities : array_like of shape (R,), optional
+            The probabilities with which these arms were chosen, for agents that know them: results
+            then have them.
+
+        Returns
+        -------
+        ndarray of shape (R,)
+            The rewards.
         """
         if self.over:
             raise self._no_more()
@@ -103,9 +122,20 @@ class Rounds:
         return rewards
 
     def choose_largest(self, scores: Floats) -> tuple[Integers, Floats]:
-        """Choose the arms of largest score (…, K), ties at random; returns (R,) indices, rewards.
+        """Choose the arms of largest score, ties at random, and end the round.
 
-        Scores closer than 1e-9, relative to the largest, differ by rounding only and are tied.
+        Parameters
+        ----------
+        scores : ndarray of shape (…, K)
+            The scores. Those closer than 1e-9, relative to the largest, differ by rounding only and
+            are tied.
+
+        Returns
+        -------
+        choices : ndarray of int of shape (R,)
+            The indices of the arms.
+        rewards : ndarray of shape (R,)
+            The rewards.
         """
         if self.over:
             raise self._no_more()
@@ -151,7 +181,13 @@ class Rounds:
         return self._propensities[: self._played].T.reshape(*self.lead, self._played)
 
     def episode(self, statistics: TaskStatistics | None = None) -> Episode:
-        """The record so far, with its statistics, which are computed unless given."""
+        """The record so far.
+
+        Parameters
+        ----------
+        statistics : TaskStatistics, optional
+            The statistics of the record; computed by default.
+        """
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
         if statistics is None:
             rounds = np.arange(self._played)[:, None]

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from headstart.atomic import atomic_write
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import (
     Arms,
@@ -104,6 +105,21 @@ class Client:
                 return wire.content_of(outcome)
             time.sleep(seconds)
             attempt += 1
+
+    def download(self, *names: Task, file: Path, query: Mapping[str, str | int | float]) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with atomic_write(file) as path, path.open("wb") as opened:
+            try:
+                request = self._http.build_request("GET", wire.path(names), params=query)
+                outcome = self._http.send(request, stream=True)
+                if outcome.status_code >= 300:
+                    outcome.read()
+                    wire.content_of(outcome)
+                for part in outcome.iter_bytes():
+                    opened.write(part)
+                outcome.close()
+            except httpx.TransportError as error:
+                wire.content_of(error)
 
     def bandits(self) -> list[BanditView]:
         """All bandits."""
@@ -294,6 +310,19 @@ class Bandit:
     def decision(self, identity: str) -> DecisionRecord:
         """A decision as it was made: why this arm, and what became of it."""
         return self.call(DecisionRecord, "GET", "decisions", identity)
+
+    def export(
+        self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
+    ) -> None:
+        """Write the decisions from a time to before another into a file, .parquet or .csv.
+
+        rewarded: only those with a reward, as a fit needs them.
+        """
+        path = Path(file)
+        if path.suffix not in (".parquet", ".csv"):
+            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
     def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from headstart.atomic import atomic_write
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import (
     Arms,
@@ -104,6 +105,23 @@ class AsyncClient:
                 return wire.content_of(outcome)
             await asyncio.sleep(seconds)
             attempt += 1
+
+    async def download(
+        self, *names: Task, file: Path, query: Mapping[str, str | int | float]
+    ) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with atomic_write(file) as path, path.open("wb") as opened:
+            try:
+                request = self._http.build_request("GET", wire.path(names), params=query)
+                outcome = await self._http.send(request, stream=True)
+                if outcome.status_code >= 300:
+                    await outcome.aread()
+                    wire.content_of(outcome)
+                async for part in outcome.aiter_bytes():
+                    opened.write(part)
+                await outcome.aclose()
+            except httpx.TransportError as error:
+                wire.content_of(error)
 
     async def bandits(self) -> list[BanditView]:
         """All bandits."""
@@ -296,6 +314,19 @@ class AsyncBandit:
     async def decision(self, identity: str) -> DecisionRecord:
         """A decision as it was made: why this arm, and what became of it."""
         return await self.call(DecisionRecord, "GET", "decisions", identity)
+
+    async def export(
+        self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
+    ) -> None:
+        """Write the decisions from a time to before another into a file, .parquet or .csv.
+
+        rewarded: only those with a reward, as a fit needs them.
+        """
+        path = Path(file)
+        if path.suffix not in (".parquet", ".csv"):
+            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        await self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
     async def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""

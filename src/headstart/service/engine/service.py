@@ -1,7 +1,7 @@
 """Service: one process of the decision service."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
-from headstart.service.engine import catalogue, records, registry
+from headstart.service.engine import catalogue, export, records, registry
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
@@ -295,6 +295,11 @@ class Service:
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
 
+    def catalogue_versions(self) -> dict[str, int]:
+        """How often the catalogue of each bandit has changed."""
+        with self.database.reading() as connection:
+            return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
+
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, those behind `after`."""
         with self.database.reading() as connection:
@@ -337,6 +342,21 @@ class Service:
         """A decision as it was made, and what became of it."""
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
+
+    def decision_of_key(self, bandit: str, key: str) -> str | None:
+        """The decision that an idempotency key got, None if there is none."""
+        with self.database.reading() as connection:
+            return decisions.of_key(connection, bandits.named(connection, bandit).id, key)
+
+    def export(
+        self, bandit: str, start: float, end: float, *, rewarded: bool
+    ) -> tuple[BanditRow, Iterator[list[dict[str, Any]]]]:
+        """A bandit, and its decisions from one time to before another, some at a time."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+        end = min(end, self.clock() + 1.0)  # none of those that are made meanwhile
+        pages = export.rows(self.database, row, start=start, end=end, rewarded=rewarded)
+        return row, pages
 
     def task(self, bandit: str, task: str) -> TaskRecord:
         """What is known of a task."""

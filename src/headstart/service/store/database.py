@@ -206,7 +206,7 @@ def is_sqlite(url: URL) -> bool:
 
 def _check_there(path: Path) -> None:
     if not path.is_file():
-        raise ValueError(f"store must be a file that is there, got {str(path)!r}")
+        raise ValueError(f"no such store: {str(path)!r}")
 
 
 def _check_sound(database: Database) -> None:
