@@ -1,4 +1,4 @@
-"""The figures of the page on the learned prior: what AVG and ours divide by, what tasks share.
+"""The figure of the page on the learned prior: what AVG and ours divide by.
 
 Run with `python -m benchmarks.picture`.
 """
@@ -15,7 +15,6 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import PriorEstimator
 from headstart.plotting import style as plots
-from headstart.plotting.directions import plot_directions
 from headstart.priors import Average, Hierarchical, Pooled
 
 SEED = 4
@@ -89,29 +88,11 @@ def _color(name: str) -> str:
 
 
 def main() -> None:
-    """Write the figures."""
-    figures = Path(__file__).parent.parent / "docs" / "figures"
-    with plots.figure(figures / "hierarchical.png", columns=2, height=3.0, legend=True) as (
-        left,
-        right,
-    ):
+    """Write the figure."""
+    path = Path(__file__).parent.parent / "docs" / "figures" / "hierarchical.png"
+    with plots.figure(path, columns=2, height=3.0, legend=True) as (left, right):
         _plane(left)
         _errors(right)
-    _shared(figures / "directions.png")
-
-
-def _shared(path: Path) -> None:
-    """The directions learned from 30 tasks that differ along two of twelve features."""
-    rng, estimator = np.random.default_rng(SEED), Hierarchical()
-    loadings = np.zeros((12, 2))
-    loadings[2:5, 0], loadings[8, 1] = (1.0, 1.0, -1.0), 1.2
-    memory = estimator.empty(12)
-    for _ in range(30):
-        w = MEAN + loadings @ rng.standard_normal(2) + 0.1 * rng.standard_normal(12)
-        x = rng.standard_normal((20, 12))
-        y = x @ w + rng.standard_normal(20)
-        memory = estimator.absorb(memory, TaskStatistics.from_data(x, y))
-    plot_directions(estimator.directions(memory), path)
 
 
 if __name__ == "__main__":

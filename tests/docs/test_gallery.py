@@ -22,4 +22,9 @@ def test_the_example_runs_and_draws(
     pyplot.close("all")
     runpy.run_path(str(example), run_name="__main__")
     assert pyplot.get_fignums()
+    if example.stem == "warm_and_cold":
+        # The front pages show this picture, and repeat its numbers.
+        title = pyplot.gca().get_title()
+        assert title in (blocks.DOCS / "index.md").read_text(encoding="utf-8")
+        assert title in (blocks.DOCS.parent / "README.md").read_text(encoding="utf-8")
     pyplot.close("all")

@@ -1,5 +1,7 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -49,13 +51,34 @@ def record(
 ) -> xr.Dataset:
     """Simulate, and record the statistics, parameter, bias and confidence sets of each task.
 
-    The numbers are those of `simulate`. In addition, the Oracle plays at each of
-    `regularizations`, which gives the λ of least regret. `failure_probability` is that of the
-    confidence sets, 1/T unless given. Of an agent without a prior there is the regret alone,
-    `agent_regret`. OPT, which sees the means, is left out. Progress is in tasks, each played,
-    rebuilt and, by the Oracle, played again.
+    The numbers are those of `simulate`. Of an agent without a prior there is the regret alone,
+    `agent_regret`. OPT, which sees the means, is left out.
 
     An example is at `Diagnosis`.
+
+    Parameters
+    ----------
+    environment : Environment
+        Where tasks come from.
+    learners : Agent, sequence of Agent, mapping of str to Agent, or callable
+        What is recorded, as for `simulate`.
+    n_tasks : int
+        The number of tasks.
+    horizon : int
+        The number of rounds of a task, T.
+    noise_scale : float
+        The sub-Gaussian scale of the noise.
+    replications : int, default 50
+        The number of independent repetitions.
+    seed : int, default 0
+        The seed.
+    failure_probability : float, optional
+        δ of the confidence sets, by default 1/T.
+    regularizations : sequence of float, optional
+        The Oracle plays at each of these too, which gives the λ of least regret.
+    progress : callable, optional
+        Called with the tasks done and their number, each played, rebuilt and, by the Oracle, played
+        again.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
@@ -146,7 +169,7 @@ class _TaskRecorder:
     def dimension(self) -> int:
         return self.source.dimension
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "_TaskRecorder":
+    def prepare(self, replications: int, rng: np.random.Generator) -> _TaskRecorder:
         if isinstance(self.source, PreparableEnvironment):
             self.source = self.source.prepare(replications, rng)
         return self

@@ -76,15 +76,36 @@ class MetaLinEXP3:
 
         q_a ∝ exp(−μ⟨b_a, h⟩ − η⟨b_a, Σθ̂⟩),   p = (1 − γ)q + γ/K,   θ̂ = S̃⁻¹ b_a·loss/(K p_a)
 
-    S̃ = S̄ + ξI with eigenvalues of at least `smallest_eigenvalue`, S̄ the mean of bbᵀ over the N arms
-    seen before this round, in all tasks, and ξ = L²(Λ/3N + √(2Λ/N + Λ²/9N²)), Λ = log(2dT/δ), L² at
-    N = 0. A task of n rounds, one of `n_tasks` m, has T = mn, η = √(log K/n) and γ = √(log K/mn)
-    unless `rate` and `exploration` are given. L is `arm_bound`, a number or one per replication, or
-    else the largest ‖b‖ seen.
+    S̃ = S̄ + ξI, S̄ the mean of bbᵀ over the N arms seen before this round, in all tasks, and
+    ξ = L²(Λ/3N + √(2Λ/N + Λ²/9N²)), Λ = log(2dT/δ), L² at N = 0. A task of n rounds, one of m, has
+    T = mn.
 
-    The start h is 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks ("uniform"), or
-    their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks, τ = `offset` ("pcrw").
+    Parameters
+    ----------
+    name : str, default "Meta-LinEXP3"
+        The label in results.
+    start : {"none", "uniform", "pcrw"}, default "pcrw"
+        The start h: 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks
+        ("uniform"), or their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks ("pcrw").
+    n_tasks : int, default 20
+        The number of tasks, m.
+    rate : float, optional
+        η, by default √(log K/n).
+    exploration : float, optional
+        γ, by default √(log K/mn).
+    start_rate : float, default 1.0846
+        μ.
+    offset : float, default 1.0
+        τ.
+    arm_bound : float or array_like of shape (R,), optional
+        L, a number or one per replication; by default the largest ‖b‖ seen.
+    smallest_eigenvalue : float, default 0.01
+        The least eigenvalue of S̃.
+    failure_probability : float, default 0.05
+        δ.
 
+    Examples
+    --------
     >>> agent = hs.learners.MetaLinEXP3()
     >>> results = hs.simulate(hs.environments.NonStochastic(), [agent], n_tasks=2, horizon=20)
     >>> bool((results.propensity > 0).all())
@@ -172,7 +193,13 @@ class MetaLinEXP3:
         return _to_state(played.seen.since(played.start, _seen(state)), directions)
 
     def learned_start(self, state: State) -> Floats:
-        """The start h of the next task, (R, d)."""
+        """The start h of the next task, (R, d).
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state.
+        """
         directions = state["directions"]
         n = directions.shape[1]
         if n == 0:

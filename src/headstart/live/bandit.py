@@ -1,5 +1,7 @@
 """MetaBandit: a bandit for an application."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
@@ -44,18 +46,39 @@ class MetaBandit:
     """A bandit for an application: one task per user, each started from a learned prior.
 
     `decide` opens a task for a new name, `reward` pays a decision, once. Every task teaches the
-    prior of the others, open or finished, and counts once; one that comes back goes on from what
-    it was. Threads may share a bandit, and the children of a fork go on with ids of their own.
+    prior of the others, open or finished, and counts once; a task that comes back continues from
+    what it had learned. Threads may share a bandit, and the children of a fork continue with ids of
+    their own.
 
-    dimension: the number of features, d. Or features: a schema of attributes, `Features`, by which
-    items, contexts and tasks are given as they are; or a fitted scikit-learn transformer.
-    policy: how an arm is chosen, `BayesUCB(z="slow", z_mean="arms")` if None. prior: the
-    estimator that learns across tasks, `Hierarchical(least_signal=0.1)` if None, with `n_side`
-    where the schema has attributes of tasks that are not crossed with others.
-    seed: for runs that can be repeated. feature_names: what `explain` calls the features, and which
-    columns of a DataFrame are taken. clock: the time in seconds. settings: those of `Settings`,
-    none needed; with a schema, which scales its numbers, `scales` is None if it is not given.
+    Parameters
+    ----------
+    dimension : int, optional
+        The number of features, d. Give this or `features`.
+    features : Features or scikit-learn transformer, optional
+        A schema of attributes, by which items, contexts and tasks are given as they are; or a
+        fitted transformer.
+    policy : Policy, default BayesUCB(z="slow", z_mean="arms")
+        How an arm is chosen.
+    prior : PriorEstimator, default Hierarchical(least_signal=0.1)
+        What learns across tasks. The default has `n_side` where the schema has attributes of tasks
+        that are not crossed with others.
+    seed : int or numpy.random.Generator, optional
+        For runs that can be repeated.
+    feature_names : sequence of str, optional
+        What `explain` calls the features, and which columns of a DataFrame are taken.
+    clock : callable, default time.time
+        Returns the time in seconds.
+    **settings
+        The fields of `Settings`, all optional. With a schema, which scales its numbers, the default
+        of `scales` is None.
 
+    Attributes
+    ----------
+    log_report : LogReport or None
+        What the last `fit` read.
+
+    Examples
+    --------
     >>> bandit = MetaBandit(dimension=2, seed=0)
     >>> decision = bandit.decide("ann", {"tea": [1.0, 0.0], "milk": [0.0, 1.0]})
     >>> bandit.reward(decision.id, 1.0)
@@ -67,7 +90,7 @@ class MetaBandit:
     True
     """
 
-    log_report: LogReport | None = None  # of the last `fit`
+    log_report: LogReport | None = None
 
     def __init__(
         self,
@@ -123,8 +146,15 @@ class MetaBandit:
         return None if self._encoder is None else self._encoder.schema
 
     def settle(self, features: Schema) -> None:
-        """Take the mean and scale of open numbers from a schema, which must be the same but for it.
+        """Take the mean and scale of open numbers from a schema.
 
+        Parameters
+        ----------
+        features : Features
+            The bandit's own schema, with the means and scales that data have settled.
+
+        Examples
+        --------
         >>> features = hs.Features(item=[hs.Number("price")])
         >>> bandit = MetaBandit(features=features)
         >>> bandit.settle(features.settled(items=[{"price": 10}, {"price": 30}]))
@@ -194,7 +224,13 @@ class MetaBandit:
         return as_html(self.learned().to_frame(), repr(self))
 
     def kinds(self, tasks: Iterable[Name] | None = None) -> TaskKinds:
-        """The kinds of tasks, and which of these tasks, by default of all, belong to each."""
+        """The kinds of tasks, and which tasks belong to each.
+
+        Parameters
+        ----------
+        tasks : iterable of str or int, optional
+            The names of the tasks to place; all by default.
+        """
         with self._lock:
             prior, memory = self.next_prior(), self._memory
             names = self._tasks.all_names() if tasks is None else list(map(inputs.name_of, tasks))
@@ -212,7 +248,13 @@ class MetaBandit:
             return list(self._tasks.slots)
 
     def task(self, name: Name) -> TaskView:
-        """What is known of a task, open or finished."""
+        """What is known of a task, open or finished.
+
+        Parameters
+        ----------
+        name : str or int
+            The name of the task.
+        """
         with self._lock:
             return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
 
@@ -253,14 +295,31 @@ class MetaBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
     ) -> Decision | list[Decision]:
-        """Choose among arms: an array (K, d), a mapping of ids to features, or a Catalogue.
+        """Choose an arm for a task.
 
-        `mask` (K,) says which arms may be chosen; n asks for the best n, each a decision. `side`
-        (p,) is known of the task beforehand, for a prior that uses it; the first given counts.
+        Parameters
+        ----------
+        task : str or int
+            The name of the task. A new name opens a task.
+        arms : array_like of shape (K, d), mapping of ids to features, or Catalogue
+            What to choose from. With a schema, items with attributes: dicts by id or in a list, a
+            DataFrame, or a Catalogue of them.
+        mask : array_like of bool of shape (K,), ids, or mapping of ids to bool, optional
+            Which arms may be chosen; all by default.
+        n : int, optional
+            Choose the best n arms, each a decision of its own.
+        side : array_like of shape (p,), optional
+            What is known of the task beforehand, for a prior that uses it. The first given counts.
+        context : mapping of str to object, optional
+            With a schema, the attributes of this decision.
+        about : mapping of str to object, optional
+            With a schema, the attributes of the task. The first given count, for this and all later
+            decisions.
 
-        With a schema, arms are items with attributes: dicts by id or in a list, a DataFrame, or a
-        Catalogue of them. `context` is known of this decision. `about` is known of the task: the
-        first given counts, for this and all later decisions.
+        Returns
+        -------
+        Decision or list of Decision
+            The choice; with `n`, the n choices, best first.
         """
         with self._lock:
             if self._tasks.runs_out:
@@ -285,9 +344,23 @@ class MetaBandit:
             self._rewards.drop_excess()  # now that the call cannot fail
 
     def reward(self, decision_id: str | Decision, value: float, weight: float = 1.0) -> Outcome:
-        """Pay a decision, once, any time before its deadline; a weight counts it so many times.
+        """Pay a decision, once, any time before its deadline.
 
-        One that was paid the default reward may be paid another one before its deadline.
+        A decision that was paid its default reward may be paid another one before its deadline.
+
+        Parameters
+        ----------
+        decision_id : str or Decision
+            The decision.
+        value : float
+            The reward.
+        weight : float, default 1.0
+            How many times the reward counts.
+
+        Returns
+        -------
+        Outcome
+            What happened to the reward: `PAID` if it was learned.
         """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         decision = inputs.id_of(decision_id)
@@ -306,9 +379,27 @@ class MetaBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
     ) -> Outcome:
-        """Learn the reward of features (d,) that were chosen for the task elsewhere.
+        """Learn the reward of an arm that was chosen for the task elsewhere.
 
-        With a schema, of the attributes of an item in a context; `about` is known of the task.
+        Parameters
+        ----------
+        task : str or int
+            The name of the task. A new name opens a task.
+        features : array_like of shape (d,) or mapping of str to object
+            The features of the arm; with a schema, the attributes of an item.
+        value : float
+            The reward.
+        weight : float, default 1.0
+            How many times the reward counts.
+        context : mapping of str to object, optional
+            With a schema, the attributes of the context.
+        about : mapping of str to object, optional
+            With a schema, the attributes of the task. The first given count.
+
+        Returns
+        -------
+        Outcome
+            What happened to the reward: `PAID` if it was learned.
         """
         value, weight = inputs.reward_of(value), inputs.weight_of(weight)
         with self._lock:
@@ -324,17 +415,40 @@ class MetaBandit:
             return outcome
 
     def cancel(self, decision_id: str) -> bool:
-        """Give up the reward of a decision, its default too; false if it is not pending."""
+        """Give up the reward of a decision, its default too.
+
+        Parameters
+        ----------
+        decision_id : str
+            The id of the decision.
+
+        Returns
+        -------
+        bool
+            False if the decision is not pending.
+        """
         with self._lock:
             return self._rewards.cancel(inputs.id_of(decision_id))
 
     def finish(self, task: Name) -> None:
-        """Close a task, which frees half of its memory; what is known of it is kept."""
+        """Close a task, which frees half of its memory; what is known of it is kept.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        """
         with self._lock:
             self._tasks.finish(inputs.name_of(task))
 
     def forget(self, task: Name) -> None:
-        """Erase a task: its data, its pending decisions, and what the prior learned from it."""
+        """Erase a task: its data, its pending decisions, and what the prior learned from it.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        """
         with self._lock:
             self._memory.forget(inputs.name_of(task))
 
@@ -347,11 +461,20 @@ class MetaBandit:
         context: AttributesOfTasks | None = None,
         about: AttributesOfTasks | None = None,
     ) -> Decisions:
-        """Choose for n different tasks at once; if anything is wrong with one, for none.
+        """Choose an arm for each of n different tasks; if anything is wrong with one, for none.
 
-        Arms are (n, K, d), or n decision sets as `decide` takes them, of any sizes, or one decision
-        set for all. The mask is one for all, or a list of n; so are, with a schema, `context` and
-        `about`.
+        Parameters
+        ----------
+        tasks : sequence of str or int
+            The names of the n tasks.
+        arms : array_like of shape (n, K, d), or decision sets as `decide` takes them
+            What to choose from: n decision sets, of any sizes, or one for all tasks.
+        mask : mask as `decide` takes it, or a list of n, optional
+            Which arms may be chosen.
+        context : mapping of str to object, or a list of n, optional
+            With a schema, the attributes of the decisions.
+        about : mapping of str to object, or a list of n, optional
+            With a schema, the attributes of the tasks.
         """
         names = list(tasks)
         with self._lock:
@@ -372,7 +495,22 @@ class MetaBandit:
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
     ) -> list[Outcome]:
-        """Pay n decisions, in their order; says of each what became of it."""
+        """Pay n decisions, in their order.
+
+        Parameters
+        ----------
+        decision_ids : iterable of str
+            The ids of the n decisions.
+        values : array_like of shape (n,)
+            Their rewards.
+        weights : float or array_like of shape (n,), default 1.0
+            How many times each reward counts.
+
+        Returns
+        -------
+        list of Outcome
+            What happened to each reward.
+        """
         with self._lock:
             self._rewards.run_out()
             return self._rewards.pay_many(decision_ids, values, weights)
@@ -386,10 +524,18 @@ class MetaBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
     ) -> Floats:
-        """The probability (K,) of every arm to be chosen now; nothing is decided.
+        """The probability of every arm to be chosen now; nothing is decided.
 
-        For the best n, that of the first. Exact for a policy that does not sample; else over
-        `propensity_draws` fresh draws.
+        Parameters
+        ----------
+        task, arms, mask, context, about
+            As for `decide`.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+            Exact for a policy that does not sample; else estimated from `propensity_draws` fresh
+            draws. Where the best n arms are wanted, these are the probabilities of the first.
         """
         with self._lock:
             encoder, chooser = self._encoder, self._chooser
@@ -410,20 +556,37 @@ class MetaBandit:
         keep_open: bool = False,
         progress: Progress | None = None,
         **columns: Unpack[ColumnNames],
-    ) -> "MetaBandit":
+    ) -> MetaBandit:
         """Warm start: every task of the logs teaches the prior as if it had been played here.
 
-        Logs are Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas,
-        Polars or Arrow table, a lazy frame, or Dask. Columns are those of `Columns`: task, features
-        (several columns, or one of lists), reward, and if wanted weight, id, time, side, task_type.
-        Where the rows of each task are `grouped_by_task`, one task is held at a time; else (d + 2)²
-        numbers per task. With `keep_open` the log's tasks are kept as finished ones, which go on
-        when they come back, and known ones learn their rows; else a task of that name is a new one.
-        If anything is wrong with the logs, nothing is learned; with on_bad="drop" bad rows, those
-        with rewards outside of `reward_range` too, are left out, and `log_report` says which.
+        If anything is wrong with the logs, nothing is learned. With a schema, its attributes are
+        columns of the same names; numbers that have no mean and scale yet get those of the log's
+        first rows.
 
-        With a schema, its attributes are columns of the same names; numbers that have no mean and
-        scale yet get those of the log's first rows.
+        Parameters
+        ----------
+        logs : path, table, or list of paths
+            Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas, Polars
+            or Arrow table, a lazy frame, or a Dask frame.
+        on_bad : {"raise", "drop"}, default "raise"
+            With "drop", bad rows are left out, those with rewards outside of `reward_range` too;
+            `log_report` says which.
+        grouped_by_task : bool, default False
+            Whether the rows of each task follow each other. Then one task is held at a time; else
+            (d + 2)² numbers per task.
+        keep_open : bool, default False
+            Keep the log's tasks as finished ones, which continue when they come back; known tasks
+            learn their rows. Without it, a task of the same name is a new one.
+        progress : callable, optional
+            Called with the rows read so far, and their number where it is known.
+        **columns
+            The fields of `Columns`: `task`, `features` (several columns, or one of lists) and
+            `reward`, and optionally `weight`, `id`, `time`, `side` and `task_type`.
+
+        Returns
+        -------
+        MetaBandit
+            The bandit itself.
         """
         encoder = self._encoder
         # Nothing else may settle the schema while the log does.
@@ -446,11 +609,18 @@ class MetaBandit:
         self.log_report = reading.report
         return self
 
-    def merge(self, other: "MetaBandit") -> "MetaBandit":
+    def merge(self, other: MetaBandit) -> MetaBandit:
         """Take over what another bandit knows: its memory, its tasks, its pending decisions.
 
-        Both must have the same prior, the same features and different tasks. The other is
-        unchanged.
+        Parameters
+        ----------
+        other : MetaBandit
+            A bandit with the same prior, the same features and different tasks. It is unchanged.
+
+        Returns
+        -------
+        MetaBandit
+            The bandit itself.
         """
         if not isinstance(other, MetaBandit):
             raise TypeError(f"other must be a MetaBandit, got {other!r}")
@@ -467,7 +637,13 @@ class MetaBandit:
             return files.Saved.of(self._memory, self._stream, self.policy, self.features)
 
     def save(self, path: str | Path | IO[bytes]) -> None:
-        """Write the bandit to one .npz file, atomically, readable by its owner only."""
+        """Write the bandit to one .npz file, atomically, readable by its owner only.
+
+        Parameters
+        ----------
+        path : str, Path or binary file
+            Where to write.
+        """
         with self._lock:
             file = Path(path) if isinstance(path, str) else path
             files.save(file, self._memory, self._stream, self.policy, self.features)
@@ -484,14 +660,29 @@ class MetaBandit:
         features: Schema | Transformer | None = None,
         clock: Callable[[], float] = time.time,
         **changes: Any,
-    ) -> "MetaBandit":
+    ) -> MetaBandit:
         """Read a saved bandit: it scores every arm exactly as the saved one would.
 
-        Its random numbers are fresh, so that copies do not explore alike; with `resume` they go on
-        where they were. New decisions get ids that no other copy gives. Changes may be made to all
-        settings but discount and scales; `refresh`, if it was never set, follows from the seed. A
-        policy or prior of your own, and a transformer, have to be given again; a schema is in the
-        file, and `features` that are given must be the same.
+        New decisions get ids that no other copy gives.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file that `save` wrote.
+        resume : bool, default False
+            Continue the saved bandit's random numbers. Without it they are fresh, so that copies do
+            not explore alike.
+        seed : int or numpy.random.Generator, optional
+            For runs that can be repeated. It also decides `refresh`, if that was never set.
+        policy, prior : optional
+            Other parts than the saved ones. Parts of your own have to be given again.
+        features : Features or scikit-learn transformer, optional
+            A transformer has to be given again. A schema is in the file, and must be the same if it
+            is given.
+        clock : callable, default time.time
+            Returns the time in seconds.
+        **changes
+            New values of `Settings`: all but `discount` and `scales`.
         """
         for name in changes:
             checks.one_of("the setting to change", name, names(Change.ON_LOAD))
@@ -500,7 +691,7 @@ class MetaBandit:
         return cls._restored(files.Saved.read(Path(path)), resume=resume, **changes)
 
     @classmethod
-    def _restored(cls, content: files.Saved, *, resume: bool, **changes: Any) -> "MetaBandit":
+    def _restored(cls, content: files.Saved, *, resume: bool, **changes: Any) -> MetaBandit:
         bandit = cls(**content.arguments(resume=resume, **changes))
         content.restore(bandit._memory)
         if resume:
@@ -522,7 +713,12 @@ class MetaBandit:
     def explain(self, decision: Decision | str) -> Explanation:
         """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
 
-        And the contribution of every feature: what the prior says, and what the rewards add.
+        Also the contribution of every feature: what the prior says, and what the rewards add.
+
+        Parameters
+        ----------
+        decision : Decision or str
+            The decision, or its id.
         """
         decision_id = inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None

@@ -1,5 +1,7 @@
 """Catalogue: a fixed set of items that many decisions choose from."""
 
+from __future__ import annotations
+
 import copy
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -24,20 +26,29 @@ from headstart.live.inputs import (
 
 
 class Catalogue:
-    """Items registered once: K rows of d features, by id where a mapping or a DataFrame has ids.
+    """A fixed set of items that many decisions choose from: K rows of d features, by id.
 
     A task that decides among them keeps a prediction and a squared width for every item, 16 K
-    bytes, and updates them in O(K·d) per reward in place of the O(K·d²) of reading all items.
-    Items can be added, removed and changed at any time. It needs an index policy, a bias
+    bytes, and updates them in O(K·d) per reward instead of the O(K·d²) of reading all items.
+    Items can be added, removed and changed at any time. This needs an index policy, a bias
     that does not move within a task, and no discount; else every decision reads all items.
 
-    `feature_names` are the columns to take from DataFrames, all of the first one's by default.
+    Parameters
+    ----------
+    arms : array_like of shape (K, d), mapping of ids to features, or DataFrame
+        The items. Without ids of their own they have their indices.
+    dimension : int, optional
+        The number of features, d; by default as many as the items have.
+    feature_names : sequence of str, optional
+        The columns to take from DataFrames; all of the first one's by default.
+    features : Features, optional
+        A schema: items are dicts of attributes or rows of a DataFrame, and encoded once. Where the
+        context or the task changes their features, a decision computes those columns. Numbers
+        without mean and scale are settled by the items, unless the bandit that decides among them
+        was settled by other data before: it has the items encoded again, once.
 
-    With `features`, a schema, items are dicts of attributes or rows of a DataFrame, and encoded
-    once. Where the context or the task changes their features, a decision computes those columns.
-    Numbers without mean and scale are settled by the items, unless the bandit that decides among
-    them was settled by other data before: it has the items encoded again, once.
-
+    Examples
+    --------
     >>> import headstart as hs
     >>> menu = Catalogue({"tea": [1.0, 0.0], "milk": [0.5, 0.5]})
     >>> menu.add({"rum": [0.0, 1.0]})
@@ -105,7 +116,18 @@ class Catalogue:
         return self._names.known
 
     def add(self, arms: Arms | Items) -> list[Hashable]:
-        """Add new items; returns their ids: a mapping's keys, a DataFrame's index, or indices."""
+        """Add new items.
+
+        Parameters
+        ----------
+        arms : array_like of shape (K, d), mapping of ids to features, or DataFrame
+            The items, or their attributes where there is a schema.
+
+        Returns
+        -------
+        list of hashable
+            Their ids: a mapping's keys, a DataFrame's index, or indices.
+        """
         if self.schema is None:
             numbers: Any = arms
             return self._append(read_arms(numbers, self.dimension, self._names.known))
@@ -133,13 +155,27 @@ class Catalogue:
         return list(ids)
 
     def remove(self, item: Hashable) -> None:
-        """Take an item out of the catalogue."""
+        """Take an item out of the catalogue.
+
+        Parameters
+        ----------
+        item : hashable
+            The item's id.
+        """
         index = self._find(item)
         del self._index[item]
         self.available[index] = False
 
     def change(self, item: Hashable, features: ArrayLike | Attributes) -> None:
-        """Give an item other features (d,), or other attributes."""
+        """Give an item other features.
+
+        Parameters
+        ----------
+        item : hashable
+            The item's id.
+        features : array_like of shape (d,) or mapping of str to object
+            The new features, or attributes where there is a schema.
+        """
         index = self._find(item)
         if self.schema is None:
             numbers: Any = features
@@ -158,9 +194,19 @@ class Catalogue:
         return self._index[item]
 
     def fit_to(self, schema: Schema) -> Schema:
-        """That schema, settled by the items where it is not settled; the items are encoded in it.
+        """Encode the items in a bandit's schema, which they settle where it is not settled.
 
         Items that were settled by themselves are encoded again for a schema that has other numbers.
+
+        Parameters
+        ----------
+        schema : Features
+            The bandit's schema.
+
+        Returns
+        -------
+        Features
+            The settled schema.
         """
         own = self.schema
         if own is None:

@@ -1,5 +1,7 @@
 """What live use returns: decisions, and what is known of a task."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
@@ -20,6 +22,23 @@ from headstart.live.inputs import Attributes, Groups, Name, default_names
 class Decision(NamedTuple):
     """One choice. Its id takes the reward, once, any time later.
 
+    Attributes
+    ----------
+    id : str
+        What `MetaBandit.reward` takes.
+    task : str or int
+        The name of the task.
+    arm : hashable
+        The chosen arm: a mapping's key, a DataFrame's index, a catalogue's id, or an array's index.
+    arm_index : int
+        The index of the chosen arm.
+    scores : ndarray of shape (K,)
+        The scores of all arms; −∞ where masked.
+    propensity : float
+        The probability of the chosen arm; of the best n, given those before it. Nan if not known.
+
+    Examples
+    --------
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), seed=0)
     >>> bandit.observe("ann", [1.0, 0.0], 1.0)
@@ -33,10 +52,9 @@ class Decision(NamedTuple):
 
     id: str
     task: Name
-    arm: Hashable  # a mapping's key, a DataFrame's index, a catalogue's id, or an array's index
-    arm_index: int  # its index among the arms
-    scores: Floats  # (K,), of all arms; −∞ where masked
-    # The probability of this arm; for the best n, given those before it. Nan where not known.
+    arm: Hashable
+    arm_index: int
+    scores: Floats
     propensity: float
 
     def __repr__(self) -> str:
@@ -50,6 +68,23 @@ class Decision(NamedTuple):
 class Decisions(NamedTuple):
     """One choice for each of n tasks.
 
+    Attributes
+    ----------
+    ids : ndarray of str of shape (n,)
+        What `MetaBandit.reward_many` takes.
+    tasks : tuple of str or int
+        The names of the tasks.
+    arms : tuple of hashable
+        The ids of the chosen arms; their indices where they have no ids.
+    arm_indices : ndarray of int of shape (n,)
+        The indices of the chosen arms among the arms of their task.
+    scores : ndarray of shape (n, K)
+        The scores of all arms; −∞ where masked, and after the last arm of a task with fewer than K.
+    propensities : ndarray of shape (n,)
+        The probabilities of the chosen arms.
+
+    Examples
+    --------
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=1, policy=hs.policies.Greedy(), seed=0)
     >>> for name in ("ann", "bob"):
@@ -62,12 +97,12 @@ class Decisions(NamedTuple):
     ('tea', 'rum')
     """
 
-    ids: NDArray[np.str_]  # (n,)
+    ids: NDArray[np.str_]
     tasks: tuple[Name, ...]
-    arms: tuple[Hashable, ...]  # the ids of the chosen arms; their indices where they have none
-    arm_indices: Integers  # (n,), of the chosen arms among those of their task
-    scores: Floats  # (n, K); −∞ where masked, and behind the last arm of a task with fewer than K
-    propensities: Floats  # (n,)
+    arms: tuple[Hashable, ...]
+    arm_indices: Integers
+    scores: Floats
+    propensities: Floats
 
     def __repr__(self) -> str:
         return (
@@ -80,6 +115,30 @@ class Decisions(NamedTuple):
 class TaskView(NamedTuple):
     """What is known of a task, open or finished.
 
+    Attributes
+    ----------
+    task : str or int
+        The name of the task.
+    estimate : RidgeEstimate
+        Its statistics and its prior; `estimate.parameter` is ŵ.
+    n_rewards : int
+        How many rewards count so far. A pending decision counts as its default reward, if it has
+        one.
+    n_pending : int
+        How many decisions have no reward yet.
+    noise_scale : float
+        The standard deviation of a reward, s.
+    feature_names : tuple of str
+        The names of the features, x1 to xd by default.
+    groups : Groups or None
+        Which features belong together.
+    schema : Features or None
+        How attributes become features.
+    side : ndarray of shape (p,) or None
+        What is known of the task beforehand.
+
+    Examples
+    --------
     >>> import headstart as hs
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
     >>> bandit.observe("ann", [1.0, 0.0], 1.0)
@@ -93,14 +152,14 @@ class TaskView(NamedTuple):
     """
 
     task: Name
-    estimate: RidgeEstimate  # statistics and prior; .parameter is ŵ
-    n_rewards: int  # that count so far: a decision that waits counts as its default, if it has one
-    n_pending: int  # decisions without a reward yet
+    estimate: RidgeEstimate
+    n_rewards: int
+    n_pending: int
     noise_scale: float
-    feature_names: tuple[str, ...] = ()  # x1 to xd where there are none
-    groups: Groups | None = None  # which features belong together
-    schema: Schema | None = None  # by which attributes become features
-    side: Floats | None = None  # (p,), what is known of the task beforehand
+    feature_names: tuple[str, ...] = ()
+    groups: Groups | None = None
+    schema: Schema | None = None
+    side: Floats | None = None
 
     def record(self) -> dict[str, object]:
         """Its numbers by name, a row of `MetaBandit.to_frame`."""
@@ -146,8 +205,17 @@ class TaskView(NamedTuple):
         92, 86 and 75 % of cases where tasks differ by a variance of 1, 10 and 40, in 92 to 96 %
         after two tasks, and in 94 to 96 % from five on.
 
-        Two arrays (K,) for features (K, d), two floats for one vector (d,) or for the attributes of
-        one item, in a context if there is one.
+        Parameters
+        ----------
+        features : array_like of shape (d,) or (K, d), or mapping of str to object
+            The features of one arm or of K arms, or the attributes of one item.
+        context : mapping of str to object, optional
+            The attributes of the context, for an item with attributes.
+
+        Returns
+        -------
+        low, high : float or ndarray of shape (K,)
+            Floats for one arm, arrays for K.
         """
         x = self._features(features, context)
         arms = x[None] if x.ndim == 1 else x
@@ -163,9 +231,16 @@ class TaskView(NamedTuple):
         context: Attributes | None = None,
         arm: Hashable | None = None,
     ) -> Explanation:
-        """What the task's estimate says about features (d,), and where it comes from.
+        """What the task's estimate says about an arm, and where it comes from.
 
-        Or about the attributes of an item, in a context if there is one.
+        Parameters
+        ----------
+        features : array_like of shape (d,) or mapping of str to object
+            The features of the arm, or the attributes of an item.
+        context : mapping of str to object, optional
+            The attributes of the context, for an item with attributes.
+        arm : hashable, optional
+            The arm's id, which the explanation shows.
         """
         x = self._features(features, context)
         dimension = self.estimate.prior.dimension
@@ -186,6 +261,23 @@ class TaskView(NamedTuple):
 class Learned(NamedTuple):
     """What has been learned across tasks: where the next one starts, in numbers.
 
+    Attributes
+    ----------
+    mean : ndarray of shape (d,)
+        The mean task.
+    spread : ndarray of shape (d,)
+        The standard deviation of a new task's parameter about the mean task.
+    noise_scale : float
+        The standard deviation of a reward.
+    n_tasks : int
+        How many tasks it was learned from.
+    effective_tasks : float
+        The sum of their weights: less than `n_tasks` where the memory forgets.
+    feature_names : tuple of str
+        The names of the d features.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import headstart as hs
     >>> bandit, rng = hs.MetaBandit(dimension=2, seed=0), np.random.default_rng(0)
@@ -197,12 +289,12 @@ class Learned(NamedTuple):
     (array([ 1., -1.]), 20)
     """
 
-    mean: Floats  # (d,), the mean task
-    spread: Floats  # (d,), the standard deviation of a new task's parameter about it
-    noise_scale: float  # the standard deviation of a reward
-    n_tasks: int  # how many tasks it was learned from
-    effective_tasks: float  # the sum of their weights: fewer where the memory forgets
-    feature_names: tuple[str, ...] = ()  # of the d features
+    mean: Floats
+    spread: Floats
+    noise_scale: float
+    n_tasks: int
+    effective_tasks: float
+    feature_names: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
         """A DataFrame with a row per feature: the mean task, and how far a new task is from it."""
@@ -215,8 +307,20 @@ class Learned(NamedTuple):
     @classmethod
     def from_prior(
         cls, prior: Prior, *, n_tasks: int, weight: float, names: tuple[str, ...] = ()
-    ) -> "Learned":
-        """The numbers of a prior N(h, s²Λ⁻¹)."""
+    ) -> Learned:
+        """The numbers of a prior N(h, s²Λ⁻¹).
+
+        Parameters
+        ----------
+        prior : Prior
+            The prior of the next task.
+        n_tasks : int
+            How many tasks it was learned from.
+        weight : float
+            The sum of their weights.
+        names : tuple of str, optional
+            The names of the d features.
+        """
         matrix = prior.regularization
         if prior.isotropic:
             matrix = prior.regularization * np.eye(prior.dimension)

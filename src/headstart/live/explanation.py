@@ -38,10 +38,33 @@ class Explanation:
     """What a task's estimate says about an arm x, and where it comes from.
 
     The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each is what the prior says, xᵢhᵢ, and what
-    the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ). Features that come from attributes are added
-    up by attribute, in `groups`, the largest first. An item of a catalogue may have an effect of
-    its own, learned over all tasks, which the mean has too.
+    the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ).
 
+    Attributes
+    ----------
+    task : str or int
+        The name of the task.
+    arm : hashable or None
+        The arm's id, where it is known.
+    names : tuple of str
+        The names of the d features.
+    features : ndarray of shape (d,)
+        The arm's features, x.
+    mean : float
+        xᵀŵ, plus the effect of the item.
+    width : float
+        ‖x‖ in the norm of (V + Λ)⁻¹.
+    interval : (float, float)
+        The 95 % interval of the mean.
+    contributions, from_prior, from_rewards : ndarray of shape (d,)
+        xᵢŵᵢ, and its two parts xᵢhᵢ and xᵢ(ŵᵢ − hᵢ).
+    groups : tuple of GroupOfFeatures
+        The contributions added up by attribute, the largest first; empty for plain features.
+    item_effect : float
+        The effect of a catalogue's item itself, next to its features, learned over all tasks.
+
+    Examples
+    --------
     >>> bandit = hs.MetaBandit(dimension=2, prior=hs.priors.Fixed.zero(), seed=0)
     >>> _ = bandit.observe("ann", [1.0, 0.5], 1.0)
     >>> explanation = bandit.task("ann").explain([1.0, 0.0])
@@ -50,17 +73,17 @@ class Explanation:
     """
 
     task: str | int
-    arm: Hashable | None  # its id, where that is known
-    names: tuple[str, ...]  # of the d features
-    features: Floats  # (d,), x
-    mean: float  # xᵀŵ, and the effect of the item
-    width: float  # ‖x‖ in the norm of (V + Λ)⁻¹
-    interval: tuple[float, float]  # of the mean, 95 %
-    contributions: Floats  # (d,), xᵢŵᵢ
-    from_prior: Floats  # (d,), xᵢhᵢ
-    from_rewards: Floats  # (d,), xᵢ(ŵᵢ − hᵢ)
-    groups: tuple[GroupOfFeatures, ...] = ()  # of attributes, where features come from them
-    item_effect: float = 0.0  # of an item of a catalogue, next to its features
+    arm: Hashable | None
+    names: tuple[str, ...]
+    features: Floats
+    mean: float
+    width: float
+    interval: tuple[float, float]
+    contributions: Floats
+    from_prior: Floats
+    from_rewards: Floats
+    groups: tuple[GroupOfFeatures, ...] = ()
+    item_effect: float = 0.0
 
     @classmethod
     def of(
@@ -77,7 +100,29 @@ class Explanation:
         groups: Groups | None = None,
         item_effect: float = 0.0,
     ) -> "Explanation":
-        """What ŵ and h, (d,) each, say about features (d,) of this width."""
+        """The explanation of an arm, from the numbers of an estimate.
+
+        Parameters
+        ----------
+        features : ndarray of shape (d,)
+            The arm's features, x.
+        task : str or int
+            The name of the task.
+        arm : hashable or None
+            The arm's id.
+        names : tuple of str
+            The names of the d features.
+        parameter, bias : ndarray of shape (d,)
+            The estimate ŵ and the prior's h.
+        width : float
+            ‖x‖ in the norm of (V + Λ)⁻¹.
+        noise_scale : float
+            The standard deviation of a reward.
+        groups : Groups, optional
+            Which features belong together.
+        item_effect : float, default 0.0
+            The effect of the item itself.
+        """
         contributions, from_prior = features * parameter, features * bias
         mean = float(features @ parameter) + item_effect
         half = quantile(math.inf) * noise_scale * width

@@ -18,8 +18,19 @@ _SHOWN = 5
 
 
 class Kind(NamedTuple):
-    """One kind of tasks: its share of all, its mean task, and the tasks that belong to it.
+    """One kind of tasks.
 
+    Attributes
+    ----------
+    share : float
+        Its share of the latest tasks.
+    mean : ndarray of shape (d,)
+        Its mean task.
+    tasks : dict of str or int to float
+        The probability that a task is of this kind, for those that may be; the most likely first.
+
+    Examples
+    --------
     >>> bandit = hs.MetaBandit(dimension=2, seed=0)
     >>> _ = bandit.observe("ann", [1.0, 0.0], 1.0)
     >>> kind = bandit.kinds()[0]
@@ -27,18 +38,29 @@ class Kind(NamedTuple):
     (1.0, {'ann': 1.0})
     """
 
-    share: float  # of the latest tasks
-    mean: Floats  # (d,), its mean task
-    tasks: dict[Name, float]  # the probability of each that may be of it, the most likely first
+    share: float
+    mean: Floats
+    tasks: dict[Name, float]
 
 
 @dataclass(frozen=True, eq=False)
 class TaskKinds:
     """The kinds of tasks, the largest first: one, unless the tasks support more.
 
-    `unseen` is the probability that the next task is of none of them. Printed, every kind has a
-    line, with the features in which its mean task differs most from that of all tasks.
+    Printed, every kind has a line, with the features in which its mean task differs most from the
+    mean of all tasks.
 
+    Attributes
+    ----------
+    kinds : tuple of Kind
+        The kinds; `len`, indexing and iteration go over them.
+    unseen : float
+        The probability that the next task is of none of them.
+    feature_names : tuple of str
+        The names of the d features.
+
+    Examples
+    --------
     >>> bandit, rng = hs.MetaBandit(dimension=3, seed=0), np.random.default_rng(0)
     >>> for task in range(16):
     ...     w = [3.0, 0.0, 0.0] if task % 4 else [0.0, 0.0, 3.0]
@@ -53,13 +75,23 @@ class TaskKinds:
 
     kinds: tuple[Kind, ...]
     unseen: float
-    feature_names: tuple[str, ...] = ()  # of the d features
+    feature_names: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls, prior: Prior, tasks: Mapping[Name, TaskStatistics], names: tuple[str, ...] = ()
     ) -> "TaskKinds":
-        """The kinds by a prior without leading axes, and to which of them tasks belong."""
+        """The kinds by a prior, and to which of them tasks belong.
+
+        Parameters
+        ----------
+        prior : Prior
+            A prior without leading axes.
+        tasks : mapping of str or int to TaskStatistics
+            The data of the tasks, by name.
+        names : tuple of str, optional
+            The names of the d features.
+        """
         mixture = prior.mixture
         n = 0 if mixture is None else int(mixture.n_kinds)
         if mixture is None or n == 0:

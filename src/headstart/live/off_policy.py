@@ -33,10 +33,27 @@ _STANDARD_ERRORS = 3.3
 class OffPolicy:
     """Four estimates of a bandit's mean reward per round, and the weights behind them.
 
-    The mean weight estimates the overlap, the probability that the bandit gives to arms which the
-    log may choose: it is 1 where the log's propensities are right and none of the bandit's arms is
-    left out. `overlap` is the exact one, where the propensities of all arms are known.
+    Attributes
+    ----------
+    replay : Interval
+        The mean reward of the rounds that the bandit accepted.
+    inverse_propensity, self_normalised, doubly_robust : Interval
+        The mean reward by three estimators over all rounds.
+    accepted : ndarray of bool of shape (n,)
+        Which rounds the bandit accepted.
+    weights : ndarray of shape (n,)
+        The bandit's probability of the logged choice over the log's.
+    mean_weight : Interval
+        An estimate of the overlap. It is 1 where the log's propensities are right and the log may
+        choose every arm of the bandit.
+    effective_sample_size : float
+        (Σw)²/Σw², out of n.
+    overlap : float or None
+        The probability that the bandit gives to arms which the log may choose; None unless the
+        propensities of all arms are known.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> arms, choices = rng.normal(size=(300, 3, 2)), rng.integers(3, size=300)
     >>> log = hs.LoggedDecisions(
@@ -51,14 +68,14 @@ class OffPolicy:
     True
     """
 
-    replay: Interval  # of the rounds that it accepted
+    replay: Interval
     inverse_propensity: Interval
     self_normalised: Interval
     doubly_robust: Interval
-    accepted: Booleans  # (n,)
-    weights: Floats  # (n,), its probability of the logged choice over the log's
+    accepted: Booleans
+    weights: Floats
     mean_weight: Interval
-    effective_sample_size: float  # (Σw)²/Σw², of n
+    effective_sample_size: float
     overlap: float | None
 
     def __str__(self) -> str:
@@ -88,31 +105,63 @@ def evaluate_logged(
     after its last round. The doubly robust estimate uses a ridge regression over the log's earlier
     rounds.
 
-    A ValueError says where the log cannot tell: the bandit chooses arms that the log does not, the
-    log's propensities are wrong, or too few rounds carry all the weight.
-
-    A log of items with attributes (`LoggedDecisions.from_items`) is for a bandit with the same
-    features, whose open numbers it settles.
-
     An example is at `OffPolicy`.
+
+    Parameters
+    ----------
+    bandit : MetaBandit
+        The bandit to evaluate, usually a new one.
+    log : LoggedDecisions
+        The log. One of items with attributes (`LoggedDecisions.from_items`) is for a bandit with
+        the same features, whose open numbers it settles.
+    seed : int, default 0
+        Decides which rounds are accepted.
+    progress : callable, optional
+        Called with the rounds done so far and their number.
+
+    Raises
+    ------
+    ValueError
+        If the log cannot tell: the bandit chooses arms that the log does not, the log's
+        propensities are wrong, or too few rounds carry all the weight.
     """
     rewards = log.rewards
     if log.features is not None:
         bandit.settle(log.features)
     weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
     overlap = None if overlaps is None else float(overlaps.mean())
-    mean_weight, size = _mean(weights), _effective_sample_size(weights)
-    _check_overlap(mean_weight, size, overlap)
+    found = weighted(rewards, weights)
+    check_overlap(found, overlap)
     return OffPolicy(
         replay=_mean(rewards[accepted]),
-        inverse_propensity=_mean(weights * rewards),
-        self_normalised=_weighted_mean(rewards, weights),
+        inverse_propensity=found.inverse_propensity,
+        self_normalised=found.self_normalised,
         doubly_robust=_mean(robust),
         accepted=accepted,
         weights=weights,
-        mean_weight=mean_weight,
-        effective_sample_size=size,
+        mean_weight=found.mean_weight,
+        effective_sample_size=found.effective_sample_size,
         overlap=overlap,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighted:
+    """Two estimates from weighted rewards, and what the weights are like."""
+
+    inverse_propensity: Interval
+    self_normalised: Interval
+    mean_weight: Interval
+    effective_sample_size: float
+
+
+def weighted(rewards: Floats, weights: Floats) -> Weighted:
+    """Estimates from independent rewards (n,) with weights π/p (n,)."""
+    return Weighted(
+        inverse_propensity=_mean(weights * rewards),
+        self_normalised=_weighted_mean(rewards, weights),
+        mean_weight=_mean(weights),
+        effective_sample_size=_effective_sample_size(weights),
     )
 
 
@@ -158,8 +207,12 @@ def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Nam
             progress(i + 1, n)
 
 
-def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) -> None:
-    """Refuse weights from which no estimate follows; E[w] is the overlap."""
+def check_overlap(found: Weighted, overlap: float | None = None, what: str = "rounds") -> None:
+    """Refuse weights from which no estimate follows; E[w] is the overlap.
+
+    what: the word for those that are independent.
+    """
+    mean_weight, size = found.mean_weight, found.effective_sample_size
     if overlap is not None and overlap < _LEAST_OVERLAP:
         raise ValueError(
             f"the log cannot tell the bandit's value: {1 - overlap:.1%} of the bandit's choices "
@@ -181,9 +234,9 @@ def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) ->
         )
     if size < _LEAST_SAMPLE_SIZE:
         raise ValueError(
-            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} rounds are "
+            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} {what} are "
             f"worth {size:.1f}, by (Σw)²/Σw² of the weights π/p, and at least "
-            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more rounds, or a log that explores more"
+            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more {what}, or a log that explores more"
         )
 
 

@@ -6,8 +6,25 @@ from headstart.live.settings import Settings
 
 
 class Outcome(StrEnum):
-    """What became of a reward. Each is the string of its name in lower case.
+    """What happened to a reward. Each is the string of its name in lower case.
 
+    Attributes
+    ----------
+    PAID
+        Learned; a default reward that counted before is replaced.
+    DUPLICATE
+        The decision was paid this value before.
+    CONFLICT
+        The decision was paid another value before, which stays.
+    UNKNOWN
+        No such decision, or one of another bandit.
+    EXPIRED
+        The decision's deadline has passed.
+    OUT_OF_RANGE
+        Not learned; the decision still waits for its reward.
+
+    Examples
+    --------
     >>> bandit = hs.MetaBandit(dimension=1, seed=0)
     >>> decision = bandit.decide("ann", [[1.0]])
     >>> bandit.reward(decision.id, 1.0), bandit.reward(decision.id, 1.0)
@@ -16,12 +33,12 @@ class Outcome(StrEnum):
     True
     """
 
-    PAID = "paid"  # learned, now; where it was paid its default before, instead of that
-    DUPLICATE = "duplicate"  # the decision was paid this value before
-    CONFLICT = "conflict"  # the decision was paid another value before, which stays
-    UNKNOWN = "unknown"  # no such decision, or one of another bandit
-    EXPIRED = "expired"  # the decision's deadline has passed
-    OUT_OF_RANGE = "out_of_range"  # not learned; the decision still waits for its reward
+    PAID = "paid"
+    DUPLICATE = "duplicate"
+    CONFLICT = "conflict"
+    UNKNOWN = "unknown"
+    EXPIRED = "expired"
+    OUT_OF_RANGE = "out_of_range"
 
 
 class DecisionState(IntEnum):
@@ -40,13 +57,15 @@ def outcome_of(
     paid: float | None = None,
     is_default: bool = False,
     in_time: bool = True,
+    total: float | None = None,
 ) -> Outcome:
     """What a reward comes to, for live use and for the service alike.
 
     The decision is in one of the `DecisionState`s, None where there is no such decision; `paid` is
     what it was paid, `is_default` whether that is its default, which another reward replaces, and
-    `in_time` whether the reward happened before the deadline. PAID means that the task is to learn
-    the value; if its sums would not stay finite, the outcome is OUT_OF_RANGE instead.
+    `in_time` whether the reward happened before the deadline. `total` is what the decision counts
+    with it, where it is one part of several. PAID means that the task is to learn it; if its sums
+    would not stay finite, the outcome is OUT_OF_RANGE instead.
     """
     if state is None:
         return Outcome.UNKNOWN
@@ -57,4 +76,5 @@ def outcome_of(
             return Outcome.CONFLICT
     if not in_time:
         return Outcome.EXPIRED
-    return Outcome.PAID if settings.in_range(value) else Outcome.OUT_OF_RANGE
+    learned = value if total is None else total
+    return Outcome.PAID if settings.in_range(learned) else Outcome.OUT_OF_RANGE

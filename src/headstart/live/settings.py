@@ -1,5 +1,7 @@
 """Settings: how a bandit ends, expires, forgets, explores and refreshes."""
 
+from __future__ import annotations
+
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +15,8 @@ from numpy.typing import ArrayLike
 from headstart import checks
 
 Refresh = Literal["background", "inline"]
+# Beyond this, squares and products of rewards run out of range.
+LARGEST = 1e50
 
 
 class Change(IntEnum):
@@ -51,31 +55,49 @@ class Options(TypedDict, total=False):
 class Settings:
     """The settings of a `MetaBandit`, which takes them as keyword arguments.
 
-    Ending: a task is finished by its reward of number `horizon`, or once it has not been used for
-    `idle_seconds`. Finishing frees half of its memory, and nothing else.
+    Parameters
+    ----------
+    horizon : int, optional
+        A task is finished by its reward of this number. Finishing frees half of the task's memory,
+        and nothing else.
+    idle_seconds : float, optional
+        A task is finished once it has not been used for this long.
+    discount : float, default 1.0
+        Below 1, each reward multiplies the weight of the task's earlier ones by this.
+    deadline_seconds : float, optional
+        A decision without a reward expires after this long.
+    default_reward : float, optional
+        A decision counts as this from the moment it is made, until a reward within the deadline
+        replaces it. Needs `deadline_seconds`.
+    max_pending : int, default 1,000,000
+        Of more pending decisions than this the oldest expire, and count as nothing.
+    reward_range : (float, float), optional
+        The least and the largest reward; others are not learned.
+    half_life_tasks, half_life_seconds : float, optional
+        In the prior, a task counts half as much after this many others, or after this long. At most
+        one of the two.
+    exploration : float, default 0.0
+        Every arm that may be chosen has a propensity of at least `exploration`/K.
+    propensity_draws : int, default 100
+        A policy that samples scores this many times. One of the draws decides, and the share of
+        them that choose its arm is the propensity; with 0 it is nan.
+    item_effects : bool, default True
+        Whether items of a catalogue have effects of their own next to what their features say,
+        learned over all tasks. An item is known by its id; the size of the effects follows from the
+        rewards, and may be 0.
+    scales : "learn", array_like of shape (d,) or None, default "learn"
+        The sizes of the features, where these are very different; None if they are alike.
+    refresh : {"background", "inline"}, optional
+        When the prior is brought up to date: in a thread, so that no call waits for it, or when a
+        task opens, so that a run can be repeated. A `MetaBandit` takes None for "inline" with a
+        seed and "background" without; `load` then decides so by its own seed.
+    clock : callable, default time.time
+        Returns the time in seconds.
+    refresh_by_seed : bool, default False
+        Whether `refresh` follows from the seed.
 
-    Rewards: a decision without a reward after `deadline_seconds` expires. With a `default_reward`
-    it counts as that from the moment it is made, and a reward within the deadline replaces it. Of
-    more than `max_pending` decisions the oldest expire, and count as nothing. Rewards outside of
-    `reward_range`, (low, high), are not learned.
-
-    Forgetting: with `discount` below 1, each reward makes the task's earlier ones count that much
-    less. In the prior, a task counts half as much after `half_life_tasks` others, or after
-    `half_life_seconds`.
-
-    Exploration: every arm that may be chosen has a propensity of at least `exploration`/K. A policy
-    that samples scores `propensity_draws` times, one of the draws decides, and the share of them
-    that choose its arm is the propensity; with 0 it is nan.
-
-    `item_effects`: whether items of a catalogue have effects of their own next to what their
-    features say, learned over all tasks. An item is known by its id; how large effects are follows
-    from the rewards, and may be 0.
-
-    `scales`: "learn" for features of very different sizes, the sizes (d,), or None. `refresh`: when
-    the prior is brought up to date: "background", in a thread, so that no call waits for it, or
-    "inline", when a task opens, so that a run can be repeated. A `MetaBandit` takes None for
-    "inline" with a seed and "background" without; `load` then decides so by its own seed.
-
+    Examples
+    --------
     >>> bandit = hs.MetaBandit(dimension=2, deadline_seconds=3600.0, default_reward=0.0)
     >>> bandit.settings.deadline_seconds
     3600.0
@@ -96,7 +118,6 @@ class Settings:
     scales: Literal["learn"] | tuple[float, ...] | None = _setting("learn", Change.NEVER)
     refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
     clock: Callable[[], float] = time.time
-    # Whether `refresh` follows from the seed.
     refresh_by_seed: bool = field(default=False, repr=False, compare=False)
 
     @classmethod
@@ -107,8 +128,20 @@ class Settings:
         *,
         seed: object = None,
         **given: Unpack[Options],
-    ) -> "Settings":
-        """The settings of a bandit with d features; a seed decides `refresh` where that is None."""
+    ) -> Settings:
+        """The settings of a bandit.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of features, d.
+        clock : callable
+            Returns the time in seconds.
+        seed : optional
+            Decides `refresh` where that is None.
+        **given
+            The fields of `Settings`, as `MetaBandit` takes them.
+        """
         options: dict[str, Any] = dict(given)
         for name in options:
             checks.one_of("the setting", name, ["seed", *names()])
@@ -152,12 +185,20 @@ class Settings:
         default = float(checks.floats("default_reward", self.default_reward))
         if not self.in_range(default):
             raise ValueError(
-                f"default_reward must be within reward_range {self.reward_range}, got {default}"
+                f"default_reward must be within reward_range {self.reward_range}, and smaller than "
+                f"{LARGEST:g}, got {default}"
             )
 
     def in_range(self, value: float) -> bool:
-        """Whether a reward is within the range, if there is one."""
-        return self.reward_range is None or self.reward_range[0] <= value <= self.reward_range[1]
+        """Whether a reward is within the range, if there is one, and below 10⁵⁰ in size.
+
+        Parameters
+        ----------
+        value : float
+            The reward.
+        """
+        limits = self.reward_range
+        return -LARGEST < value < LARGEST and (limits is None or limits[0] <= value <= limits[1])
 
     def plain(self) -> dict[str, Any]:
         """Those that a bandit takes, but for the clock, as plain data."""
@@ -165,7 +206,13 @@ class Settings:
         return {name: getattr(self, name) for name in names()}
 
     def has_expired(self, made: float, now: float) -> bool:
-        """Whether the deadline of a decision that was made then has passed."""
+        """Whether the deadline of a decision has passed.
+
+        Parameters
+        ----------
+        made, now : float
+            The time of the decision and the present time, in seconds.
+        """
         deadline = self.deadline_seconds
         return deadline is not None and made <= now - deadline
 

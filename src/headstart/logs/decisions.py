@@ -1,5 +1,7 @@
 """Logs of decisions: the arms of every round, the choice, its propensity and its reward."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -31,10 +33,27 @@ _ROUNDING = 1e-4
 class LoggedDecisions:
     """Decisions in the order in which they were made: n rounds.
 
-    Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
-    arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
-    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
+    Parameters
+    ----------
+    tasks : sequence of str or int
+        The names of the tasks, one per round.
+    arms : array_like of shape (n, K, d)
+        The arms of every round, as many in each.
+    choices : array_like of int of shape (n,)
+        The indices of the chosen arms.
+    rewards : array_like of shape (n,)
+        Their rewards.
+    propensities : array_like of shape (n,)
+        The probability with which each choice was made, above 0.
+    propensities_of_all : array_like of shape (n, K), optional
+        The probabilities of all arms: the overlap is exact then.
+    features : Features, optional
+        The settled schema by which the arms were made of attributes.
+    abouts : sequence of mappings or None, optional
+        What was known of the tasks, one per round.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> log = hs.LoggedDecisions(
     ...     tasks=["ann"] * 4,
@@ -53,8 +72,8 @@ class LoggedDecisions:
     rewards: Floats
     propensities: Floats
     propensities_of_all: Floats | None
-    features: Schema | None = None  # by which the arms were made of attributes, settled
-    abouts: Sequence[Mapping[str, Any] | None] | None = None  # what was known of the tasks
+    features: Schema | None = None
+    abouts: Sequence[Mapping[str, Any] | None] | None = None
 
     def __init__(
         self,
@@ -112,14 +131,28 @@ class LoggedDecisions:
         contexts: Sequence[Mapping[str, Any] | None] | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
         **columns: Any,
-    ) -> "LoggedDecisions":
-        """Rounds in which items with attributes were shown; the other columns are as above.
+    ) -> LoggedDecisions:
+        """Rounds in which items with attributes were shown.
 
-        Items are those of every round: dicts by id or in a list, or a DataFrame. Choices are their
-        ids, or indices where they have none. `contexts` and `abouts` have what was known in each
-        round, and of its task, of which the first counts. Numbers that the schema leaves to data
-        are settled by these.
+        Numbers that the schema leaves to data are settled by these.
 
+        Parameters
+        ----------
+        features : Features
+            The schema.
+        tasks : sequence of str or int
+            The names of the tasks, one per round.
+        items : dicts by id or in a list, or DataFrame
+            The items of every round.
+        choices : sequence
+            The ids of the chosen items, or their indices where they have none.
+        contexts, abouts : sequence of mappings or None, optional
+            What was known in each round, and of its task, of which the first counts.
+        **columns
+            The other parameters of `LoggedDecisions`.
+
+        Examples
+        --------
         >>> features = hs.Features(item=[hs.Number("price")], context=[hs.Category("device")])
         >>> log = hs.LoggedDecisions.from_items(
         ...     features,
@@ -181,9 +214,22 @@ def read_decisions(
 ) -> LoggedDecisions:
     """Read a log of decisions; the first bad row is an error that names it.
 
-    catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm; with a
-    schema, its attributes.
+    Parameters
+    ----------
+    logs : path, table, or list of paths
+        As `MetaBandit.fit` takes them.
+    columns : DecisionColumns
+        The names of the log's columns.
+    dimension : int
+        The number of features, d.
+    catalogue : mapping of str to features, optional
+        The features (d,) of every arm by its id, for logs that name the chosen arm; with a schema,
+        its attributes.
+    progress : callable, optional
+        Called with the rows read so far, and their number where it is known.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import DecisionColumns, read_decisions
     >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})
@@ -244,7 +290,7 @@ class _Reader:
         self._abouts: list[dict[str, object]] = []
         self._parts: dict[str, list[Any]] = {}
 
-    def add(self, batch: "pa.RecordBatch", piece: Piece, first: int) -> None:
+    def add(self, batch: pa.RecordBatch, piece: Piece, first: int) -> None:
         """Add rows, the first of which has this number in its piece."""
         columns = self.columns
         at = _Place(batch, piece, first)
@@ -312,7 +358,7 @@ class _Reader:
     def _note(self, name: str, column: Any) -> None:
         self._parts.setdefault(name, []).append(column)
 
-    def _arms(self, at: "_Place") -> Floats:
+    def _arms(self, at: _Place) -> Floats:
         """The features (n, K, d) of a column of lists of lists."""
         name = self.columns.arms
         array = at.nested(name)
@@ -334,7 +380,7 @@ class _Reader:
         at.refuse(~np.isfinite(found.sum((1, 2))), name, "must hold finite numbers")
         return found
 
-    def _encoded(self, at: "_Place", schema: Features) -> Floats:
+    def _encoded(self, at: _Place, schema: Features) -> Floats:
         """The features (n, K, d) of items in their contexts."""
         n = at.batch.num_rows
         columns = {name: at.batch.column(name) for name in self.columns.shared()}
@@ -350,7 +396,7 @@ class _Reader:
             schema.arms(items[i], context[i], tasks[i], out=arms[i])
         return arms
 
-    def _about(self, at: "_Place", schema: Features) -> list[dict[str, object]]:
+    def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
         """What every row says of its task."""
         read = {}
         for attribute in schema.task:
@@ -361,7 +407,7 @@ class _Reader:
         names = list(read)
         return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
 
-    def _items(self, at: "_Place", schema: Features) -> list[Floats]:
+    def _items(self, at: _Place, schema: Features) -> list[Floats]:
         """The items (K, …) of every row, which come as lists of objects."""
         name = self.columns.arms
         found = []
@@ -377,7 +423,7 @@ class _Reader:
         at.refuse(uneven, name, same)
         return found
 
-    def _of_catalogue(self, at: "_Place") -> Integers:
+    def _of_catalogue(self, at: _Place) -> Integers:
         name = str(self.columns.arm)
         arms = self._arm.read(at.batch.column(name), at.piece).to_pylist()
         found = np.array([self._index.get(arm, -1) for arm in arms], dtype=np.int64)
@@ -396,7 +442,7 @@ class _Reader:
 class _Place:
     """A batch, and where it is in the log."""
 
-    batch: "pa.RecordBatch"
+    batch: pa.RecordBatch
     piece: Piece
     first: int
 
@@ -414,7 +460,7 @@ class _Place:
         """A column of lists of numbers."""
         return values.vectors(self.nested(name), name, length, self.piece.place())
 
-    def nested(self, name: str) -> "pa.Array":
+    def nested(self, name: str) -> pa.Array:
         """A column of lists; those of a text file are JSON."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 

@@ -1,5 +1,7 @@
 """Plots of live use: a task's estimate, the prior after every task, and reward by task age."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -61,23 +61,56 @@ class Agent(Protocol):
         ...
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many random numbers a round takes, beside the one that breaks ties."""
+        """How many random numbers a round takes, next to the one that breaks ties.
+
+        Parameters
+        ----------
+        n_arms : int
+            The number of arms of a round, K.
+        dimension : int
+            The number of features, d.
+        """
         ...
 
     def begin(self, dimension: int, replications: int) -> State:
-        """The state before any task."""
+        """The state before any task.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of features, d.
+        replications : int
+            The number of replications, R.
+        """
         ...
 
     def play(self, state: State, rounds: Rounds) -> Any:
-        """Play all rounds of a task; return what `learn` needs of it.
+        """Play all rounds of a task.
 
-        `rounds` records choices and rewards; the returned value may be anything, and is passed to
-        `learn` alone.
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state before the task, which must not be modified.
+        rounds : Rounds
+            The task. It records choices and rewards.
+
+        Returns
+        -------
+        object
+            What `learn` needs of the task; passed to `learn` alone.
         """
         ...
 
     def learn(self, state: State, played: Any) -> State:
-        """The state after the task: from the state before, and what `play` returned."""
+        """The state after the task.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state before the task, which must not be modified.
+        played : object
+            What `play` returned.
+        """
         ...
 
 
@@ -85,7 +118,7 @@ class Agent(Protocol):
 class InformedAgent(Protocol):
     """An agent that sees the means of all arms: a reference for the others, not a learner.
 
-    The same as `Agent`, but for `play_informed` in place of `play`. Nothing else is ever shown
+    The same as `Agent`, but for `play_informed` instead of `play`. Nothing else is ever shown
     the means.
 
     >>> isinstance(hs.Optimal(), hs.InformedAgent)
@@ -98,7 +131,7 @@ class InformedAgent(Protocol):
         ...
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many random numbers a round takes, beside the one that breaks ties."""
+        """How many random numbers a round takes, next to the one that breaks ties."""
         ...
 
     def begin(self, dimension: int, replications: int) -> State:
@@ -106,7 +139,17 @@ class InformedAgent(Protocol):
         ...
 
     def play_informed(self, state: State, rounds: Rounds, means: Floats) -> Any:
-        """Play all rounds of a task whose means (R, T, K) are known."""
+        """Play all rounds of a task.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state before the task, which must not be modified.
+        rounds : Rounds
+            The task. It records choices and rewards.
+        means : ndarray of shape (R, T, K)
+            The expected rewards of all arms.
+        """
         ...
 
     def learn(self, state: State, played: Any) -> State:

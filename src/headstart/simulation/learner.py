@@ -29,12 +29,23 @@ _KEPT = 8
 
 @dataclass(frozen=True, eq=False)
 class Learner:
-    """A name for tables and plots, a way to choose, and what is learned from task to task.
+    """An agent made of a policy and a prior.
 
     Its state is the prior's memory. Where tasks overlap (`headstart.schedules`), a task starts from
     the tasks that ended before it began; with `joint`, every round uses all rewards of all tasks so
     far, also of those that run, at O(d³) or more per round.
 
+    Parameters
+    ----------
+    name : str
+        The label in results. With the seed, it determines the learner's random numbers.
+    policy : Policy
+        How an arm is chosen.
+    prior : PriorEstimator
+        What is learned from task to task.
+
+    Examples
+    --------
     >>> learner = hs.Learner("mine", policy=hs.policies.OFUL(), prior=hs.priors.Pooled())
     >>> results = hs.simulate(hs.environments.Synthetic(), [learner], n_tasks=3, horizon=10)
     >>> results.regret.dims
@@ -126,6 +137,13 @@ class Learner:
 class Optimal:
     """OPT: sees every task's means and plays the best arm. A reference, not a learner.
 
+    Parameters
+    ----------
+    name : str, default "OPT"
+        The label in results.
+
+    Examples
+    --------
     >>> results = hs.simulate(hs.environments.Synthetic(), [hs.Optimal()], n_tasks=2, horizon=5)
     >>> results.regret.sum().item()
     0.0

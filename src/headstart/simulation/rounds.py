@@ -1,5 +1,7 @@
 """Rounds: one task as an agent sees it, round by round."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,6 +32,15 @@ class Rounds:
     the arrays that it sees. Where `n_chosen` is m > 1, a round takes m different arms, and choices,
     rewards and features have m entries per round: (R, m) instead of (R,).
 
+    Parameters
+    ----------
+    task : Task
+        The task.
+    uniforms : ndarray of shape (…, T, n + 1)
+        The agent's random numbers in [0, 1), and last the one that breaks ties.
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=3).sample(4, 2, np.random.default_rng(0))
     >>> rounds = hs.Rounds(task, np.full((2, 4, 1), 0.5))
     >>> while not rounds.over:
@@ -85,10 +96,20 @@ class Rounds:
         return uniforms
 
     def choose(self, choices: ArrayLike, propensities: ArrayLike | None = None) -> Floats:
-        """Choose arms by index, (R,) or (R, m); returns their rewards, of the same shape.
+        """Choose arms by index, and end the round.
 
-        `propensities` (R,) are the probabilities with which these arms were chosen, for agents that
-        know them: results then have them.
+        Parameters
+        ----------
+        choices : array_like of int of shape (R,) or (R, m)
+            The indices of the arms.
+        propensities : array_like of the same shape, optional
+            The probabilities with which these arms were chosen, for agents that know them: results
+            then have them.
+
+        Returns
+        -------
+        ndarray of the same shape
+            The rewards.
         """
         if self.over:
             raise self._no_more()
@@ -113,9 +134,20 @@ class Rounds:
         return rewards
 
     def choose_largest(self, scores: Floats) -> tuple[Integers, Floats]:
-        """Choose the arms of largest score (…, K), ties at random; returns indices and rewards.
+        """Choose the arms of largest score, ties at random, and end the round.
 
-        Scores closer than 1e-9, relative to the largest, differ by rounding only and are tied.
+        Parameters
+        ----------
+        scores : ndarray of shape (…, K)
+            The scores. Those closer than 1e-9, relative to the largest, differ by rounding only and
+            are tied.
+
+        Returns
+        -------
+        choices : ndarray of int of shape (R,) or (R, m)
+            The indices of the arms.
+        rewards : ndarray of the same shape
+            The rewards.
         """
         if self.over:
             raise self._no_more()
@@ -162,7 +194,13 @@ class Rounds:
         return None if self._propensities is None else self._so_far(self._propensities)
 
     def episode(self, statistics: TaskStatistics | None = None) -> Episode:
-        """The record so far, with its statistics, which are computed unless given."""
+        """The record so far.
+
+        Parameters
+        ----------
+        statistics : TaskStatistics, optional
+            The statistics of the record; computed by default.
+        """
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
         if statistics is None:
             rounds = np.arange(self._played).reshape(-1, *(1,) * self._rows.ndim)

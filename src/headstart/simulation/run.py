@@ -453,9 +453,13 @@ def _check_abilities(agent: AnyAgent, n_chosen: int, delay: int) -> None:
 
 
 def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int) -> None:
-    got, wanted = (task.lead, task.horizon, task.dimension), (lead, horizon, dimension)
-    if got != wanted:
-        raise ValueError(
-            "the environment must sample tasks with (replications,), horizon and dimension "
-            f"{wanted}, got {got}"
-        )
+    for what, wanted, got in (
+        ("replications", lead, task.lead),
+        ("horizon", horizon, task.horizon),
+        ("dimension", dimension, task.dimension),
+    ):
+        if got != wanted:
+            raise ValueError(
+                f"the environment was asked for {what} {wanted}, but sample() returned arms of "
+                f"shape {task.arms.shape}, which are {what} {got}"
+            )

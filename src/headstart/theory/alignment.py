@@ -1,5 +1,7 @@
 """Alignment of tasks: the weight of each in the pool, and whether all share a basis."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Regret bounds with explicit constants, term by term, and the λ that they ask for."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

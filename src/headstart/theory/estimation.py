@@ -1,5 +1,7 @@
 """The error of an estimated bias, h − w̄, and its terms."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,5 +1,7 @@
 """Moments of a task distribution: how far tasks are from a bias, and from each other."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

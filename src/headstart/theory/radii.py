@@ -1,5 +1,7 @@
 """Confidence radii: how far the true parameter may be from its estimate."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

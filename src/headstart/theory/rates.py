@@ -1,5 +1,7 @@
 """Theorems 2 and 3: the transfer regret of AVG and RR as rates, term by term."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 
 import numpy as np

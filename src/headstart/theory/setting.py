@@ -1,5 +1,7 @@
 """Setting: the quantities of the paper's bounds, and whether its assumptions hold."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Trajectory: the estimate after every round, rebuilt from what was played."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -54,9 +56,7 @@ class Trajectory:
     parameter: Floats
 
     @classmethod
-    def of(
-        cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory
-    ) -> "Trajectory":
+    def of(cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory) -> Trajectory:
         """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
         so_far = running_statistics(task, episode.choices, episode.rewards)
         start = running_prior(prior, memory, task, episode.choices, episode.rewards)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
@@ -98,6 +99,8 @@ def test_the_catalogue_is_read_in_pages(client: Client) -> None:
     assert [item.id for item in items] == [f"i{n:04}" for n in range(2_100)]
     assert items.patch([Item(id="new", features=[0.0, 0.0], tags=["t"])]) == 2_101
     assert items.delete(["new"]) == 2_100
+    report = items.statistics(since=date(2026, 3, 5))
+    assert (report.since, report.until) == (date(2026, 3, 5), date(2026, 3, 7))
     assert items.delete() == 0
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from headstart.arrays import Floats
 from headstart.live.stored import items_of, statistics_of
@@ -85,9 +85,34 @@ def content(service: Service) -> dict[str, list[Any]]:
         return rows_of(connection)
 
 
+def item_sums(connection: Connection) -> dict[tuple[int, str], list[float]]:
+    """What `item_days` must hold, by day and item, as a count of the decisions has it."""
+    found: dict[tuple[int, str], list[float]] = {}
+    table = schema.decisions
+    for row in connection.execute(select(table).where(table.c.observed == 0)):
+        sums = found.setdefault((int(row.time // 86_400), row.arm), [0.0] * 4)
+        counts = row.round is not None
+        for i, value in enumerate((1, counts, *((row.value, row.value**2) if counts else ()))):
+            sums[i] += float(value)
+    return found
+
+
 def largest_error(service: Service) -> float:
-    """How far the tasks' statistics, by item too, are from a replay of what was paid."""
+    """How far the tasks' statistics, by item too, are from a replay of what was paid.
+
+    And the sums by item from a count of the decisions.
+    """
     worst = 0.0
+    with service.database.reading() as connection:
+        expected_sums, c = item_sums(connection), schema.item_days.c
+        columns = [func.sum(c[name]) for name in ("shown", "rewards", "sum", "squares")]
+        query = select(c.day, c.item, *columns).group_by(c.day, c.item)
+        for day, item, *numbers in connection.execute(query):
+            sums = [float(each) for each in numbers]
+            counted = expected_sums.pop((day, item), [0.0] * 4)
+            assert sums[:2] == counted[:2]
+            worst = max(worst, *np.abs(np.subtract(sums, counted)))
+        assert not expected_sums
     with service.database.reading() as connection:
         tasks = {row.id: row for row in connection.execute(select(schema.tasks))}
         table = schema.decisions

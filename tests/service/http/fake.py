@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -18,6 +19,7 @@ from headstart.service.messages import (
     DecisionRequest,
     Item,
     ItemChange,
+    ItemReport,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
@@ -132,6 +134,7 @@ class FakeService:
             decisions=0,
             rewards=0,
             prior_version=0,
+            paused=None,
         )
 
     def bandits(self) -> list[BanditView]:
@@ -173,6 +176,13 @@ class FakeService:
     def task(self, bandit: str, task: str) -> TaskRecord:
         self.bandit(bandit)
         raise not_found(f"task must be one of {bandit}, got {task!r}")
+
+    def item_report(
+        self, bandit: str, *, since: date | None, until: date | None, limit: int
+    ) -> ItemReport:
+        self.bandit(bandit)
+        first, last = since or date(2026, 3, 1), until or date(2026, 3, 7)
+        return ItemReport(since=first, until=last, decisions=limit, items=[])
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         self.bandit(bandit)

@@ -73,20 +73,28 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
 
 
 def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
-    later = {
-        "items": "attributes",
-        "tasks": "share",
-        "gains": "log_chance",
-        "decisions": "effect",
+    columns = {
+        "bandits": ["paused", "accepted"],
+        "items": ["attributes"],
+        "tasks": ["share", "early_metrics", "against"],
+        "gains": ["log_chance"],
+        "decisions": [
+            *("effect", "others", "catalogue", "offered"),
+            *("service_arm", "service_propensity", "chance"),
+        ],
     }
+    tables = ["reward_parts", "metric_gains", "item_days", "shadows"]
     with database.writing() as connection:
-        for table, column in later.items():
-            connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
+        for table, names in columns.items():
+            for name in names:
+                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
+        for table in tables:
+            connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.execute(update(schema.schema_version).values(version=1))
         migrate(connection)
-        for table in later:
-            names = {column["name"] for column in inspect(connection).get_columns(table)}
-            assert names == set(schema.metadata.tables[table].c.keys())
+        for table in [*columns, *tables]:
+            found = {column["name"] for column in inspect(connection).get_columns(table)}
+            assert found == set(schema.metadata.tables[table].c.keys())
     assert _version(database) == schema.VERSION
 
 

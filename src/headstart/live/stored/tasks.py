@@ -29,6 +29,7 @@ from headstart.live._rows import (
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 from headstart.live.decision import TaskView
+from headstart.live.inputs import too_large
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
@@ -160,6 +161,28 @@ class StoredTasks:
         choices = self._chooser.choose_ranked(slots, arms, n)
         ids = [arms.id(i) if arms.are_items else None for i in choices.indices.tolist()]
         return self._explained(slots.repeat(n), choices, arms.features[choices.indices], ids)
+
+    def propensities(self, task: int, arms: DecisionSet) -> Floats:
+        """The probability (K,) with which each arm would be chosen for a task."""
+        return self._chooser.propensities_in(int(self._slots([task])[0]), arms)
+
+    def explain(
+        self,
+        tasks: Sequence[int],
+        arms: Sequence[DecisionSet],
+        indices: Sequence[int],
+        propensities: Sequence[float],
+    ) -> Chosen:
+        """Choices that were made elsewhere, with what is expected of them; one for each task."""
+        slots, batch = self._slots(tasks), batch_of(arms)
+        self._memory.catch_up_all(slots)
+        choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), (), ())
+        features = batch.features(choices.indices)
+        ids = [one.id(i) if one.are_items else None for one, i in zip(arms, indices, strict=True)]
+        chosen = self._explained(slots, choices, features, ids)
+        if not np.isfinite(chosen.means + chosen.halves).all():
+            raise too_large("arms", features)
+        return chosen
 
     def learn(
         self, task: int, features: Floats, value: float, weight: float, item: str | None = None

@@ -3,18 +3,21 @@
 from sqlalchemy import Connection
 
 from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import bandits, decisions, tasks
+from headstart.service.store.queries import activity, bandits, decisions, item_days, tasks
 
 # What is measured, in words.
 MEASURES = {
     "pending": "Decisions that wait for a reward, counted up to 10,000.",
     "prior_version": "The version of the prior.",
     "prior_lag_seconds": "How long the longest waiting task has waited for the prior to count it.",
-    "top_item_share": "The share of the most frequent arm among the latest decisions.",
+    "top_item_share": "The share of the item that was shown most often, today and yesterday.",
     "gain": "What warm tasks earn more per round than the control.",
     "gain_low": "The lower end of the gain's 95 % interval, which holds at every look.",
     "gain_high": "The upper end of the gain's 95 % interval, which holds at every look.",
     "control_ratio_p": "How probable the share of control tasks is; below 0.001 it is wrong.",
+    "guardrails_broken": "Guardrails that are broken.",
+    "paused": "1 while a broken guardrail sends new tasks to the control, else 0.",
+    "shadow_agreement": "The share of shadow decisions that the service would have made too.",
 }
 
 
@@ -22,16 +25,21 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     """The measures of all bandits by name; what cannot be said is left out."""
     found = {}
     for row in bandits.all_bandits(connection):
-        gain = gain_view(connection, row.id)
+        gain = gain_view(connection, row)
+        decided, agreed = activity.agreement(connection, row.id)
+        top = item_days.top_item(connection, row.id, now)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
             "prior_version": row.prior_version,
             "prior_lag_seconds": prior_lag(connection, row.id, now),
-            "top_item_share": decisions.top_share(connection, row.id),
+            "top_item_share": None if top is None else top.share,
             "gain": gain.difference,
             "gain_low": gain.low,
             "gain_high": gain.high,
             "control_ratio_p": gain.ratio_p,
+            "guardrails_broken": sum(each.status == "broken" for each in gain.guardrails),
+            "paused": row.paused is not None,
+            "shadow_agreement": agreed / decided if decided else None,
         }
         found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}
     return found

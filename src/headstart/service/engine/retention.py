@@ -1,11 +1,18 @@
-"""Retention: decisions, keys and jobs are deleted once they are old."""
+"""Retention: decisions, sums by item, keys and jobs are deleted once they are old."""
 
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete, exists, select, tuple_
 
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store.blocks import first_id
-from headstart.service.store.schema import decisions, fits, idempotency, jobs
+from headstart.service.store.schema import (
+    decisions,
+    fits,
+    idempotency,
+    item_days,
+    jobs,
+    reward_parts,
+)
 
 # How many rows one transaction takes.
 ROWS = 500
@@ -13,10 +20,12 @@ ROWS = 500
 KEY_SECONDS = 7 * 86_400.0
 # How long a job is kept that has ended, unless its fit counts.
 JOB_SECONDS = 90 * 86_400.0
+# How many days the sums of items are kept: a year, and what it is compared with.
+ITEM_DAYS = 400
 
 
 def delete_old(transaction: Transaction, bandit: Bandit) -> int:
-    """Delete decisions that are past the retention of a bandit."""
+    """Delete decisions, with the parts of their rewards, that are past a bandit's retention."""
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0
@@ -27,8 +36,20 @@ def delete_old(transaction: Transaction, bandit: Bandit) -> int:
         .order_by(decisions.c.id)
         .limit(ROWS)
     )
-    own = decisions.c.bandit == bandit.number
-    statement = delete(decisions).where(own, decisions.c.id.in_(some.scalar_subquery()))
+    ids = list(transaction.connection.execute(some).scalars())
+    for table, column in ((decisions, decisions.c.id), (reward_parts, reward_parts.c.decision)):
+        own = table.c.bandit == bandit.number
+        transaction.connection.execute(delete(table).where(own, column.in_(ids)))
+    return len(ids)
+
+
+def delete_days(transaction: Transaction, bandit: int) -> int:
+    """Delete a bandit's sums by item of days long past."""
+    c = item_days.c
+    key = [c.bandit, c.day, c.item, c.process]
+    oldest = int(transaction.now // 86_400) - ITEM_DAYS
+    some = select(*key).where(c.bandit == bandit, c.day < oldest).limit(ROWS)
+    statement = delete(item_days).where(tuple_(*key).in_(some))
     return transaction.connection.execute(statement).rowcount
 
 

@@ -1,8 +1,9 @@
 """Service: one process of the decision service."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
-from headstart.service.engine import catalogue, records, registry
+from headstart.service.engine import catalogue, export, records, registry
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
@@ -22,6 +23,7 @@ from headstart.service.engine.requests.observations import observe
 from headstart.service.engine.requests.rewards import reward
 from headstart.service.engine.transaction import Transaction, split
 from headstart.service.messages import (
+    MOST_ARMS,
     BanditConfiguration,
     BanditView,
     DecisionAnswer,
@@ -30,13 +32,16 @@ from headstart.service.messages import (
     Gain,
     Item,
     ItemChange,
+    ItemReport,
     ObservationAnswer,
     ObservationRequest,
     PriorView,
     RewardAnswer,
     RewardRequest,
     ServiceError,
+    ShadowView,
     TaskRecord,
+    invalid,
     unavailable,
 )
 from headstart.service.store.database import Database, ProcessNumber
@@ -46,6 +51,7 @@ from headstart.service.store.queries.bandits import BanditRow
 
 # How long erasing waits for the prior without the task.
 _ERASE_SECONDS = 30.0
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Service:
@@ -253,6 +259,11 @@ class Service:
         view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
         return view
 
+    def resume(self, name: str) -> BanditView:
+        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        view: BanditView = self._do(lambda t: self._registry.resume(t, name))
+        return view
+
     def delete_bandit(self, name: str) -> None:
         """Delete a bandit with all it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))
@@ -284,6 +295,11 @@ class Service:
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
 
+    def catalogue_versions(self) -> dict[str, int]:
+        """How often the catalogue of each bandit has changed."""
+        with self.database.reading() as connection:
+            return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
+
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, those behind `after`."""
         with self.database.reading() as connection:
@@ -299,10 +315,48 @@ class Service:
             for item in rows
         ]
 
+    def item_report(
+        self,
+        bandit: str,
+        *,
+        since: date | None = None,
+        until: date | None = None,
+        limit: int = MOST_ARMS,
+    ) -> ItemReport:
+        """Items in numbers, the most shown first; without days, those of the last week."""
+        if until is None:
+            until = datetime.fromtimestamp(self.clock(), UTC).date()
+        if since is None:
+            since = date.fromordinal(max(until.toordinal() - 6, 1))
+        if since > until:
+            raise invalid(f"since must be no later than until, got {since} and {until}")
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+            model = model_of(row.configuration, self.clock)
+            first, last = (day.toordinal() - _EPOCH for day in (since, until))
+            items = records.item_statistics(connection, row, model, first, last)
+        decided = sum(one.shown for one in items)
+        return ItemReport(since=since, until=until, decisions=decided, items=items[:limit])
+
     def decision(self, bandit: str, decision: str) -> DecisionRecord:
         """A decision as it was made, and what became of it."""
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
+
+    def decision_of_key(self, bandit: str, key: str) -> str | None:
+        """The decision that an idempotency key got, None if there is none."""
+        with self.database.reading() as connection:
+            return decisions.of_key(connection, bandits.named(connection, bandit).id, key)
+
+    def export(
+        self, bandit: str, start: float, end: float, *, rewarded: bool
+    ) -> tuple[BanditRow, Iterator[list[dict[str, Any]]]]:
+        """A bandit, and its decisions from one time to before another, some at a time."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+        end = min(end, self.clock() + 1.0)  # none of those that are made meanwhile
+        pages = export.rows(self.database, row, start=start, end=end, rewarded=rewarded)
+        return row, pages
 
     def task(self, bandit: str, task: str) -> TaskRecord:
         """What is known of a task."""
@@ -314,7 +368,12 @@ class Service:
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit).id)
+            return records.gain_view(connection, bandits.named(connection, bandit))
+
+    def shadow(self, bandit: str) -> ShadowView:
+        """How shadow mode stands."""
+        with self.database.reading() as connection:
+            return records.shadow_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -1,8 +1,10 @@
 """Migrations: the tables of a store brought to the current version, step by step."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Column, Connection, insert, inspect, select, update
+from sqlalchemy.schema import CreateColumn
 
 from headstart.service.store import schema
 
@@ -33,7 +35,30 @@ def _effects_of_items(connection: Connection) -> None:
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
-STEPS: Sequence[Step] = (_create, _attributes_of_items, _compared_tasks, _effects_of_items)
+def _version_5(connection: Connection) -> None:
+    """Rewards in parts, guardrails, sums by item, arms not chosen, the caller's own choice."""
+    for table in (schema.reward_parts, schema.metric_gains, schema.item_days, schema.shadows):
+        table.create(connection)
+    bandits, tasks, decisions = schema.bandits.c, schema.tasks.c, schema.decisions.c
+    for column in (bandits.paused, bandits.accepted, tasks.early_metrics, tasks.against):
+        _add(connection, column)
+    for name in ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance"):
+        _add(connection, decisions[name])
+
+
+def _add(connection: Connection, column: "Column[Any]") -> None:
+    """Add a column to the rows that are there."""
+    words = CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {words}")
+
+
+STEPS: Sequence[Step] = (
+    _create,
+    _attributes_of_items,
+    _compared_tasks,
+    _effects_of_items,
+    _version_5,
+)
 
 
 def version_of(connection: Connection) -> int:

@@ -1,8 +1,8 @@
 """The tables. Times are seconds since 1970; arrays are bytes of little-endian floats.
 
 Everything that belongs to a bandit has its number. Sums that every request adds to (`minutes`,
-`rounds`, `gains`) are kept per `process`, a small number that one running process holds, so that
-processes never wait for each other's rows; a reader adds them up.
+`rounds`, `gains`, `metric_gains`, `item_days`) are kept per `process`, a small number that one
+running process holds, so that processes never wait for each other's rows; a reader adds them up.
 """
 
 from typing import Literal
@@ -37,6 +37,9 @@ DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending",
 # How a task stands.
 OPEN, FINISHED = range(2)
 TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
+# What a control task is served: see `BanditConfiguration.control`.
+CONTROLS: tuple[Literal["cold", "random", "own"], ...] = ("cold", "random", "own")
+SHADOW = len(CONTROLS)  # of tasks that were opened in shadow mode, and are not compared
 
 bandits = Table(
     "bandits",
@@ -48,6 +51,8 @@ bandits = Table(
     Column("changed", Double, nullable=False),
     Column("catalogue_version", Integer, nullable=False, server_default="0"),
     Column("prior_version", Integer, nullable=False, server_default="0"),
+    Column("paused", Double),  # since when a broken guardrail sends new tasks to the control
+    Column("accepted", Text),  # a JSON list: guardrails that were broken when somebody resumed
     sqlite_autoincrement=True,  # the number of one that was deleted is not given again
 )
 
@@ -69,6 +74,8 @@ tasks = Table(
     Column("bandit", Integer, nullable=False),
     Column("name", _Name, nullable=False),
     Column("control", Boolean, nullable=False),
+    # What the control was served when it was opened, the place in CONTROLS; or SHADOW.
+    Column("against", SmallInteger, nullable=False, server_default="0"),
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
     Column("last_used", Double, nullable=False),  # opened, or when it last learned
@@ -76,6 +83,7 @@ tasks = Table(
     Column("reward_sum", Double, nullable=False),
     Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
     Column("early_sum", Double, nullable=False),
+    Column("early_metrics", Text),  # JSON: of each metric its number and sum in the first rounds
     Column("share", Double),  # of the control when it was opened; NULL if there was no prior yet
     Column("version", BigInteger, nullable=False),  # raised with every change of the state
     Column("changed", SmallInteger, nullable=False),  # 1: the prior has not counted its state yet
@@ -136,6 +144,13 @@ decisions = Table(
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
+    Column("catalogue", BigInteger),  # the digest of the one that the arms were of, if of any
+    Column("offered", LargeBinary),  # a bit for each item, 1 if it could be chosen; NULL for all
+    # In shadow mode: what the service would have chosen, and the chance that it gives to the arm.
+    Column("service_arm", Text),
+    Column("service_propensity", Double),
+    Column("chance", Double),
+    Column("others", LargeBinary),  # the best arms that were not chosen: see store/others.py
     Index("decisions_task", "block", "task"),
     Index(
         "decisions_pending",
@@ -144,6 +159,20 @@ decisions = Table(
         sqlite_where=text("status = 0"),
         postgresql_where=text("status = 0"),
     ),
+)
+
+# Rewards that came in parts, or with metrics; one that came whole is in its decision alone.
+reward_parts = Table(
+    "reward_parts",
+    metadata,
+    Column("bandit", Integer, primary_key=True, autoincrement=False),
+    Column("decision", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # "" for the reward without a key
+    Column("number", Integer, nullable=False),  # in the order in which the parts first came
+    Column("value", Double, nullable=False),
+    Column("time", Double, nullable=False),  # when it happened
+    Column("metrics", Text, nullable=False),  # a JSON object
+    sqlite_with_rowid=False,
 )
 
 idempotency = Table(
@@ -213,7 +242,8 @@ minutes = Table(
     sqlite_with_rowid=False,
 )
 
-# By the number of the reward in its task, from 1 to ROUNDS_MEASURED.
+# By the number of the reward in its task, from 1 to ROUNDS_MEASURED. Here and in `gains`, control
+# is the group of a task: twice its place in CONTROLS, and one more if it is a control task.
 rounds = Table(
     "rounds",
     metadata,
@@ -241,6 +271,51 @@ gains = Table(
     Column("log_chance", Double, nullable=False),
 )
 EARLY_ROUNDS = 20
+
+# The same of each metric: one value per task, its mean over the first rounds that have the metric.
+metric_gains = Table(
+    "metric_gains",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("control", SmallInteger, primary_key=True),
+    Column("process", SmallInteger, primary_key=True),
+    Column("tasks", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+)
+
+# Decisions by item and by the day on which they were made, and the rewards that count for them,
+# defaults included; what was chosen elsewhere is left out.
+item_days = Table(
+    "item_days",
+    metadata,
+    Column("bandit", Integer, primary_key=True),
+    Column("day", Integer, primary_key=True),  # since 1970
+    Column("item", Text, primary_key=True),  # of the catalogue, or an arm that was given
+    Column("process", SmallInteger, primary_key=True),
+    Column("shown", BigInteger, nullable=False),
+    Column("rewards", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("squares", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+# Of each task in shadow mode: its decisions, those where the service would have chosen the same,
+# and of those rewards whose weight π/p is known their number, Σy, Σπ/p and Σyπ/p.
+shadows = Table(
+    "shadows",
+    metadata,
+    Column("bandit", Integer, primary_key=True, autoincrement=False),
+    Column("task", _Number, primary_key=True, autoincrement=False),
+    Column("decisions", BigInteger, nullable=False),
+    Column("agreed", BigInteger, nullable=False),
+    Column("rewards", BigInteger, nullable=False),
+    Column("sum", Double, nullable=False),
+    Column("weights", Double, nullable=False),
+    Column("weighted", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 jobs = Table(
     "jobs",
@@ -286,4 +361,4 @@ schema_version = Table(
     metadata,
     Column("version", Integer, primary_key=True),
 )
-VERSION = 4
+VERSION = 5

@@ -33,6 +33,8 @@ class BanditRow:
     changed: float
     catalogue_version: int
     prior_version: int
+    paused: float | None  # since when a broken guardrail sends new tasks to the control
+    accepted: list[str]  # guardrails that were broken when somebody resumed
 
     @property
     def dimension(self) -> int:
@@ -107,6 +109,7 @@ def view(connection: Connection, bandit: BanditRow) -> BanditView:
         decisions=int(decisions),
         rewards=int(rewards),
         prior_version=bandit.prior_version,
+        paused=bandit.paused,
     )
 
 
@@ -136,6 +139,12 @@ def items_of(
     ]
 
 
+def item_ids(connection: Connection, bandit: int) -> list[str]:
+    """The ids of a catalogue's items, in order."""
+    query = select(items.c.item).where(items.c.bandit == bandit).order_by(items.c.item)
+    return list(connection.execute(query).scalars())
+
+
 def n_items(connection: Connection, bandit: int) -> int:
     """How many items a catalogue has."""
     query = select(func.count()).select_from(items).where(items.c.bandit == bandit)
@@ -144,5 +153,8 @@ def n_items(connection: Connection, bandit: int) -> int:
 
 def _bandit(row: Any) -> BanditRow:
     # A field that a later version of headstart adds to the configuration has its default.
-    fields = dict(row._mapping)
-    return BanditRow(**fields | {"configuration": _decode(row.configuration)})
+    read = {
+        "configuration": _decode(row.configuration),
+        "accepted": msgspec.json.decode(row.accepted or "[]", type=list[str]),
+    }
+    return BanditRow(**dict(row._mapping) | read)

@@ -1,20 +1,36 @@
 """Decisions: one as it was made, pages of the latest, and what waits for a reward."""
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    select,
+)
 
 from headstart.arrays import Floats, floats
-from headstart.service.messages import Contribution, DecisionRecord, not_found
+from headstart.service.messages import (
+    Contribution,
+    DecisionRecord,
+    RewardPart,
+    ServiceChoice,
+    not_found,
+)
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.prepared import LISTED, Lookup
+from headstart.service.store.queries import parts as parts_of_rewards
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
+from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, idempotency
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50
@@ -41,6 +57,9 @@ _PAYMENT = (
     "observed",
     "arm",
     "effect",
+    "propensity",
+    "chance",
+    "paid_time",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -98,6 +117,7 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         parts = np.frombuffer(row.parts, dtype="<f4").astype(np.float64).reshape(2, len(x))
     mean = float(parts.sum()) if row.mean is None else row.mean
     half = 0.0 if row.half is None else row.half
+    rewarded = parts_of_rewards.of_decisions(connection, bandit.id, [decision])
     by_feature = zip(bandit.feature_names, x.tolist(), *parts.tolist(), strict=True)
     return DecisionRecord(
         id=row.id,
@@ -113,6 +133,9 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         high=mean + half,
         prior_version=row.prior_version,
         control=bool(row.control),
+        shadow=None
+        if row.service_arm is None
+        else ServiceChoice(arm=row.service_arm, propensity=row.service_propensity),
         contributions=[
             Contribution(feature=name, value=value, from_prior=prior, from_rewards=rewards)
             for name, value, prior, rewards in by_feature
@@ -123,7 +146,20 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         weight=None if row.status == PENDING else row.weight,
         paid_time=row.paid_time,
         round=row.round,
+        parts=[
+            RewardPart(key=key or None, value=part.value, time=part.time, metrics=part.metrics)
+            for key, part in sorted(rewarded.get(decision, {}).items(), key=lambda p: p[1].order)
+        ],
     )
+
+
+def of_key(connection: Connection, bandit: int, key: str) -> str | None:
+    """The decision that an idempotency key got, None if there is none."""
+    query = select(idempotency.c.answer).where(
+        idempotency.c.bandit == bandit, idempotency.c.key == key
+    )
+    answer = connection.execute(query).scalar_one_or_none()
+    return None if answer is None else str(msgspec.json.decode(answer)["id"])
 
 
 def scanned(dimension: int) -> int:
@@ -233,11 +269,13 @@ def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]
     return _TO_PAY.rows(connection, ids, (bandit,))
 
 
-def top_share(connection: Connection, bandit: int) -> float | None:
-    """The share of the arm that the latest decisions chose most often; None before any."""
-    query = select(_C.arm).where(_C.bandit == bandit, _C.observed == 0).order_by(_C.id.desc())
-    arms = Counter(connection.execute(query.limit(_LATEST)).scalars())
-    return max(arms.values()) / arms.total() if arms else None
+def counted(
+    connection: Connection, condition: ColumnElement[bool]
+) -> list[tuple[str, float, float | None]]:
+    """Of decisions of the service: their arm, when they were made, and the reward that counts."""
+    value = case((_C.round.is_not(None), _C.value))
+    query = select(_C.arm, _C.time, value).where(condition, _C.observed == 0)
+    return [(arm, made, reward) for arm, made, reward in connection.execute(query)]
 
 
 def latest_features(connection: Connection, bandit: int, dimension: int) -> Floats:

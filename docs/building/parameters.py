@@ -1,0 +1,105 @@
+"""Parameters of public callables: those of the signature, and those that the docstring lists."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+from types import FunctionType
+from typing import Any, NamedTuple
+
+from docs.building.public import documented_names, has_own_docstring
+from msgspec import Struct
+
+_STARS: dict[object, str] = {
+    inspect.Parameter.VAR_POSITIONAL: "*",
+    inspect.Parameter.VAR_KEYWORD: "**",
+}
+_LISTED = ("Parameters", "Other Parameters", "Attributes")
+
+
+class PublicCallable(NamedTuple):
+    """A public function or class, or a method of a public class."""
+
+    full: str
+    value: Callable[..., Any]
+    owner: object = None  # the class of a method
+
+    @property
+    def name(self) -> str:
+        """The name without its class and module."""
+        return self.full.rsplit(".")[-1]
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of what a call takes, stars included; none for what only the library makes."""
+        kind = self.value
+        if inspect.isclass(kind) and (
+            _is_protocol(kind) or issubclass(kind, BaseException | Enum | dict | Struct)
+        ):
+            return []
+        taken = inspect.signature(self.value).parameters.values()
+        return [_STARS.get(p.kind, "") + p.name for p in taken if p.name != "self"]
+
+
+def callables() -> Iterator[PublicCallable]:
+    """All public functions and classes, and the methods of these."""
+    for name in documented_names():
+        value: Any = name.value
+        if not has_own_docstring(value):
+            continue
+        yield PublicCallable(name.full, value)
+        for key, member in vars(value).items() if inspect.isclass(value) else ():
+            if isinstance(member, classmethod | staticmethod | FunctionType) and key[0] != "_":
+                yield PublicCallable(f"{name.full}.{key}", getattr(value, key), value)
+
+
+def sections(docstring: str) -> dict[str, list[str]]:
+    """The names that each numpydoc section of a docstring lists, stars included."""
+    lines = inspect.cleandoc(docstring).splitlines()
+    found: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line and re.fullmatch("-{3,}", following):
+            names = found.setdefault(line, [])
+        elif line and not line.startswith((" ", "-")):
+            names += line.split(" : ")[0].split(", ")
+    return found
+
+
+def problems() -> list[str]:
+    """The parameters that a docstring does not list, and listed ones that do not exist.
+
+    A method need not list what the method of that name of another public class lists, if both take
+    the same: the methods of a protocol, or those of all kinds of attributes.
+    """
+    public = list(callables())
+    elsewhere = {
+        (one.name, *one.parameters)
+        for one in public
+        if one.owner is not None and {*one.parameters} <= {*_documented(one)}
+    }
+    found = []
+    for one in public:
+        taken, documented = one.parameters, _documented(one)
+        if documented or one.owner is None or (one.name, *taken) not in elsewhere:
+            found += [
+                f"{one.full} does not list {name}" for name in taken if name not in documented
+            ]
+        known = {*taken, *_attributes(one.value)} if inspect.isclass(one.value) else taken
+        found += [f"{one.full} lists {name}" for name in documented if name not in known]
+    return found
+
+
+def _documented(one: PublicCallable) -> list[str]:
+    listed = sections(inspect.getdoc(one.value) or "")
+    return [name for section in _LISTED for name in listed.get(section, ())]
+
+
+def _attributes(kind: type) -> set[str]:
+    """The attributes of a class and of its instances."""
+    own = re.findall(r"self\.(\w+)", inspect.getsource(kind))
+    return {*dir(kind), *inspect.get_annotations(kind), *own}
+
+
+def _is_protocol(kind: object) -> bool:
+    return getattr(kind, "_is_protocol", False) is True

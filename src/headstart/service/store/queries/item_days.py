@@ -1,0 +1,57 @@
+"""Items in numbers: decisions and rewards by item over days, added up over processes."""
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, func, select
+
+from headstart.intervals import Moments
+from headstart.service.store.schema import item_days
+
+DAY_SECONDS = 86_400
+_C = item_days.c
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemSums:
+    """How often an item was shown, and the rewards that count for it."""
+
+    shown: int = 0
+    rewards: Moments = field(default_factory=Moments)
+
+
+def sums(connection: Connection, bandit: int, first: int, last: int) -> dict[str, ItemSums]:
+    """The items that were shown from the first day to the last, since 1970."""
+    names = ("shown", "rewards", "sum", "squares")
+    query = (
+        select(_C.item, *(func.sum(_C[name]) for name in names))
+        .where(_C.bandit == bandit, _C.day >= first, _C.day <= last)
+        .group_by(_C.item)
+        .having(func.sum(_C.shown) > 0)
+    )
+    return {
+        item: ItemSums(
+            shown=int(shown),
+            rewards=Moments(n=int(n), total=float(total), squares=float(squares)),
+        )
+        for item, shown, n, total, squares in connection.execute(query)
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopItem:
+    """The item that was shown most often, among so many decisions for so many items."""
+
+    item: str
+    share: float
+    decisions: int
+    items: int
+
+
+def top_item(connection: Connection, bandit: int, now: float) -> TopItem | None:
+    """The item that was shown most often today and yesterday; None if none was."""
+    today = int(now // DAY_SECONDS)
+    shown = {item: one.shown for item, one in sums(connection, bandit, today - 1, today).items()}
+    if not shown:
+        return None
+    item, total = max(shown, key=lambda each: shown[each]), sum(shown.values())
+    return TopItem(item=item, share=shown[item] / total, decisions=total, items=len(shown))
