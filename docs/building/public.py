@@ -17,6 +17,7 @@ MODULES = (
     "headstart.environments",
     "headstart.learners",
     "headstart.simulation",
+    "headstart.schedules",
     "headstart.live",
     "headstart.logs",
     "headstart.service.client",

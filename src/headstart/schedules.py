@@ -26,6 +26,8 @@ __all__ = ["Arrivals", "InParallel", "InSequence", "Schedule"]
 class Schedule(Protocol):
     """An order of turns, in each of which one task plays a round, and a delay of rewards.
 
+    Examples
+    --------
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Backwards:
@@ -50,9 +52,21 @@ class Schedule(Protocol):
         ...
 
     def order(self, n_tasks: int, horizon: int, rng: np.random.Generator) -> Integers:
-        """The task of every turn, (n·T,): each of 0 … n − 1 as often as it has rounds.
+        """The task of every turn: each of 0 … n − 1 as often as it has rounds.
 
         Tasks begin in the order of their numbers.
+
+        Parameters
+        ----------
+        n_tasks, horizon : int
+            The number of tasks, n, and of rounds of each, T.
+        rng : numpy.random.Generator
+            Random numbers that follow from the seed of the simulation.
+
+        Returns
+        -------
+        ndarray of int of shape (n·T,)
+            The tasks.
         """
         ...
 
@@ -61,6 +75,13 @@ class Schedule(Protocol):
 class InSequence:
     """One task after the other.
 
+    Parameters
+    ----------
+    delay : int, default 0
+        How many turns later the reward of a turn arrives.
+
+    Examples
+    --------
     >>> hs.schedules.InSequence(delay=2).delay
     2
     """
@@ -81,6 +102,15 @@ class InParallel:
 
     The last group may be smaller.
 
+    Parameters
+    ----------
+    n : int
+        The number of tasks of a group.
+    delay : int, default 0
+        How many turns later the reward of a turn arrives.
+
+    Examples
+    --------
     >>> hs.schedules.InParallel(2).order(3, 2, np.random.default_rng(0))
     array([0, 1, 0, 1, 2, 2])
     """
@@ -106,6 +136,15 @@ class Arrivals:
     at its arrival, and its other rounds are at times drawn uniformly from the n units after it.
     The order is drawn from the seed of the simulation.
 
+    Parameters
+    ----------
+    n : float
+        How many tasks are open at a time, about.
+    delay : int, default 0
+        How many turns later the reward of a turn arrives.
+
+    Examples
+    --------
     >>> hs.schedules.Arrivals(2).order(4, 3, np.random.default_rng(0))
     array([0, 1, 1, 2, 0, 0, 3, 2, 1, 2, 3, 3])
     """

@@ -23,8 +23,14 @@ Maker = type | Callable[..., object]
 # What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
-# The method by which a class of a package is a policy, a prior estimator, an environment, an agent.
-_METHODS = {"policies": "scores", "priors": "absorb", "environments": "sample", "learners": "play"}
+# The methods by which a class of a package is a policy, a prior estimator and so on: one of them.
+_METHODS = {
+    "policies": ("scores",),
+    "priors": ("absorb",),
+    "environments": ("sample",),
+    "learners": ("play", "play_jointly"),
+    "schedules": ("order",),
+}
 
 _CLASS, _ARRAY = "class", "array"
 
@@ -126,7 +132,7 @@ def check(spec: Spec, package: str, *, where: str) -> None:
 
 def check_names(spec: Spec, package: str, *, where: str) -> Maker:
     """Check the class and the names of its settings, without building it; return the class."""
-    made = _find(spec.kind, package, where, method=_METHODS.get(package))
+    made = _find(spec.kind, package, where, having=_METHODS.get(package, ()))
     _check_settings(spec, made, where)
     return made
 
@@ -208,8 +214,8 @@ def methods() -> dict[str, Callable[..., object]]:
     return {name: made for name, made in named.items() if not isinstance(made, type)}
 
 
-def _find(kind: str, package: str, where: str, method: str | None = None) -> Maker:
-    """The dataclass of that name; with `method`, only a class that has it."""
+def _find(kind: str, package: str, where: str, having: tuple[str, ...] = ()) -> Maker:
+    """The dataclass of that name; with `having`, only a class that has one of these methods."""
     if package == METHODS:
         if kind[:1].isupper() or ":" in kind:  # a policy within the settings of a method
             return _find(kind, "policies", where)
@@ -232,7 +238,7 @@ def _find(kind: str, package: str, where: str, method: str | None = None) -> Mak
     classes = {
         name: made
         for name, made in classes.items()
-        if is_dataclass(made) and (method is None or hasattr(made, method))
+        if is_dataclass(made) and (not having or any(hasattr(made, name) for name in having))
     }
     return classes[checks.one_of(f"{where}.class", kind.partition(".")[0], classes)]
 

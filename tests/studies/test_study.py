@@ -20,7 +20,7 @@ import headstart.priors
 from headstart.paper.studies import lastfm, movielens, synthetic
 from headstart.specs import Spec
 from headstart.studies.comparisons import default_reference
-from headstart.studies.shards import play_shard
+from headstart.studies.shards import play_shard, shard_seed
 from headstart.studies.study import LearnerSpec, Study
 from headstart.studies.toml import from_file, from_toml
 
@@ -87,7 +87,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
     played = play_shard(study, 0)
     assert list(played["learner"].to_numpy()) == ["LinEXP3"]
     assert (played["regret"] >= 0).all()
-    with pytest.raises(ValueError, match=r"agent.class must be one of MetaLinEXP3, MetaTS, got"):
+    with pytest.raises(ValueError, match=r"agent.class must be one of MetaLinEXP3, MetaTS, "):
         from_toml(_broken(learners=[{"name": "A", "agent": {"class": "OFUL"}}]))
     with pytest.raises(ValueError, match=r"'A' agent: start must be one of .* got 'warm'"):
         from_toml(
@@ -282,3 +282,80 @@ def test_a_study_of_objects_is_made_with_of() -> None:
 
     with pytest.raises(ValueError, match="Local must be defined in a module that others can"):
         Study.of("m", Local(), [learner], horizon=3)
+
+
+OVERLAPPING = """
+name = "overlapping"
+horizon = 4
+tasks = 4
+replications = 5
+shard = 3
+n_chosen = 2
+schedule = { class = "Arrivals", n = 2, delay = 1 }
+[environment]
+class = "Synthetic"
+dimension = 3
+[[learners]]
+method = "hier_ts"
+task_variance = 0.5
+[[learners]]
+name = "ours"
+joint = true
+policy = { class = "BayesUCB" }
+prior = { class = "Hierarchical" }
+[[learners]]
+name = "OPT"
+"""
+
+
+def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
+    study = from_toml(OVERLAPPING)
+    assert from_toml(study.to_toml()) == study
+    world = hs.environments.Synthetic(dimension=3)
+    agents = [
+        LearnerSpec(name="HierTS", method=Spec(kind="hier_ts", settings={"task_variance": 0.5})),
+        hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical(), joint=True),
+        hs.Optimal(),
+    ]
+    schedule = hs.schedules.Arrivals(2, delay=1)
+    settings: Any = {"horizon": 4, "tasks": 4, "replications": 5, "shard": 3, "n_chosen": 2}
+    assert Study.of("overlapping", world, agents, schedule=schedule, **settings) == study
+    played = play_shard(study, 1)
+    by_hand = hs.simulate(
+        world,
+        [
+            hs.learners.hier_ts(task_variance=0.5, name="HierTS @ 1.0"),
+            hs.learners.ours(joint=True, name="ours @ 1.0"),
+            hs.Optimal("OPT @ 1.0"),
+        ],
+        n_tasks=4,
+        horizon=4,
+        replications=2,
+        seed=shard_seed(0, 1),
+        schedule=schedule,
+        n_chosen=2,
+    )
+    expected = by_hand["reward"].sum("position").to_numpy()
+    np.testing.assert_array_equal(played["reward"].to_numpy()[:, 0, 0], expected)
+    assert played["regret"].dims == ("learner", *played["regret"].dims[1:])
+    in_sequence = replace(study, schedule=None)
+    assert in_sequence.digest != study.digest
+    assert "schedule" not in in_sequence.to_toml()
+    assert "n_chosen" not in replace(study, n_chosen=1).to_toml()
+    assert replace(study, protocol="train-then-test").schedule is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("n = 2,", "n = 0,", "schedule: n must be"),
+        ("Arrivals", "Arrival", "must be one of Arrivals, InParallel, InSequence, got 'Arrival'"),
+        ("n_chosen = 2", "n_chosen = 0", "n_chosen must be an integer of at least 1"),
+        ("joint = true", "joint = 1", "may have joint = true next to a policy and a prior, got 1"),
+        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true next to a policy"),
+        ("tasks = 4", 'protocol = "train-then-test"', "is for protocol 'sequence'"),
+    ],
+)
+def test_a_wrong_schedule_is_named(old: str, new: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        from_toml(OVERLAPPING.replace(old, new, 1))

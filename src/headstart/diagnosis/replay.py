@@ -42,6 +42,11 @@ def replay(
             "results must carry the study that made them, as `headstart run` writes it"
         )
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
+    if study.schedule is not None or study.n_chosen > 1:
+        raise ValueError(
+            f"a diagnosis needs tasks one after the other and one arm per round, and {study.name} "
+            "has a schedule or n_chosen; run it without them to diagnose it"
+        )
     _check_sources(study, results)
     if regularization is not None and regularization not in study.regularization:
         grid = study.regularization

@@ -209,9 +209,21 @@ class JointAgent(Protocol):
         ...
 
     def play_jointly(self, state: State, turns: Turns) -> State:
-        """Play all turns; return the state after them. No task goes on from one call to the next.
+        """Play all turns. No task goes on from one call to the next.
 
         Simulations call it once for all tasks that overlap, and again for the next ones.
+
+        Parameters
+        ----------
+        state : State
+            The state before.
+        turns : Turns
+            The tasks, as the agent sees them.
+
+        Returns
+        -------
+        State
+            The state after the last turn.
         """
         ...
 

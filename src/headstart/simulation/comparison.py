@@ -31,11 +31,6 @@ def simulate(
 ) -> xr.Dataset:
     """Play tasks one after the other, every agent carrying its state from one to the next.
 
-    A `schedule` plays them in another order, such as `schedules.InParallel(5)`; the coordinate
-    `turn` of the results then says when each round was played. With `n_chosen` = m, m arms are
-    chosen in each round, and all their rewards are seen; choice and reward have one more dimension,
-    `position`, and regret is against the sum of the m best means.
-
     All agents play the same arms with the same noise. An agent's own random numbers depend on the
     seed and on its name alone, so that adding or removing an agent changes no other's results.
 
@@ -47,7 +42,7 @@ def simulate(
         What is compared: one agent or several, or a function that makes them from the prepared
         environment. A mapping names them.
     n_tasks : int
-        The number of tasks, played one after the other.
+        The number of tasks.
     horizon : int
         The number of rounds of a task, T.
     replications : int, default 1
@@ -55,6 +50,10 @@ def simulate(
     seed : int, numpy.random.Generator or None, default 0
         The seed; drawn from a generator if one is given, and fresh if it is None. The results have
         it as their attribute `seed`.
+    schedule : Schedule, optional
+        Which task plays next, such as `schedules.InParallel(5)`; one after the other by default.
+    n_chosen : int, default 1
+        How many arms are chosen in a round, m.
     workers : int, optional
         The number of threads, one per core by default. The results do not depend on it.
     progress : callable, optional
@@ -63,7 +62,10 @@ def simulate(
     Returns
     -------
     xarray.Dataset
-        choice, reward and regret over (learner, replication, task, round).
+        choice, reward and regret over (learner, replication, task, round). In another order than
+        one after the other, the coordinate `turn` says when each round was played. With m > 1 arms
+        per round, choice and reward have one more dimension, `position`, and regret is against the
+        sum of the m best means.
 
     Examples
     --------
@@ -111,7 +113,7 @@ def evaluate(
     """The paper's protocol: train on N tasks, then play M test tasks, each from the same state.
 
     The test tasks are the same at every N, no test task learns from another, and the numbers at
-    one N do not depend on the others. `n_chosen` is as in `simulate`.
+    one N do not depend on the others.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def evaluate(
         M.
     horizon : int
         The number of rounds of a task, T.
-    replications, seed, workers, progress
+    replications, seed, n_chosen, workers, progress
         As for `simulate`.
 
     Returns

@@ -31,9 +31,7 @@ _KEPT = 8
 class Learner:
     """An agent made of a policy and a prior.
 
-    Its state is the prior's memory. Where tasks overlap (`headstart.schedules`), a task starts from
-    the tasks that ended before it began; with `joint`, every round uses all rewards of all tasks so
-    far, also of those that run, at O(d³) or more per round.
+    Its state is the prior's memory.
 
     Parameters
     ----------
@@ -43,6 +41,10 @@ class Learner:
         How an arm is chosen.
     prior : PriorEstimator
         What is learned from task to task.
+    joint : bool, default False
+        What a task knows of others where tasks overlap (`headstart.schedules`): those that had
+        ended when it began, or with `joint` all rewards of all tasks so far, also of those that
+        run. That takes O(d³) or more per round.
 
     Examples
     --------

@@ -38,6 +38,8 @@ class Rounds:
         The task.
     uniforms : ndarray of shape (…, T, n + 1)
         The agent's random numbers in [0, 1), and last the one that breaks ties.
+    n_chosen : int, default 1
+        How many arms a round takes, m.
 
     Examples
     --------

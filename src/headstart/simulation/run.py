@@ -344,7 +344,9 @@ def _play_jointly(
     every = [one.rounds(part) for one in drawn]
     turns = Turns(every, stretch.order, stretch.delay)
     after = agent.play_jointly(state, turns)
-    turns.check_over(agent.name)
+    if not turns.over:
+        n, got = turns.n_turns, turns.n_played
+        raise ValueError(f"{agent.name} must play all {n} turns, got {got}")
     for one, rounds, record in zip(drawn, every, records, strict=True):
         if record is not None:
             record.write(part, one.task[part], rounds)

@@ -17,9 +17,21 @@ from headstart.simulation.rounds import Rounds
 class Arrived:
     """The rewards of one turn, in all replications, when they have arrived.
 
-    Shapes: choices and rewards (R,), features (R, d); with m arms per round, (R, m) and (R, m, d).
-    `ended` says whether these are the last rewards of the task.
+    Parameters
+    ----------
+    task : int
+        The number of the task.
+    choices : ndarray of int of shape (R,) or (R, m)
+        The arms that were chosen.
+    rewards : ndarray of the same shape
+        Their rewards.
+    features : ndarray of shape (R, d) or (R, m, d)
+        Their features.
+    ended : bool
+        Whether these are the last rewards of the task.
 
+    Examples
+    --------
     >>> from headstart.simulation import Arrived
     >>> reward, features = np.array([0.5]), np.array([[1.0, 0.0]])
     >>> Arrived(task=0, choices=np.array([2]), rewards=reward, features=features, ended=False).task
@@ -40,6 +52,17 @@ class Turns:
     `Rounds`, which shows the tasks. A choice returns the rewards that have arrived: its own where
     the schedule has no delay, else earlier ones or none. All that are left come with the last one.
 
+    Parameters
+    ----------
+    rounds : sequence of Rounds
+        The tasks.
+    order : ndarray of int
+        The task of every turn.
+    delay : int, default 0
+        How many turns later the rewards of a turn arrive.
+
+    Examples
+    --------
     >>> from headstart.simulation import Turns
     >>> world, rng = hs.environments.Synthetic(dimension=3), np.random.default_rng(0)
     >>> tasks = [hs.Rounds(world.sample(2, 1, rng), rng.random((1, 2, 1))) for _ in range(2)]
@@ -87,12 +110,34 @@ class Turns:
         return self._rounds[self.task].uniforms
 
     def choose(self, choices: ArrayLike, propensities: ArrayLike | None = None) -> list[Arrived]:
-        """Choose arms by index, as in `Rounds`; returns the rewards that have arrived."""
+        """Choose arms by index, and end the turn.
+
+        Parameters
+        ----------
+        choices, propensities
+            As for `Rounds`.
+
+        Returns
+        -------
+        list of Arrived
+            The rewards that have arrived.
+        """
         rounds, given = self._rounds[self.task], np.asarray(choices)
         return self._end_turn(rounds, given, rounds.choose(given, propensities))
 
     def choose_largest(self, scores: Floats) -> list[Arrived]:
-        """Choose the arms of largest score, as in `Rounds`; returns the rewards that arrived."""
+        """Choose the arms of largest score, ties at random, and end the turn.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (…, K)
+            As for `Rounds`.
+
+        Returns
+        -------
+        list of Arrived
+            The rewards that have arrived.
+        """
         rounds = self._rounds[self.task]
         return self._end_turn(rounds, *rounds.choose_largest(scores))
 
@@ -104,10 +149,15 @@ class Turns:
         left = 0 if self.over else self.delay
         return [self._late.popleft() for _ in range(len(self._late) - left)]
 
-    def check_over(self, name: str) -> None:
-        """Raise where turns are left that an agent of this name did not play."""
-        if not self.over:
-            raise ValueError(f"{name} must play all {len(self._order)} turns, got {self._played}")
+    @property
+    def n_played(self) -> int:
+        """How many turns were played."""
+        return self._played
+
+    @property
+    def n_turns(self) -> int:
+        """How many turns there are."""
+        return len(self._order)
 
 
 @dataclass(frozen=True, eq=False)

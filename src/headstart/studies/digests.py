@@ -81,9 +81,10 @@ def sources(study: Study) -> dict[str, Any]:
     """
     with own_code.importable(study.folder):
         learners = {one.name: _learner_files(one) for one in study.learners}
+        scheduled = {} if study.schedule is None else _files(study.schedule, "schedules")
         return {
             "headstart": code_digest(),
-            "environment": _files(study.environment, "environments"),
+            "environment": _files(study.environment, "environments") | scheduled,
             "learners": {name: files for name, files in learners.items() if files},
         }
 

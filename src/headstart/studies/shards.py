@@ -58,8 +58,11 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 horizon=study.horizon,
                 replications=len(replications),
                 seed=seed,
+                schedule=study.schedule_built(),
+                n_chosen=study.n_chosen,
                 workers=1,
             ).expand_dims(trained=[0])
+            played = _summed(played)
         else:
             played = evaluate(
                 environment,
@@ -69,16 +72,26 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 horizon=study.horizon,
                 replications=len(replications),
                 seed=seed,
+                n_chosen=study.n_chosen,
                 workers=1,
             )
-            played = _averaged(played, keep=study.keep_test_tasks)
-    kept = played.drop_vars("choice").rename(learner="agent")
+            played = _averaged(_summed(played), keep=study.keep_test_tasks)
+    # A schedule is drawn for each shard, so that turns differ between shards.
+    kept = played.drop_vars(["choice", "turn"], errors="ignore").rename(learner="agent")
     kept = kept.assign_coords(replication=list(replications))
     kept.attrs = {
         "seconds": time.perf_counter() - started,
         "sources": json.dumps(sources(study)),
     }
     return kept.transpose("agent", "trained", "replication", ...)
+
+
+def _summed(played: xr.Dataset) -> xr.Dataset:
+    """The reward of a round as the sum over its arms, where there are several."""
+    if "position" not in played.dims:
+        return played
+    of_arms = played.drop_vars("propensity", errors="ignore")
+    return of_arms.assign(reward=played["reward"].sum("position"))
 
 
 def _averaged(played: xr.Dataset, *, keep: bool) -> xr.Dataset:

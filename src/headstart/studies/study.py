@@ -11,6 +11,7 @@ import tomli_w
 from headstart import checks, own_code, specs
 from headstart.frames import as_html, frame
 from headstart.interfaces import Environment, Policy, PriorEstimator
+from headstart.schedules import Schedule
 from headstart.simulation.agent import Agent, AnyAgent
 from headstart.simulation.learner import Learner, Optimal
 from headstart.specs import Spec
@@ -25,6 +26,7 @@ PROTOCOL_OF: dict[str, Protocol] = {
     "training_tasks": "train-then-test",
     "test_tasks": "train-then-test",
     "keep_test_tasks": "train-then-test",
+    "schedule": "sequence",
 }
 
 # What tells studies apart whose results could not be of one folder: all else can change in it.
@@ -37,7 +39,12 @@ SAME_IN_FOLDER = (
     "test_tasks",
     "shard",
     "seed",
+    "schedule",
+    "n_chosen",
 )
+
+# Keys that a file does without where they have their defaults.
+_LEFT_OUT = {"about", "keep_test_tasks", "schedule", "n_chosen"}
 
 _FORBIDDEN = set('/\\:*?"<>|')
 
@@ -56,6 +63,8 @@ class LearnerSpec:
         A class of `headstart.learners`, or of another module, with a field `name`.
     method : Spec, optional
         A function of `headstart.learners`, with settings.
+    joint : bool, default False
+        Whether a policy and a prior learn also from tasks that run, where tasks overlap.
 
     Examples
     --------
@@ -71,6 +80,7 @@ class LearnerSpec:
     prior: Spec | None = None
     agent: Spec | None = None
     method: Spec | None = None
+    joint: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -78,6 +88,11 @@ class LearnerSpec:
         if (self.policy is None) != (self.prior is None):
             raise ValueError(
                 f"learner {self.name!r} must have a policy and a prior, or neither to be OPT"
+            )
+        if not isinstance(self.joint, bool) or (self.joint and self.policy is None):
+            raise ValueError(
+                f"learner {self.name!r} may have joint = true next to a policy and a prior, "
+                f"got {self.joint!r}"
             )
         if self.agent is not None and "name" in self.agent.settings:
             raise ValueError(f"learner {self.name!r} must have an agent without a name of its own")
@@ -119,6 +134,7 @@ class LearnerSpec:
                 name=agent.name,
                 policy=policy or specs.describe(agent.policy, "policies", defaults=False),
                 prior=Spec(kind=prior.kind, settings={**prior.settings, **settings}),
+                joint=agent.joint,
             )
         spec = specs.describe(agent, "learners", defaults=False)
         kept = {name: value for name, value in spec.settings.items() if name != "name"}
@@ -171,7 +187,7 @@ class LearnerSpec:
             return Optimal(name)
         policy = specs.build(self.policy, "policies", where=f"{where} policy", resolve=resolve)
         prior = specs.build(self.prior, "priors", where=f"{where} prior", resolve=resolve)
-        return Learner(name, cast(Policy, policy), cast(PriorEstimator, prior))
+        return Learner(name, cast(Policy, policy), cast(PriorEstimator, prior), joint=self.joint)
 
     def plain(self) -> dict[str, object]:
         """As a TOML table."""
@@ -180,6 +196,8 @@ class LearnerSpec:
             spec = getattr(self, name)
             if spec is not None:
                 table[name] = spec.plain()
+        if self.joint:
+            table["joint"] = True
         if self.method is not None:
             settings = {
                 name: value for name, value in self.method.plain().items() if name != "class"
@@ -215,6 +233,8 @@ class StudySettings(TypedDict, total=False):
     shard: int
     seed: int
     keep_test_tasks: bool
+    schedule: Schedule | Spec | None
+    n_chosen: int
     about: str
     folder: str
 
@@ -253,6 +273,10 @@ class Study:
         The seed.
     keep_test_tasks : bool, default False
         Whether results have every test task as well as their mean.
+    schedule : Spec, optional
+        Which task of a sequence plays next (`headstart.schedules`); one after the other by default.
+    n_chosen : int, default 1
+        How many arms are chosen in a round.
     about : str, optional
         A text about the study.
     folder : str, optional
@@ -287,6 +311,8 @@ class Study:
     shard: int = 25
     seed: int = 0
     keep_test_tasks: bool = False
+    schedule: Spec | None = None
+    n_chosen: int = 1
     about: str = field(default="", compare=False)
     folder: str = field(default="", compare=False)
 
@@ -298,7 +324,7 @@ class Study:
             # Settings of the other protocol do not make two studies different.
             if PROTOCOL_OF.get(f.name, self.protocol) != self.protocol:
                 object.__setattr__(self, f.name, f.default)
-        for name in ("horizon", "tasks", "test_tasks", "replications", "shard"):
+        for name in ("horizon", "tasks", "test_tasks", "replications", "shard", "n_chosen"):
             checks.count(name, getattr(self, name))
         checks.count("seed", self.seed, least=0)
         if not isinstance(self.keep_test_tasks, bool):
@@ -312,6 +338,7 @@ class Study:
         for what, kind in (
             (self.environment, Spec),
             *((one, LearnerSpec) for one in self.learners),
+            *([] if self.schedule is None else [(self.schedule, Spec)]),
         ):
             if not isinstance(what, kind):
                 raise ValueError(
@@ -324,6 +351,8 @@ class Study:
             raise ValueError(f"learners must be one or more with different names, got {names}")
         with own_code.importable(self.folder):
             specs.check_names(self.environment, "environments", where="environment")
+            if self.schedule is not None:
+                specs.check(self.schedule, "schedules", where="schedule")
             for learner in self.learners:
                 learner.check()
 
@@ -365,13 +394,18 @@ class Study:
         >>> [learner.name for learner in study.learners], study.environment.kind
         (['ITL', 'Hierarchical'], 'Synthetic')
         """
+        schedule = settings.pop("schedule", None)
+        if schedule is not None and not isinstance(schedule, Spec):
+            schedule = specs.describe(schedule, "schedules", defaults=False)
+        others: Any = settings
         return cls(
             name=name,
             environment=specs.describe(environment, "environments", defaults=False),
             learners=tuple(
                 one if isinstance(one, LearnerSpec) else LearnerSpec.of(one) for one in learners
             ),
-            **settings,
+            schedule=schedule,
+            **others,
         )
 
     def to_frame(self) -> pd.DataFrame:
@@ -417,6 +451,13 @@ class Study:
             built = specs.build(self.environment, "environments", where="environment")
         return cast(Environment, built)
 
+    def schedule_built(self) -> Schedule | None:
+        """The schedule; None for tasks one after the other."""
+        if self.schedule is None:
+            return None
+        with own_code.importable(self.folder):
+            return cast(Schedule, specs.build(self.schedule, "schedules", where="schedule"))
+
     def plain(self) -> dict[str, object]:
         """As a TOML table: what the protocol uses, and only that."""
         table: dict[str, object] = {}
@@ -427,7 +468,11 @@ class Study:
                 or PROTOCOL_OF.get(f.name, self.protocol) != self.protocol
             ):
                 continue
-            if value != "" and value is not False:
+            if value == f.default and f.name in _LEFT_OUT:
+                continue
+            if isinstance(value, Spec):
+                table[f.name] = value.plain()
+            else:
                 table[f.name] = list(value) if isinstance(value, tuple) else value
         table["environment"] = self.environment.plain()
         table["learners"] = [learner.plain() for learner in self.learners]
