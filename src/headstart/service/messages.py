@@ -203,8 +203,20 @@ class Contribution(Message):
     from_rewards: float
 
 
+class OtherArm(Message):
+    """An arm that a decision did not choose, with its score when the decision was made."""
+
+    arm: str
+    mean: float
+    score: float
+
+
 class DecisionRecord(Message):
-    """A decision as it was made, and what became of it."""
+    """A decision as it was made, and what became of it.
+
+    An arm is chosen by its score, which is its mean and what trying it is worth. `others` are the
+    best five that were not chosen; a large batch keeps them for its first decisions only.
+    """
 
     id: str
     bandit: str
@@ -221,6 +233,8 @@ class DecisionRecord(Message):
     control: bool
     contributions: list[Contribution]
     item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
+    score: float | None  # None where others are not kept
+    others: list[OtherArm]
     status: Literal["pending", "paid", "expired"]
     value: float | None
     weight: float | None

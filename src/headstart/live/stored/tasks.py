@@ -12,7 +12,7 @@ from headstart.intervals import quantile
 from headstart.kernels import state as columns
 from headstart.kernels.compilation import compiled
 from headstart.live._chooser import Choices, Chooser
-from headstart.live._decision_sets import DecisionSet, batch_of
+from headstart.live._decision_sets import Batch, DecisionSet, batch_of
 from headstart.live._item_effects import ItemEffects, itemized
 from headstart.live._memory import Memory
 from headstart.live._population import Start
@@ -32,6 +32,17 @@ from headstart.live.decision import TaskView
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
+# How many of the arms that were not chosen are kept with a choice.
+_OTHERS = 5
+
+
+class Others(NamedTuple):
+    """The arms with the best scores that were not chosen, the best first."""
+
+    indices: Integers  # (n, 5), or (1, 5) for one list; NONE where there are fewer
+    means: Floats
+    scores: Floats
+
 
 class Chosen(NamedTuple):
     """The choices for n tasks, and why: the parts of each mean xᵀŵ by feature."""
@@ -44,6 +55,8 @@ class Chosen(NamedTuple):
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
     effects: Sequence[float | None]  # (n,), of the items themselves; None where there is no item
+    scores: Floats  # (n,), by which they were chosen
+    others: Others
 
 
 class Counted(NamedTuple):
@@ -152,14 +165,19 @@ class StoredTasks:
             one.id(index) if one.are_items else None
             for one, index in zip(arms, choices.indices.tolist(), strict=True)
         ]
-        return self._explained(slots, choices, batch.features(choices.indices), ids)
+        scores, others = self._compared(slots, batch, choices.scores, choices.indices[:, None])
+        features = batch.features(choices.indices)
+        return self._explained(slots, choices, features, ids, scores[:, 0], others)
 
     def choose_ranked(self, task: int, arms: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
         slots = self._slots([task])
         choices = self._chooser.choose_ranked(slots, arms, n)
         ids = [arms.id(i) if arms.are_items else None for i in choices.indices.tolist()]
-        return self._explained(slots.repeat(n), choices, arms.features[choices.indices], ids)
+        batch, chosen = batch_of([arms]), choices.indices
+        scores, others = self._compared(slots, batch, choices.scores, chosen[None])
+        features = arms.features[chosen]
+        return self._explained(slots.repeat(n), choices, features, ids, scores[0], others)
 
     def learn(
         self, task: int, features: Floats, value: float, weight: float, item: str | None = None
@@ -195,12 +213,35 @@ class StoredTasks:
     def _slots(self, tasks: Sequence[int]) -> Integers:
         return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
 
+    def _compared(
+        self, slots: Integers, batch: Batch, tables: Sequence[Floats], chosen: Integers
+    ) -> tuple[Floats, Others]:
+        """The scores of the arms that were chosen, (n, r) as they are, and the best of the others.
+
+        tables: the scores (g, K) of each group of the batch.
+        """
+        assert batch.sets is not None
+        effects = self._memory.population.item_effects
+        own, places = np.empty(chosen.shape), np.empty((batch.n, _OTHERS), dtype=np.int64)
+        means, scores = np.empty((2, batch.n, _OTHERS))
+        for group, table in zip(batch.groups, tables, strict=True):
+            given = (slots, group.members, group.arms, group.which, table, chosen)
+            _compare(self._tasks.rows, given, (own, places, means, scores))
+            for k, arms in enumerate(batch.sets_of(group)) if effects is not None else ():
+                if arms.are_items and arms.ids is not None:
+                    those = group.members[group.which == k]
+                    offsets = arms.features @ effects.shift + effects.of(arms.ids)
+                    means[those] += offsets[places[those]]
+        return own, Others(places, means, scores)
+
     def _explained(
         self,
         slots: Integers,
         choices: Choices,
         features: Floats,
         items: Sequence[Hashable | None],
+        scores: Floats,
+        others: Others,
     ) -> Chosen:
         rows, layout = self._tasks.rows, self._tasks.layout
         means, widths = np.empty((2, len(slots)))
@@ -228,7 +269,47 @@ class StoredTasks:
             features * bias,
             features * (parameter - bias),
             of_items,
+            scores,
+            others,
         )
+
+
+@compiled
+def _compare(
+    rows: Floats,
+    given: tuple[Integers, Integers, Floats, Integers, Floats, Integers],
+    found: tuple[Floats, Integers, Floats, Floats],
+) -> None:
+    """Find the best arms but for those that were chosen, for the members of a group of tasks.
+
+    Sets the scores of the chosen arms; and the places, means xᵀŵ and scores of the others.
+    """
+    slots, members, arms, which, table, chosen = given
+    own, places, means, scores = found
+    for g in range(members.shape[0]):
+        i = members[g]
+        for rank in range(chosen.shape[1]):
+            own[i, rank] = table[g, chosen[i, rank]]
+        for rank in range(chosen.shape[1]):
+            table[g, chosen[i, rank]] = -np.inf
+        best, n = places[i], 0
+        best[:] = NONE
+        for k in range(table.shape[1]):
+            score = table[g, k]
+            if score == -np.inf or (n == len(best) and score <= table[g, best[n - 1]]):
+                continue
+            j = min(n, len(best) - 1)
+            while j > 0 and score > table[g, best[j - 1]]:
+                best[j] = best[j - 1]
+                j -= 1
+            best[j] = k
+            n = min(n + 1, len(best))
+        parameter = task_state(rows[slots[i]], arms.shape[2]).parameter
+        for j in range(n):
+            mean = 0.0
+            for a in range(arms.shape[2]):
+                mean += arms[which[g], best[j], a] * parameter[0, a]
+            means[i, j], scores[i, j] = mean, table[g, best[j]]
 
 
 @compiled
