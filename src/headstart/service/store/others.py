@@ -41,4 +41,6 @@ def unpacked(content: bytes | None) -> tuple[float | None, list[Other]]:
         return None, []
     score, *numbers = np.frombuffer(content[:_SIZE], dtype="<f4").tolist()
     arms = content[_SIZE:].decode().split(_SEPARATOR)
-    return score, list(map(Other, arms, numbers[:OTHERS], numbers[OTHERS:], strict=False))
+    return score, [
+        Other(*each) for each in zip(arms, numbers[:OTHERS], numbers[OTHERS:], strict=False)
+    ]
