@@ -12,7 +12,7 @@ _REPLACEMENTS = (
     (r"\basync (?=def|for|with)|\bawait ", ""),
     (r"\bAsync(?=[A-Z])", ""),
     (r"\b__a(?=(enter|exit|iter)__)", "__"),
-    (r"\baclose\b", "close"),
+    (r"\ba(?=(close|read|iter_bytes)\b)", ""),
     (r"\basyncio\b", "time"),
     (r"\A.*\n", _HEAD),
 )

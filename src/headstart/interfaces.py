@@ -64,7 +64,17 @@ class Environment(Protocol):
         ...
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task of T rounds in each of R replications."""
+        """One task of T rounds in each of R replications.
+
+        Parameters
+        ----------
+        horizon : int
+            The number of rounds, T.
+        replications : int
+            The number of replications, R.
+        rng : numpy.random.Generator
+            The source of all randomness.
+        """
         ...
 
 
@@ -78,7 +88,15 @@ class PreparableEnvironment(Environment, Protocol):
     """
 
     def prepare(self, replications: int, rng: np.random.Generator) -> Environment:
-        """Draw it, and return the environment of these replications."""
+        """Draw what all tasks share, and return the environment of these replications.
+
+        Parameters
+        ----------
+        replications : int
+            The number of replications, R.
+        rng : numpy.random.Generator
+            The source of all randomness.
+        """
         ...
 
 
@@ -114,11 +132,27 @@ class Policy(Protocol):
     """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many uniform numbers it needs per round; 0 for a deterministic policy."""
+        """How many uniform numbers it needs per round; 0 for a deterministic policy.
+
+        Parameters
+        ----------
+        n_arms : int
+            The number of arms of a round, K.
+        dimension : int
+            The number of features, d.
+        """
         ...
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """A score for every arm, (…, K), from uniforms (…, n) in [0, 1); the largest is played."""
+        """A score for every arm, of shape (…, K); the largest is played.
+
+        Parameters
+        ----------
+        estimates : ArmEstimates
+            What is known of the arms.
+        uniforms : ndarray of shape (…, n)
+            Random numbers in [0, 1).
+        """
         ...
 
 
@@ -134,7 +168,13 @@ class IndexPolicy(Policy, Protocol):
     """
 
     def radius(self, summary: EstimateSummary) -> Floats:
-        """The factor of the widths, (…)."""
+        """The factor of the widths, of shape (…).
+
+        Parameters
+        ----------
+        summary : EstimateSummary
+            What is known of the task.
+        """
         ...
 
 
@@ -157,7 +197,15 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
         ...
 
     def mean_radius(self, summary: EstimateSummary, n_arms: int) -> Floats:
-        """The factor of the mean widths, (…), where K arms are offered."""
+        """The factor of the mean widths, of shape (…).
+
+        Parameters
+        ----------
+        summary : EstimateSummary
+            What is known of the task.
+        n_arms : int
+            How many arms are offered, K.
+        """
         ...
 
 
@@ -173,7 +221,15 @@ class SamplingPolicy(Policy, Protocol):
     """
 
     def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """The `scores` of m draws each, (…, m, K), from uniforms (…, m, n)."""
+        """The `scores` of m draws each, of shape (…, m, K).
+
+        Parameters
+        ----------
+        estimates : ArmEstimates
+            What is known of the arms.
+        uniforms : ndarray of shape (…, m, n)
+            Random numbers in [0, 1).
+        """
         ...
 
 
@@ -187,7 +243,15 @@ class RunningBias(Protocol):
     """
 
     def observe(self, features: Floats, rewards: Floats) -> Floats:
-        """Take the rewards (…) of features (…, d) into account; return the bias (…, d) now."""
+        """Take rewards into account; return the bias (…, d) now.
+
+        Parameters
+        ----------
+        features : ndarray of shape (…, d)
+            The features of the chosen arms.
+        rewards : ndarray of shape (…)
+            Their rewards.
+        """
         ...
 
 
@@ -202,21 +266,48 @@ class PriorEstimator(Protocol):
     """
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
-        """The memory before any task."""
+        """The memory before any task.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of features, d.
+        lead : tuple of int, optional
+            The leading axes.
+        """
         ...
 
     def absorb(self, memory: Memory, task: TaskStatistics) -> Memory:
-        """The memory after one more completed task."""
+        """The memory after one more completed task.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory, which must not be modified.
+        task : TaskStatistics
+            The completed task.
+        """
         ...
 
     def prior(self, memory: Memory) -> Prior:
-        """What the next task starts from."""
+        """What the next task starts from.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
+        """
         ...
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, per round.
 
         None where it is constant, as it must be where the prior has a mixture.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
         """
         ...
 
@@ -236,18 +327,39 @@ class LivePriorEstimator(PriorEstimator, Protocol):
     """
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
-        """The memory in which the task counts `weight` times more; below 0 it is taken out.
+        """The memory in which a task counts more, or less.
 
-        To take a task out, pass the statistics that were absorbed.
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory, which must not be modified.
+        task : TaskStatistics
+            The task. To take a task out, pass the statistics that were absorbed.
+        weight : float, default 1.0
+            How many times more the task counts; below 0 it is taken out.
         """
         ...
 
     def scale(self, memory: Memory, factor: float) -> Memory:
-        """The memory in which every task counts `factor` times as much."""
+        """The memory in which every task counts `factor` times as much.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory, which must not be modified.
+        factor : float
+            Above 0.
+        """
         ...
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
-        """The memory of the tasks of both."""
+        """The memory of the tasks of both.
+
+        Parameters
+        ----------
+        memory, other : mapping of str to ndarray
+            Two memories of different tasks, which must not be modified.
+        """
         ...
 
 
@@ -261,7 +373,13 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
     """
 
     def refit(self, memory: Memory) -> Memory:
-        """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
+        """The memory with its fit started again: it owes nothing to tasks that were taken out.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory, which must not be modified.
+        """
         ...
 
 
@@ -282,7 +400,15 @@ class SidePriorEstimator(PriorEstimator, Protocol):
         ...
 
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
-        """What a task with this side information (…, p) starts from; None where it is unknown."""
+        """What a task with this side information starts from.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
+        side : ndarray of shape (…, p), optional
+            What is known of the task; None where it is unknown.
+        """
         ...
 
 

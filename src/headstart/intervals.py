@@ -4,7 +4,7 @@
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betaln, ndtri, stdtrit
@@ -177,6 +177,17 @@ def watched_difference(first: Moments, second: Moments) -> Interval:
     return Interval(mean, float(error), mean - float(half), mean + float(half), n)
 
 
+def watched(found: Interval) -> Interval:
+    """The interval of a mean that holds at every look, from the one for a single look.
+
+    The reach of its standard error is that of `watched_margin`.
+    """
+    if math.isinf(found.error):
+        return found
+    half = float(_reach(np.array(float(found.replications)))) * found.error
+    return replace(found, low=found.mean - half, high=found.mean + half)
+
+
 def watched_margin(n: Floats, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
     """The standard error of a difference of means, and how far its interval reaches, (…) each.
 
@@ -193,9 +204,14 @@ def watched_margin(n: Floats, means: Floats, variances: Floats) -> tuple[Floats,
     between = (n * (means - mean) ** 2).sum(0)
     together = (((n - 1.0) * variances).sum(0) + between) / (total - 1.0)
     error = np.sqrt((np.maximum(variances, together) / n).sum(0))
-    size = _TIGHTEST / PLANNED * total
-    reach = np.sqrt(2.0 * (1.0 + 1.0 / size) * np.log(np.sqrt(size + 1.0) / (1.0 - CONFIDENCE)))
-    return error, reach * error
+    return error, _reach(total) * error
+
+
+def _reach(n: Floats) -> Floats:
+    """How many standard errors of a mean of n values an interval reaches that is watched."""
+    size = _TIGHTEST / PLANNED * n
+    factor = 2.0 * (1.0 + 1.0 / size) * np.log(np.sqrt(size + 1.0) / (1.0 - CONFIDENCE))
+    return np.asarray(np.sqrt(factor))
 
 
 def share_doubt(hits: int, trials: int, log_chance: float) -> float:

@@ -26,7 +26,7 @@ def demo(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Play the paper's synthetic comparison, with ours beside it: a table and a figure."""
+    """Play the paper's synthetic comparison, and ours: a table and a figure."""
     from headstart.paper.demo import learner_totals, play_demo, plot_demo
 
     check_figure(output)

@@ -24,10 +24,10 @@ def infer(
         str | None, typer.Option(help="The column that names the item; looked for if not given.")
     ] = None,
     leave_out: Annotated[
-        list[str] | None, typer.Option(help="A column that shall be no feature. Repeatable.")
+        list[str] | None, typer.Option(help="A column to leave out. Repeatable.")
     ] = None,
 ) -> None:
-    """Propose a schema: JSON on the standard output, and why it is so on the other."""
+    """Propose a schema: JSON to standard output, reasons to standard error."""
     from headstart import Features
 
     try:

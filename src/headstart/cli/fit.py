@@ -29,7 +29,7 @@ Features = Annotated[
 Reward = Annotated[str, typer.Option(help="The column of rewards.")]
 Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
 RowId = Annotated[
-    str | None, typer.Option("--id", help="Ids of rows; of equal ones the first counts.")
+    str | None, typer.Option("--id", help="Ids of rows; the first row with an id counts.")
 ]
 Time = Annotated[
     str | None,
@@ -46,7 +46,7 @@ Grouped = Annotated[
     bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive: less memory.")
 ]
 KeepOpen = Annotated[
-    bool, typer.Option("--keep-open", help="Tasks of the log go on when they come back.")
+    bool, typer.Option("--keep-open", help="Tasks of the log continue if they return.")
 ]
 PolicyWords = Annotated[
     list[str] | None, typer.Option(help="A policy, and its settings: z=growing. Repeatable.")

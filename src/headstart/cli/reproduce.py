@@ -36,7 +36,8 @@ def reproduce(
         Path | None, typer.Option(help="Folder with the data.", show_default="$HEADSTART_DATA")
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(min=2, help="Of every study.", show_default="the study's own")
+        int | None,
+        typer.Option(min=2, help="Replications of every study.", show_default="the study's own"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     workers: Workers = None,

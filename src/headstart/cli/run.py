@@ -41,7 +41,7 @@ def run(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run a study, resume it, or play what it has gained: labelled arrays, a table and a figure."""
+    """Run, resume or extend a study: labelled arrays, a table and a figure."""
     from headstart.plotting.study_figures import plot_overview
     from headstart.studies import runner
     from headstart.studies.summary import plain, summarise

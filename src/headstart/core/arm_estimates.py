@@ -14,8 +14,19 @@ class EstimateSummary:
     """The properties of an estimate that do not depend on the arms.
 
     A policy sees these properties and nothing else of a task. They are views of the task's
-    scalars (`kernels.state`), (…, N_SCALARS), and follow them as rewards come.
+    scalars and follow them as rewards come.
 
+    Parameters
+    ----------
+    scalars : ndarray of shape (…, N_SCALARS)
+        The task's scalars (`kernels.state`).
+    bias : ndarray of shape (…, d) or callable
+        h, or what returns it.
+    regularization : callable
+        Returns Λ.
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> summary = estimate.summary
@@ -39,6 +50,11 @@ class EstimateSummary:
         """Make it the summary of another single task: cheaper than a new one per decision.
 
         What was given to be called for the bias and Λ has to follow.
+
+        Parameters
+        ----------
+        scalars : ndarray of shape (N_SCALARS,)
+            The scalars of that task.
         """
         self._scalars = scalars
 
@@ -93,6 +109,23 @@ class EstimateSummary:
 class ArmEstimates:
     """The estimates for the arms of a round, and the summary that all of them share.
 
+    Attributes
+    ----------
+    projections : ndarray of shape (…, K, d)
+        Rows xᵀ(V + Λ)⁻¹.
+    predictions : ndarray of shape (…, K)
+        xᵀŵ.
+    widths : ndarray of shape (…, K)
+        ‖x‖ in the norm of (V + Λ)⁻¹.
+    inverse : ndarray of shape (…, d, d)
+        (V + Λ)⁻¹.
+    summary : EstimateSummary
+        What does not depend on the arms.
+    mean_widths : ndarray of shape (…, K) or None
+        The part of the widths that is the uncertainty of the mean task; None if not known.
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> estimates = estimate.read(np.eye(2))
@@ -100,19 +133,24 @@ class ArmEstimates:
     (array([0.5, 0. ]), array([0.707, 1.   ]))
     """
 
-    projections: Floats  # (…, K, d), rows xᵀ(V + Λ)⁻¹
-    predictions: Floats  # (…, K), xᵀŵ
-    widths: Floats  # (…, K), ‖x‖ in the norm of (V + Λ)⁻¹
-    inverse: Floats  # (…, d, d), (V + Λ)⁻¹
+    projections: Floats
+    predictions: Floats
+    widths: Floats
+    inverse: Floats
     summary: EstimateSummary
-    # (…, K), the part of the widths that is the uncertainty of the mean task; None if not known
     mean_widths: Floats | None = None
 
     def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
-        """xᵀŵ + radius·‖x‖, (…, K), for a radius (…).
+        """xᵀŵ + radius·‖x‖, of shape (…, K).
 
-        With a mean radius (…), and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
-        mean radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of rewards.
+        Parameters
+        ----------
+        radius : ndarray of shape (…)
+            The factor of the widths.
+        mean_radius : ndarray of shape (…), optional
+            With it, and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
+            mean_radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of
+            rewards.
         """
         shape = self.predictions.shape
         scores, flat = np.empty(shape), (-1, shape[-1])
@@ -138,7 +176,13 @@ class ArmEstimates:
         )
 
     def repeat(self, n: int) -> "ArmEstimates":
-        """The same n times along the first leading axis, which has length 1."""
+        """The same n times along the first leading axis, which has length 1.
+
+        Parameters
+        ----------
+        n : int
+            The new length of the axis.
+        """
         mean_widths = self.mean_widths
         if mean_widths is not None:
             mean_widths = np.broadcast_to(mean_widths, (n, *mean_widths.shape[1:]))

@@ -20,14 +20,28 @@ from headstart.kernels import Components, state
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Normal priors N(h, Σ) of a task, C of them, with their weights; the last one is for outliers.
+    """Normal priors N(h, Σ) of a task, C of them, with their weights.
 
-    Shapes: bias (…, C, d), covariance (…, C, d, d), noise_scale (…, C), weights (…, C). The last
-    component is for a task like none before. Once it is more likely than not, it alone becomes the
-    revised prior, and until then it is ignored; the others are moment-matched. Where
-    `components_differ`, (…), every task revises its prior; elsewhere only one with surprising
-    rewards. The first `n_kinds` components, (…), are kinds of tasks; 0 where all are alike.
+    The last component is for a task like none before. Once it is more likely than not, it alone
+    becomes the revised prior, and until then it is ignored; the others are moment-matched.
 
+    Parameters
+    ----------
+    bias : ndarray of shape (…, C, d)
+        The means h.
+    covariance : ndarray of shape (…, C, d, d)
+        The covariances Σ.
+    noise_scale : ndarray of shape (…, C)
+        The standard deviations of a reward.
+    weights : ndarray of shape (…, C)
+        The probabilities of the components.
+    components_differ : ndarray of bool of shape (…)
+        Where true, every task revises its prior; elsewhere only one with surprising rewards.
+    n_kinds : ndarray of shape (…), default 0
+        How many of the first components are kinds of tasks; 0 where all are alike.
+
+    Examples
+    --------
     >>> mixture = hs.Mixture(
     ...     bias=np.zeros((2, 1)),
     ...     covariance=np.array([[[0.1]], [[10.0]]]),
@@ -93,17 +107,28 @@ class Mixture:
 class Prior:
     """Where a task starts: a bias h and a regularization Λ, w ~ N(h, s²Λ⁻¹).
 
-    Shapes: bias (…, d); regularization (…) for λI, or (…, d, d), symmetric and positive definite.
-    A regularization without leading axes applies to all of the bias's. The noise has scale s, (…),
-    which counts as much as `noise_degrees_of_freedom` rewards, (…): ∞ where s is given and not
-    learned. Together they are a normal-inverse-gamma prior of w and s².
+    With `noise_degrees_of_freedom` it is a normal-inverse-gamma prior of w and s².
 
-    `mean_covariance` (…, d, d) is the part of Λ⁻¹ that is the uncertainty of the mean task, where
-    that is known: exploring it serves all tasks to come, the rest serves this one alone.
+    Parameters
+    ----------
+    bias : ndarray of shape (…, d)
+        h.
+    regularization : ndarray of shape (…) or (…, d, d)
+        λ for Λ = λI, or Λ, symmetric and positive definite. Without leading axes it applies to all
+        of the bias's.
+    noise_scale : ndarray of shape (…), default 1
+        The standard deviation of a reward, s.
+    noise_degrees_of_freedom : ndarray of shape (…), default ∞
+        How many rewards s counts as much as: ∞ where s is given and not learned.
+    mixture : Mixture, optional
+        Several components, for the task's own rewards to decide between: after its 1st, 2nd, 4th,
+        8th, … reward the task continues from the `revised` prior.
+    mean_covariance : ndarray of shape (…, d, d), optional
+        The part of Λ⁻¹ that is the uncertainty of the mean task: exploring it serves all tasks to
+        come, the rest serves this one alone.
 
-    A `mixture` holds several components, for the task's own rewards to decide between: after its
-    1st, 2nd, 4th, 8th, … reward the task goes on from the `revised` prior.
-
+    Examples
+    --------
     >>> prior = hs.Prior(bias=np.array([1.0, 0.0]), regularization=np.array(4.0))
     >>> prior.dimension, prior.isotropic
     (2, True)
@@ -167,7 +192,13 @@ class Prior:
         mixture: Mixture | None = None,
         mean_covariance: Floats | None = None,
     ) -> Prior:
-        """A prior whose arrays are right by construction: they are not checked again."""
+        """A prior whose arrays are right by construction: they are not checked again.
+
+        Parameters
+        ----------
+        bias, regularization, noise_scale, noise_degrees_of_freedom, mixture, mean_covariance
+            As for `Prior`.
+        """
         return checks.trusted(
             cls,
             bias=np.ascontiguousarray(bias),
@@ -182,7 +213,17 @@ class Prior:
     def zero(
         cls, dimension: int, *, regularization: ArrayLike, lead: tuple[int, ...] = ()
     ) -> Prior:
-        """The prior with h = 0."""
+        """The prior with h = 0.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of features, d.
+        regularization : array_like of shape (…) or (…, d, d)
+            λ for Λ = λI, or Λ.
+        lead : tuple of int, optional
+            The leading axes.
+        """
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
 
     @property
@@ -215,13 +256,25 @@ class Prior:
         return np.asarray(np.linalg.eigvalsh(self.regularization)[..., -1])
 
     def prior_moment(self, bias: Floats) -> Floats:
-        """Λh, of shape (…, d): what the prior adds to the moment."""
+        """Λh, of shape (…, d): what the prior adds to the moment.
+
+        Parameters
+        ----------
+        bias : ndarray of shape (…, d)
+            h.
+        """
         if self.isotropic:
             return np.asarray(self.regularization[..., None] * bias)
         return np.asarray((self.regularization @ bias[..., None])[..., 0])
 
     def distance(self, parameter: Floats) -> Floats:
-        """‖w − h‖ in the norm of Λ, of shape (…); √λ ‖w − h‖ when isotropic."""
+        """‖w − h‖ in the norm of Λ, of shape (…); √λ ‖w − h‖ when isotropic.
+
+        Parameters
+        ----------
+        parameter : ndarray of shape (…, d)
+            w.
+        """
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.prior_moment(gap)).sum(-1), 0.0)))
 
@@ -234,6 +287,11 @@ class Prior:
         """The prior that a task's statistics support: the moments of the mixture after them.
 
         The prior itself where there is no mixture.
+
+        Parameters
+        ----------
+        statistics : TaskStatistics
+            The task's rewards so far.
         """
         if self.mixture is None:
             return self
@@ -251,7 +309,13 @@ class Prior:
         )
 
     def component_weights(self, statistics: TaskStatistics) -> Floats:
-        """The weights (…, C) of the mixture's components after a task's rewards."""
+        """The weights (…, C) of the mixture's components after a task's rewards.
+
+        Parameters
+        ----------
+        statistics : TaskStatistics
+            The task's rewards so far.
+        """
         if self.mixture is None:
             raise ValueError("the prior must have a mixture for weights of components, got none")
         components, dimension = self.mixture.components(), self.dimension

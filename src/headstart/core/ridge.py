@@ -24,6 +24,15 @@ from headstart.kernels import state
 class RidgeEstimate:
     """The estimate from statistics and a prior, ŵ = (V + Λ)⁻¹(b + Λh), Eq. 5, with its widths.
 
+    Parameters
+    ----------
+    statistics : TaskStatistics
+        V and b.
+    prior : Prior
+        h and Λ.
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [3.0, 1.0])
     >>> prior = hs.Prior(bias=np.array([1.0, 1.0]), regularization=np.array(1.0))
     >>> estimate = hs.RidgeEstimate(data, prior)
@@ -104,17 +113,35 @@ class RidgeEstimate:
         return EstimateSummary(scalars, self.prior.bias, lambda: self.prior.regularization)
 
     def predict(self, arms: ArrayLike) -> Floats:
-        """xᵀŵ for arms (…, K, d), of shape (…, K)."""
+        """xᵀŵ for every arm, of shape (…, K).
+
+        Parameters
+        ----------
+        arms : array_like of shape (…, K, d)
+            The arms, x.
+        """
         return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
 
     def widths(self, arms: ArrayLike) -> Floats:
-        """‖x‖ in the norm of (V + Λ)⁻¹ for arms (…, K, d), of shape (…, K)."""
+        """‖x‖ in the norm of (V + Λ)⁻¹ for every arm, of shape (…, K).
+
+        Parameters
+        ----------
+        arms : array_like of shape (…, K, d)
+            The arms, x.
+        """
         features = self._arms(arms)
         squares = ((features @ self.inverse) * features).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def read(self, arms: ArrayLike) -> ArmEstimates:
-        """All that a policy may see of arms (…, K, d)."""
+        """All that a policy may see of arms.
+
+        Parameters
+        ----------
+        arms : array_like of shape (…, K, d)
+            The arms, x.
+        """
         features = self._arms(arms)
         return ArmEstimates(
             projections=features @ self.inverse,
@@ -127,7 +154,17 @@ class RidgeEstimate:
     def radius(
         self, *, noise_scale: float, failure_probability: float, bias_error: ArrayLike
     ) -> Floats:
-        """The radius of Theorem 1 for ‖h − w*‖ = bias_error, of shape (…)."""
+        """The radius of Theorem 1, of shape (…).
+
+        Parameters
+        ----------
+        noise_scale : float
+            The sub-Gaussian scale of the noise.
+        failure_probability : float
+            δ, the probability that w* is outside.
+        bias_error : array_like of shape (…)
+            ‖h − w*‖.
+        """
         return confidence_radius(
             self.log_determinant,
             noise_scale=noise_scale,
@@ -137,7 +174,13 @@ class RidgeEstimate:
         )
 
     def distance(self, parameter: ArrayLike) -> Floats:
-        """‖w − ŵ‖ in the norm of V + Λ for w (…, d), (…), to compare with a radius."""
+        """‖w − ŵ‖ in the norm of V + Λ, of shape (…), to compare with a radius.
+
+        Parameters
+        ----------
+        parameter : array_like of shape (…, d)
+            w.
+        """
         gap = checks.floats("parameter", parameter) - self.parameter
         squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
@@ -145,9 +188,18 @@ class RidgeEstimate:
     def contains(
         self, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
     ) -> Booleans:
-        """Whether w (…, d) is in the confidence set of Theorem 1, of shape (…).
+        """Whether w is in the confidence set of Theorem 1, of shape (…).
 
         The radius in the theorem depends on w* itself; here it is an inequality in w.
+
+        Parameters
+        ----------
+        parameter : array_like of shape (…, d)
+            w.
+        noise_scale : float
+            The sub-Gaussian scale of the noise.
+        failure_probability : float
+            δ, the probability that w* is outside.
         """
         w = checks.floats("parameter", parameter)
         radius = confidence_radius(

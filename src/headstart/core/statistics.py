@@ -18,10 +18,19 @@ from headstart.arrays import Floats
 class TaskStatistics:
     """Sufficient statistics V = Σxxᵀ, b = Σyx, T and q = Σy² of a task. They add, in any order.
 
-    Shapes: gram (…, d, d) without λ, so that a prior can change mid-task; moment (…, d);
-    count and sum_of_squares (…). `side` (…, p) is what is known of the task before its first
-    round, or None; it does not add.
+    Parameters
+    ----------
+    gram : ndarray of shape (…, d, d)
+        V, without λ, so that a prior can change mid-task.
+    moment : ndarray of shape (…, d)
+        b.
+    count, sum_of_squares : ndarray of shape (…)
+        T and q.
+    side : ndarray of shape (…, p), optional
+        What is known of the task before its first round. It does not add.
 
+    Examples
+    --------
     >>> monday = hs.TaskStatistics.from_data([[1.0, 0.0]], [2.0])
     >>> tuesday = hs.TaskStatistics.from_data([[1.0, 1.0]], [1.0])
     >>> (monday + tuesday).moment
@@ -54,7 +63,15 @@ class TaskStatistics:
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...] = ()) -> TaskStatistics:
-        """The statistics of no data at all."""
+        """The statistics of no data at all.
+
+        Parameters
+        ----------
+        dimension : int
+            The number of features, d.
+        lead : tuple of int, optional
+            The leading axes.
+        """
         size = checks.count("dimension", dimension)
         return checks.trusted(
             cls,
@@ -68,7 +85,17 @@ class TaskStatistics:
     def from_data(
         cls, features: ArrayLike, rewards: ArrayLike, side: Floats | None = None
     ) -> TaskStatistics:
-        """The statistics of features (…, T, d) and rewards (…, T), with side information (…, p)."""
+        """The statistics of data.
+
+        Parameters
+        ----------
+        features : array_like of shape (…, T, d)
+            The features of the chosen arms, x.
+        rewards : array_like of shape (…, T)
+            Their rewards, y.
+        side : ndarray of shape (…, p), optional
+            What is known of the task before its first round.
+        """
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
             raise ValueError(f"features must have shape (…, T, d), got {x.shape}")

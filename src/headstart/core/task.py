@@ -28,16 +28,29 @@ class Adversary(Protocol):
 class Task:
     """One task in each of R replications, with the noise drawn for all arms: learners share it.
 
-    Shapes: arms (…, T, K, d); rewards (…, T, K), those of every arm; means (…, T, K), their
-    expectations; parameter (…, d), the true w, or None where there is none; side (…, p), what is
-    known of the task before its first round, or None. In memory the rounds come first, because
-    all replications play a round together (`by_round`).
+    In memory the rounds come first, because all replications play a round together (`by_round`).
 
-    Regret is against the best arm of each round, or, where `comparator` u (…, d) is given, against
-    the arm of largest xᵀu: one comparator for all rounds, as is usual where w changes from round
-    to round. With an `adversary`, rewards and means are what its xᵀw is added to; both, and the
-    comparator Σw, are known when the task is played (`realised`).
+    Parameters
+    ----------
+    arms : ndarray of shape (…, T, K, d)
+        The features of the arms in every round.
+    rewards : ndarray of shape (…, T, K)
+        The rewards of every arm.
+    means : ndarray of shape (…, T, K)
+        Their expectations.
+    parameter : ndarray of shape (…, d), optional
+        The true w, where there is one.
+    side : ndarray of shape (…, p), optional
+        What is known of the task before its first round.
+    comparator : ndarray of shape (…, d), optional
+        Regret is against the arm of largest xᵀu: one comparator u for all rounds, as is usual where
+        w changes from round to round. By default it is against the best arm of each round.
+    adversary : Adversary, optional
+        Its xᵀw is added to rewards and means; both, and the comparator Σw, are known when the task
+        is played (`realised`).
 
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=3).sample(50, 2, np.random.default_rng(0))
     >>> task.horizon, task.n_arms, task.dimension
     (50, 5, 3)
@@ -104,10 +117,18 @@ class Task:
         return taken
 
     def regrets(self, choices: Integers) -> Floats:
-        """The pseudo-regret of choices (…, T): the best mean of the round less the chosen one.
+        """The pseudo-regret of choices, (…, T): the best mean of the round less the chosen one.
 
-        With a comparator, its mean less the chosen one, which may be below 0 in a round.
+        With a comparator, its mean less the chosen one, which may be below 0 in a round. Where m
+        arms are chosen per round, the sum of the m best means less the sum of the chosen means.
+
+        Parameters
+        ----------
+        choices : ndarray of int of shape (…, T) or (…, T, m)
+            The chosen arms.
         """
+        if choices.ndim > len(self.lead) + 1:
+            return self._regrets_of_several(choices)
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
             compared, played = (
@@ -121,6 +142,17 @@ class Task:
         for t in range(self.horizon):
             kernels.regrets(means[t], chosen[t], regret[t])
         return regret.T.reshape(*self.lead, self.horizon)
+
+    def _regrets_of_several(self, choices: Integers) -> Floats:
+        ranked = self.means
+        if self.comparator is not None:
+            ranked = (self.arms @ self.comparator[..., None, :, None])[..., 0]
+        best = np.argsort(ranked, axis=-1)[..., -choices.shape[-1] :]
+        # Sorted, so that the same arms in another order differ by exactly 0.
+        compared, played = (
+            np.sort(np.take_along_axis(self.means, arms, -1), axis=-1) for arms in (best, choices)
+        )
+        return np.asarray((compared - played).sum(-1))
 
 
 class Reaction:
@@ -197,8 +229,19 @@ def _rounds_first(array: Floats, own: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """What a learner did in a task and saw of it: choices (…, T), rewards (…, T), statistics.
+    """What a learner did in a task and saw of it.
 
+    Parameters
+    ----------
+    choices : ndarray of int of shape (…, T)
+        The chosen arms.
+    rewards : ndarray of shape (…, T)
+        Their rewards.
+    statistics : TaskStatistics
+        The sums that priors learn from.
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=3).sample(4, 2, np.random.default_rng(0))
     >>> learner = hs.learners.itl(regularization=1.0)
     >>> episode = learner.play(learner.begin(3, 2), hs.Rounds(task, np.full((2, 4, 1), 0.5)))

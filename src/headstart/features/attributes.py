@@ -45,15 +45,28 @@ _MONTHS = (
 class Number:
     """A number: centred and scaled, or its logarithm, its bin, or its place in a period.
 
-    log: log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten; it is
-    linear below the unit, which follows from data and is 1 if only mean and scale are given.
-    bins: the inner edges; every bin has a column, and an edge belongs to the bin above it.
-    period: the number is a place on a circle, such as an hour with period=24: sine and cosine.
-    mean, scale: of x or of its logarithm. Where they are not given they follow from data, once
-    (`Features.settled`).
-    missing: whether there is a column that is 1 where the number is missing. Missing or not, a
-    number that is not there counts as the mean.
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    log : bool, default False
+        Take log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten.
+    unit : float, optional
+        Below it the logarithm is linear. It follows from data, and is 1 if only mean and scale are
+        given.
+    bins : sequence of float, optional
+        The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
+    period : float, optional
+        The number is a place on a circle, such as an hour with period=24: sine and cosine.
+    mean, scale : float, optional
+        The mean and scale of x or of its logarithm. By default they follow from data, once
+        (`Features.settled`).
+    missing : bool, default False
+        Add a column that is 1 where the number is missing. With or without it, a missing number
+        counts as the mean.
 
+    Examples
+    --------
     >>> hs.Number("price", mean=20.0, scale=10.0).columns
     ('price',)
     >>> hs.Number("hour", period=24).columns
@@ -133,9 +146,14 @@ class Number:
         return self.bins is not None or self.period is not None or self.mean is not None
 
     def settled(self, numbers: Floats) -> "Number":
-        """It with mean and scale of these numbers (n,), unless it has them; NaN is left out.
+        """The number with the mean and scale of data, unless it has them.
 
-        Where all of them are alike, as one of them is, their size is the scale.
+        Where all numbers are alike, as one of them is, their size is the scale.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,)
+            The data; NaN is left out.
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
@@ -154,7 +172,17 @@ class Number:
         return replace(self, unit=unit, mean=mean, scale=scale)
 
     def write(self, value: object, row: Row, at: int) -> None:
-        """Write the columns of a value into a row of zeros."""
+        """Write the columns of a value into a row of zeros.
+
+        Parameters
+        ----------
+        value : object
+            The value, not missing.
+        row : mutable sequence of float
+            The row.
+        at : int
+            The first of the attribute's columns in the row.
+        """
         x = values.number(self.name, value)
         if self.period is not None:
             wave(x / self.period, row, at)
@@ -168,7 +196,13 @@ class Number:
             row[at] = x + 0.0  # −0 is 0
 
     def number_of(self, value: object) -> float:
-        """The number in a value or a text; NaN if there is none."""
+        """The number in a value or a text; NaN if there is none.
+
+        Parameters
+        ----------
+        value : object
+            The value.
+        """
         if isinstance(value, str):
             value = self.parsed(value)
         try:
@@ -177,15 +211,37 @@ class Number:
             return math.nan
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        """A column as the numbers that `write_numbers` takes; None if it holds others.
+
+        Parameters
+        ----------
+        column : Column
+            The column; its missing values become NaN.
+        """
         return column.numbers()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers it takes; a missing one is none of them."""
+        """Which of the numbers are allowed; a missing one is not.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,)
+            The numbers.
+        """
         return np.asarray(np.abs(numbers) <= values.LARGEST)
 
     def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
-        """Write the columns of numbers (n,) into rows of zeros; the same as `write`, one by one."""
+        """Write the columns of numbers into rows of zeros; the same as `write`, one by one.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,)
+            What `numbers` returned, none missing.
+        rows : ndarray of shape (n, d)
+            The rows.
+        at : int
+            The first of the attribute's columns in the rows.
+        """
         if self.period is not None:
             fill_waves(numbers, self.period, rows, at)
         elif self.bins is not None:
@@ -204,7 +260,13 @@ class Number:
         return found
 
     def parsed(self, text: str) -> object:
-        """What a text in a file without types says."""
+        """What a text in a file without types says.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        """
         return values.from_text(text)
 
 
@@ -212,10 +274,20 @@ class Number:
 class Category:
     """One of several levels: text, or numbers that name something.
 
-    With `levels` every one of them has a column, and all others share one. Without, levels are
-    hashed into `buckets` columns: any number of levels, of which some share a column. A missing
-    level is in no column.
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    levels : sequence of str, optional
+        The levels that have a column each; all others share one. By default, levels are hashed.
+    buckets : int, default 32
+        Without `levels`, the number of columns that levels are hashed into: any number of levels,
+        of which some share a column.
+    missing : bool, default False
+        Add a column that is 1 where the level is missing. A missing level is in no other column.
 
+    Examples
+    --------
     >>> hs.Category("device", levels=["phone", "desktop"]).columns
     ('device=phone', 'device=desktop', 'device other')
     >>> hs.Category("brand", buckets=3).columns
@@ -244,7 +316,13 @@ class Category:
         return {level: i for i, level in enumerate(self.levels or ())}
 
     def column_of(self, level: str) -> int:
-        """The column of a level, among its own."""
+        """The column of a level, among the attribute's own.
+
+        Parameters
+        ----------
+        level : str
+            The level.
+        """
         if self.levels is None:
             return bucket(f"{self.name}={level}", self.buckets)
         return self._index.get(level, len(self._index))
@@ -265,8 +343,21 @@ class Category:
 class Tags:
     """A list of texts, such as genres: n different ones add 1/√n to their columns each.
 
-    Columns are those of a `Category`. A text is divided at the `separator`.
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    levels : sequence of str, optional
+        The tags that have a column each; all others share one. By default, tags are hashed.
+    buckets : int, default 32
+        Without `levels`, the number of columns that tags are hashed into.
+    separator : str, default "|"
+        Where a text is divided into tags.
+    missing : bool, default False
+        Add a column that is 1 where the list is missing.
 
+    Examples
+    --------
     >>> hs.Tags("genres", levels=["Action", "Comedy"]).columns
     ('genres=Action', 'genres=Comedy', 'genres other')
     """
@@ -318,8 +409,19 @@ class Tags:
 
 @dataclass(frozen=True)
 class Vector:
-    """A list of `size` numbers, as it is: an embedding.
+    """A list of numbers, as it is: an embedding.
 
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    size : int
+        How many numbers.
+    missing : bool, default False
+        Add a column that is 1 where the list is missing.
+
+    Examples
+    --------
     >>> hs.Vector("embedding", 2).columns
     ('embedding[0]', 'embedding[1]')
     """
@@ -362,6 +464,15 @@ class Vector:
 class Flag:
     """True or false: 1 or 0.
 
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    missing : bool, default False
+        Add a column that is 1 where the flag is missing.
+
+    Examples
+    --------
     >>> hs.Flag("new").columns
     ('new',)
     """
@@ -407,9 +518,20 @@ class Flag:
 class Date:
     """A date or time: its hour as sine and cosine, its weekday and month in a column each.
 
-    It is text in ISO 8601, a date, a datetime or seconds since 1970. A time with a zone is read in
-    UTC, and so is one without. `parts` are those that become columns.
+    Values are text in ISO 8601, dates, datetimes or seconds since 1970. A time with a zone is
+    read in UTC, and so is one without.
 
+    Parameters
+    ----------
+    name : str
+        The name of the attribute.
+    parts : sequence of {"hour", "weekday", "month"}, default ("hour", "weekday")
+        The parts that become columns.
+    missing : bool, default False
+        Add a column that is 1 where the date is missing.
+
+    Examples
+    --------
     >>> hs.Date("at", parts=["hour"]).columns
     ('at hour sine', 'at hour cosine')
     >>> len(hs.Date("at").columns)

@@ -32,6 +32,15 @@ _PERIODS = {"hour": 24.0, "hr": 24.0, "minute": 60.0, "weekday": 7.0, "dow": 7.0
 class Report:
     """Why the columns of a log are not in a schema, and what is worth knowing about it.
 
+    Attributes
+    ----------
+    left_out : mapping of str to str
+        The reason by column.
+    notes : sequence of str
+        What is worth knowing, a sentence each.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> log = pd.DataFrame({"user": list("aabb"), "price": [1.0, 2.0, 4.0, 2.5], "click": 1.0})
     >>> log["shop"] = "the only one"
@@ -39,7 +48,7 @@ class Report:
     'it has one value'
     """
 
-    left_out: Mapping[str, str]  # the reason by column
+    left_out: Mapping[str, str]
     notes: Sequence[str] = ()
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """Features: a schema of attributes, and the one function from raw attributes to numbers."""
 
+from __future__ import annotations
+
 import json
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -30,8 +32,17 @@ CONSTANT = "constant"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EncodedItems:
-    """Items as numbers: a matrix (K, d_item), and their ids where they have some.
+    """Items as numbers.
 
+    Attributes
+    ----------
+    matrix : ndarray of shape (K, d_item)
+        A row per item.
+    ids : sequence of hashable or None
+        The items' ids, where they have some.
+
+    Examples
+    --------
     >>> features = hs.Features(item=[hs.Number("price"), hs.Flag("new")])
     >>> found = features.encode_items({"tea": {"price": 3, "new": True}, "rum": {"price": 20}})
     >>> found.ids, found.matrix
@@ -65,13 +76,26 @@ class Features:
     """A schema: the attributes of items, context and tasks, and pairs of them that are crossed.
 
     It is one function from (item, context, about) to x, (d,): the columns of the item's attributes,
-    of the context's and of the crosses, and last a constant 1. Attributes of a task are no columns
-    by themselves, since all its arms share them. Crossed with an attribute of items or context they
-    are columns of x; all of them are z, (p,), which may be side information of the task's prior.
+    of the context's and of the crosses, and last a constant 1.
 
-    A cross has the products of its attributes' columns; where that would be more than `buckets`,
-    products are hashed into so many.
+    Parameters
+    ----------
+    item, context : sequence of attributes, optional
+        The attributes of an item, and those of a decision: `Number`, `Category`, `Tags`, `Vector`,
+        `Flag` or `Date`.
+    task : sequence of attributes, optional
+        The attributes of a task. They are no columns by themselves, since all arms of a task share
+        them. Crossed with an attribute of items or context they are columns of x; all of them are
+        z, (p,), which may be side information of the task's prior.
+    cross : sequence of (str, str), optional
+        The names of attributes whose columns are multiplied, each with each.
+    buckets : int, default 256
+        Where a cross would have more columns than this, its products are hashed into so many.
+    report : Report, optional
+        Why columns of a log are no attributes, where `infer` made the schema.
 
+    Examples
+    --------
     >>> features = hs.Features(
     ...     item=[hs.Number("price", mean=20.0, scale=10.0), hs.Category("brand", buckets=2)],
     ...     context=[hs.Category("device", levels=["phone"])],
@@ -252,28 +276,49 @@ class Features:
         context: Mapping[str, Any] | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> Floats:
-        """The features x (d,) of an item in a context, for a task of which `about` is known.
+        """The features x (d,) of an item in a context, for a task.
 
         What is not given is missing; an attribute that the schema does not have is an error.
+
+        Parameters
+        ----------
+        item, context, about : mapping of str to object, optional
+            The attributes of the item, of the context and of the task.
         """
         items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
 
     def encode_items(self, items: Rows) -> EncodedItems:
-        """Items as numbers: dicts by id or in a list, a pandas or Polars frame, an Arrow table.
+        """Items as numbers.
 
-        A pandas index holds the items' ids. Columns of a frame that are no attributes are left out.
+        Parameters
+        ----------
+        items : dicts by id or in a list, pandas or Polars frame, or Arrow table
+            The items. A pandas index holds their ids. Columns of a frame that are no attributes are
+            left out.
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
         return EncodedItems(matrix=side.matrix(table.columns, table.n_rows), ids=table.ids)
 
     def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
-        """The columns of the context (c,)."""
+        """The columns of the context (c,).
+
+        Parameters
+        ----------
+        context : mapping of str to object, optional
+            The attributes of the context.
+        """
         return self._sides[1].row(context)
 
     def encode_task(self, about: Mapping[str, Any] | None) -> Floats:
-        """What is known of a task, z (p,)."""
+        """What is known of a task, z (p,).
+
+        Parameters
+        ----------
+        about : mapping of str to object, optional
+            The attributes of the task.
+        """
         return self._sides[2].row(about)
 
     @cached_property
@@ -283,7 +328,17 @@ class Features:
         return not self.context and "task" not in crossed
 
     def arms_of(self, items: Rows, context: Mapping[str, Any] | None, task: Floats) -> EncodedItems:
-        """The arms (K, d) of items in a context, for a task of which z (p,) is known, with ids."""
+        """The arms (K, d) of items in a context, for a task, with their ids.
+
+        Parameters
+        ----------
+        items : dicts by id or in a list, pandas or Polars frame, or Arrow table
+            The items.
+        context : mapping of str to object or None
+            The attributes of the context.
+        task : ndarray of shape (p,)
+            What is known of the task, from `encode_task`.
+        """
         encoded = self.encode_items(items)
         arms = self.arms(encoded.matrix, self.encode_context(context), task)
         return EncodedItems(matrix=arms, ids=encoded.ids)
@@ -291,16 +346,32 @@ class Features:
     def arms(
         self, items: Floats, context: Floats, task: Floats, out: Floats | None = None
     ) -> Floats:
-        """The arms (K, d) of a decision, from what the `encode` functions returned."""
+        """The arms (K, d) of a decision, from what the `encode` functions returned.
+
+        Parameters
+        ----------
+        items : ndarray of shape (K, d_item)
+            The matrix of `encode_items`.
+        context : ndarray of shape (c,)
+            What `encode_context` returned.
+        task : ndarray of shape (p,)
+            What `encode_task` returned.
+        out : ndarray of shape (K, d), optional
+            Where to write the arms.
+        """
         arms = np.empty((len(items), self.dimension)) if out is None else out
         products = self._products
         fill_arms(items, context, task, products.crosses, products.places, arms)
         return arms
 
     def encode_log(self, columns: Mapping[str, Any]) -> tuple[Floats, Floats]:
-        """The features (n, d) and what is known of tasks (n, p) in a log's columns by name.
+        """The features (n, d) and what is known of tasks (n, p) in a log.
 
-        Attributes without a column are missing; other columns are left out.
+        Parameters
+        ----------
+        columns : mapping of str to columns of n values
+            The log's columns by name. Attributes without a column are missing; other columns are
+            left out.
         """
         found = self.read_log(columns)
         for fault in found.faults:
@@ -310,9 +381,16 @@ class Features:
     def read_shared(
         self, columns: Mapping[str, Any], n_rows: int, *, is_text: bool = False
     ) -> tuple[Floats, Floats, list[Fault]]:
-        """Context (n, c) and what is known of tasks (n, p) in columns by name, and what is wrong.
+        """The context (n, c), what is known of tasks (n, p), and what is wrong in which rows.
 
-        is_text: as in `read_log`.
+        Parameters
+        ----------
+        columns : mapping of str to columns of n values
+            The log's columns by name.
+        n_rows : int
+            The number of rows, n.
+        is_text : bool, default False
+            As for `read_log`.
         """
         _, context, task = self._sides
         found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
@@ -325,8 +403,13 @@ class Features:
     def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
         """As `encode_log`, with what is wrong in which rows instead of an error.
 
-        is_text: whether the columns come from a file without types, so that a text may stand for a
-        number, a flag or a list.
+        Parameters
+        ----------
+        columns : mapping of str to columns of n values
+            The log's columns by name.
+        is_text : bool, default False
+            Whether the columns come from a file without types, so that a text may stand for a
+            number, a flag or a list.
         """
         n_rows = len(next(iter(columns.values()))) if columns else 0
         item, context, task = self._sides
@@ -349,13 +432,17 @@ class Features:
         """Whether every number has its mean and scale, or needs none."""
         return all(one.is_settled for one in self._all() if isinstance(one, Number))
 
-    def settled(
-        self, *, items: Rows = None, context: Rows = None, tasks: Rows = None
-    ) -> "Features":
-        """It with mean and scale of all numbers that have none, from rows of each side.
+    def settled(self, *, items: Rows = None, context: Rows = None, tasks: Rows = None) -> Features:
+        """The schema with a mean and scale for all numbers that have none.
 
-        Rows are dicts, columns or a frame. Numbers of a side without rows stay as they are.
+        Parameters
+        ----------
+        items, context, tasks : dicts, columns or a frame, optional
+            Rows of each side, from which means and scales follow. Numbers of a side without rows
+            stay as they are.
 
+        Examples
+        --------
         >>> features = hs.Features(item=[hs.Number("price")])
         >>> settled = features.settled(items=[{"price": 10}, {"price": 30}])
         >>> settled.item[0].mean, settled.item[0].scale
@@ -370,10 +457,17 @@ class Features:
             task=_settled(self.task, tasks, "tasks"),
         )
 
-    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Features":
-        """It with mean and scale of all numbers that have none, from a log's columns by name.
+    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
+        """The schema with a mean and scale for all numbers that have none, from a log.
 
         What is no number is left out: whoever reads the rows has to refuse it.
+
+        Parameters
+        ----------
+        columns : mapping of str to columns of n values
+            The log's columns by name.
+        is_text : bool, default False
+            As for `read_log`.
         """
 
         def settled(attribute: Attribute) -> Attribute:
@@ -393,9 +487,16 @@ class Features:
             task=tuple(map(settled, self.task)),
         )
 
-    def settled_as(self, other: object) -> "Features":
-        """It with the mean and scale that another schema has, for numbers that have none.
+    def settled_as(self, other: object) -> Features:
+        """The schema with another one's means and scales, for numbers that have none.
 
+        Parameters
+        ----------
+        other : Features
+            The schema that has them.
+
+        Examples
+        --------
         >>> features, other = hs.Features(item=[hs.Number("price")]), [{"price": 10}, {"price": 30}]
         >>> features.settled_as(features.settled(items=other)).item[0].mean
         20.0
@@ -423,17 +524,27 @@ class Features:
         task: str = "task",
         item: str | None = None,
         leave_out: Sequence[str] = (),
-    ) -> "Features":
-        """A first proposal from a log: a CSV or Parquet file, a frame, columns, or dicts.
-
-        reward, task, item: the columns of these names; the one that names the item is looked for if
-        it is not given. leave_out: columns that shall be no features.
+    ) -> Features:
+        """A first proposal of a schema, from a log.
 
         A column that is constant within every task is of tasks, one that follows from the item is
         of items, and all others are of the context. Whatever is an id, a constant or seems to
         follow from the reward is left out. `print` shows the schema as code that one can edit;
-        `report` says what was left out, and why. The first 100,000 rows are looked at.
+        `report` says what was left out, and why.
 
+        Parameters
+        ----------
+        log : path, frame, columns or dicts
+            A CSV or Parquet file, or a table in memory. The first 100,000 rows are looked at.
+        reward, task : str, default "reward" and "task"
+            The columns of these.
+        item : str, optional
+            The column that names the item. By default it is looked for.
+        leave_out : sequence of str, optional
+            Columns that must not become features.
+
+        Examples
+        --------
         >>> import pandas as pd
         >>> rng = np.random.default_rng(0)
         >>> log = pd.DataFrame({"user": rng.integers(50, size=500)})
@@ -495,9 +606,16 @@ class Features:
         return found
 
     @classmethod
-    def from_plain(cls, table: Mapping[str, Any]) -> "Features":
+    def from_plain(cls, table: Mapping[str, Any]) -> Features:
         """The schema that plain data describe.
 
+        Parameters
+        ----------
+        table : mapping of str to object
+            What `plain` returned.
+
+        Examples
+        --------
         >>> hs.Features.from_plain({"item": [{"type": "flag", "name": "new"}]}).columns
         ('new', 'constant')
         """
@@ -540,8 +658,14 @@ class Features:
         return "{\n" + ",\n".join(parts) + "\n}"
 
     @classmethod
-    def from_json(cls, given: str | bytes | Mapping[str, Any]) -> "Features":
-        """The schema in a JSON text, or in what was read from one."""
+    def from_json(cls, given: str | bytes | Mapping[str, Any]) -> Features:
+        """The schema in a JSON text, or in what was read from one.
+
+        Parameters
+        ----------
+        given : str, bytes or mapping
+            The text that `to_json` returned, or its content.
+        """
         if isinstance(given, Mapping):
             return cls.from_plain(given)
         try:

@@ -24,7 +24,13 @@ class Transformer(Protocol):
     """
 
     def transform(self, X: Any) -> Any:  # noqa: N803 - as scikit-learn calls it
-        """The rows of a frame as numbers (n, d − 1), dense or sparse."""
+        """The rows of a frame as numbers (n, d − 1), dense or sparse.
+
+        Parameters
+        ----------
+        X : DataFrame of n rows
+            The attributes.
+        """
         ...
 
     def get_feature_names_out(self) -> Any:
@@ -41,10 +47,17 @@ class _Attribute:
 class Transformed:
     """The columns of a fitted scikit-learn transformer, and last a constant 1, as features.
 
-    The transformer takes the attributes of an item and of the context as the columns of one frame.
-    So the items of a catalogue, which are transformed once, take no context, and nothing is known
-    of tasks; a schema, `Features`, has both. Two are equal if their transformer is the same object.
+    Two are equal if their transformer is the same object.
 
+    Parameters
+    ----------
+    transformer : Transformer
+        Takes the attributes of an item and of the context as the columns of one frame. So the items
+        of a catalogue, which are transformed once, take no context, and nothing is known of tasks;
+        a schema, `Features`, has both.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from sklearn.preprocessing import OneHotEncoder
     >>> encoder = OneHotEncoder(handle_unknown="ignore").fit(pd.DataFrame({"brand": ["a", "b"]}))
@@ -150,7 +163,13 @@ class Transformed:
         return EncodedItems(matrix=matrix, ids=table.ids)
 
     def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
-        """The context beside items that were transformed before: there must be none."""
+        """The columns of the context for items that were transformed before: there must be none.
+
+        Parameters
+        ----------
+        context : mapping of str to object, optional
+            None, or empty.
+        """
         if context:
             raise ValueError(
                 "context must go with items that are transformed with it, not with a catalogue of "
@@ -159,7 +178,13 @@ class Transformed:
         return np.empty(0)
 
     def encode_task(self, about: Mapping[str, Any] | None) -> Floats:
-        """What is known of a task: there must be nothing."""
+        """What is known of a task: there must be nothing.
+
+        Parameters
+        ----------
+        about : mapping of str to object, optional
+            None, or empty.
+        """
         if about:
             raise ValueError(
                 f"about needs a schema with attributes of tasks, got {checks.short(about)}"
@@ -167,14 +192,19 @@ class Transformed:
         return np.empty(0)
 
     def arms(self, items: Floats, context: Floats, task: Floats) -> Floats:
-        """The arms (K, d) of transformed items."""
+        """The arms (K, d) of transformed items.
+
+        Parameters
+        ----------
+        items : ndarray of shape (K, d − 1)
+            The matrix of `encode_items`.
+        context, task : ndarray of shape (0,)
+            Not used.
+        """
         return np.concatenate([items, np.ones((len(items), 1))], axis=1)
 
     def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
-        """The features (n, d) of a log's columns by name.
-
-        is_text: whether they come from a file without types, so that text may stand for numbers.
-        """
+        """The features (n, d) of a log's columns by name."""
         read = {}
         for name in self._names:
             column = Column(columns[name], is_text=is_text)
@@ -184,17 +214,17 @@ class Transformed:
         return EncodedLog(features=features, tasks=np.zeros((len(features), 0)), faults=())
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Transformed":
-        """It as it is: the transformer was fitted before."""
+        """The same object: the transformer was fitted before."""
         return self
 
     def settled(
         self, *, items: Rows = None, context: Rows = None, tasks: Rows = None
     ) -> "Transformed":
-        """It as it is: the transformer was fitted before."""
+        """The same object: the transformer was fitted before."""
         return self
 
     def settled_as(self, other: object) -> "Transformed":
-        """It as it is."""
+        """The same object: the transformer was fitted before."""
         return self
 
 
@@ -205,6 +235,13 @@ Schema = Features | Transformed
 def schema_of(features: Schema | Transformer) -> Schema:
     """A schema as it is, and a fitted transformer as one.
 
+    Parameters
+    ----------
+    features : Features, Transformed or scikit-learn transformer
+        The schema, or what becomes one.
+
+    Examples
+    --------
     >>> features = hs.Features(item=[hs.Flag("new")])
     >>> hs.features.schema_of(features) is features
     True

@@ -424,13 +424,17 @@ class Chooser:
             with self._memory.knowing(name, side, keep=False):
                 return self.propensities(name, arms, mask=mask)
         arms_of_task = decision_set(arms, self._names).masked(mask)
-        n_uniforms = self._scores.n_uniforms(len(arms_of_task.features))
+        with self._memory.opened((name,), keep=False) as slots:
+            return self.propensities_in(int(slots[0]), arms_of_task)
+
+    def propensities_in(self, slot: int, arms: DecisionSet) -> Floats:
+        """The probability of every arm (K,) to be chosen first, for the task in a slot."""
+        n_uniforms = self._scores.n_uniforms(len(arms.features))
         if n_uniforms and not self._draws:
             raise ValueError("propensities of a policy that samples need propensity_draws above 0")
         numbers = self._stream.peek(self._n_numbers(n_uniforms, 0))
-        with self._memory.opened((name,), keep=False) as slots:
-            self._memory.catch_up(int(slots[0]))
-            scores, _ = self._scores_of(int(slots[0]), arms_of_task, numbers, n_uniforms)
+        self._memory.catch_up(slot)
+        scores, _ = self._scores_of(slot, arms, numbers, n_uniforms)
         self._stream.advance(len(numbers))
         return first_propensities(scores, self._exploration)
 

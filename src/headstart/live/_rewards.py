@@ -378,7 +378,7 @@ class Rewards:
     def pay(self, decision: str, value: float, weight: float) -> Outcome:
         """`MetaBandit.reward`."""
         tasks, settings = self._tasks, self._settings
-        if settings.reward_range is not None and not settings.in_range(value):
+        if not settings.in_range(value):
             return self._outcome(decision, value)
         if self._one_call and not tasks.catalogue_scores.by_slot:
             paid = self._pay_in_one_call(decision, value, weight)
@@ -579,8 +579,8 @@ class Rewards:
         return outcomes
 
     def _all_in_range(self, values: Floats) -> bool:
-        limits = self._settings.reward_range
-        return limits is None or bool(((values >= limits[0]) & (values <= limits[1])).all())
+        in_range = self._settings.in_range
+        return not len(values) or (in_range(float(values.min())) and in_range(float(values.max())))
 
     def _pay_some(
         self, codes: Integers, values: Floats, weights: Floats, done: int

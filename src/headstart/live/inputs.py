@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks
 from headstart.arrays import Booleans, Floats
+from headstart.live.settings import LARGEST
 
 # A task's name: of the types that a file can store.
 Name = str | int
@@ -24,8 +25,6 @@ Items = Mapping[Any, Attributes] | Sequence[Attributes]
 
 # An arm whose squared width exceeds this leaves no digits for the other directions.
 LARGEST_GROWTH = 1e12
-# Beyond this, squares and products of rewards run out of range.
-_LARGEST = 1e50
 
 
 def vector_of(name: str, features: ArrayLike, dimension: int) -> Floats:
@@ -51,23 +50,20 @@ def name_of(value: object) -> Name:
 
 def reward_of(value: float) -> float:
     """A reward: a number, or a boolean as 0 or 1."""
-    if type(value) is float and -_LARGEST < value < _LARGEST:
+    if type(value) is float and -LARGEST < value < LARGEST:
         return value
     if isinstance(value, bool | np.bool_):
         return float(value)
-    number = float(checks.floats("value", checks.real("value", value)))
-    if abs(number) >= _LARGEST:
-        raise ValueError(f"value must be smaller than {_LARGEST:g} in size, got {value}")
-    return number
+    return float(checks.floats("value", checks.real("value", value)))
 
 
 def weight_of(value: float) -> float:
     """A weight."""
-    if type(value) is float and 0.0 < value < _LARGEST:
+    if type(value) is float and 0.0 < value < LARGEST:
         return value
     number = checks.positive("weight", value)
-    if number >= _LARGEST:
-        raise ValueError(f"weight must be smaller than {_LARGEST:g}, got {value}")
+    if number >= LARGEST:
+        raise ValueError(f"weight must be smaller than {LARGEST:g}, got {value}")
     return number
 
 
@@ -94,9 +90,8 @@ def rewards_of(
             f"weights must be a number or have shape (n,) = {rewards.shape}, got {counts.shape}"
         )
     counts = np.full(rewards.shape, counts)
-    for name, array in (("values", np.abs(rewards)), ("weights", counts)):
-        if (array >= _LARGEST).any():
-            raise ValueError(f"{name} must be smaller than {_LARGEST:g}, got {array.max()}")
+    if (counts >= LARGEST).any():
+        raise ValueError(f"weights must be smaller than {LARGEST:g}, got {counts.max()}")
     if (counts <= 0).any():
         raise ValueError(f"weights must be above 0, got {counts.min()}")
     return ids, rewards, counts

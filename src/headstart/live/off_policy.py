@@ -130,18 +130,38 @@ def evaluate_logged(
         bandit.settle(log.features)
     weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
     overlap = None if overlaps is None else float(overlaps.mean())
-    mean_weight, size = _mean(weights), _effective_sample_size(weights)
-    _check_overlap(mean_weight, size, overlap)
+    found = weighted(rewards, weights)
+    check_overlap(found, overlap)
     return OffPolicy(
         replay=_mean(rewards[accepted]),
-        inverse_propensity=_mean(weights * rewards),
-        self_normalised=_weighted_mean(rewards, weights),
+        inverse_propensity=found.inverse_propensity,
+        self_normalised=found.self_normalised,
         doubly_robust=_mean(robust),
         accepted=accepted,
         weights=weights,
-        mean_weight=mean_weight,
-        effective_sample_size=size,
+        mean_weight=found.mean_weight,
+        effective_sample_size=found.effective_sample_size,
         overlap=overlap,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighted:
+    """Two estimates from weighted rewards, and what the weights are like."""
+
+    inverse_propensity: Interval
+    self_normalised: Interval
+    mean_weight: Interval
+    effective_sample_size: float
+
+
+def weighted(rewards: Floats, weights: Floats) -> Weighted:
+    """Estimates from independent rewards (n,) with weights π/p (n,)."""
+    return Weighted(
+        inverse_propensity=_mean(weights * rewards),
+        self_normalised=_weighted_mean(rewards, weights),
+        mean_weight=_mean(weights),
+        effective_sample_size=_effective_sample_size(weights),
     )
 
 
@@ -187,8 +207,12 @@ def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Nam
             progress(i + 1, n)
 
 
-def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) -> None:
-    """Refuse weights from which no estimate follows; E[w] is the overlap."""
+def check_overlap(found: Weighted, overlap: float | None = None, what: str = "rounds") -> None:
+    """Refuse weights from which no estimate follows; E[w] is the overlap.
+
+    what: the word for those that are independent.
+    """
+    mean_weight, size = found.mean_weight, found.effective_sample_size
     if overlap is not None and overlap < _LEAST_OVERLAP:
         raise ValueError(
             f"the log cannot tell the bandit's value: {1 - overlap:.1%} of the bandit's choices "
@@ -210,9 +234,9 @@ def _check_overlap(mean_weight: Interval, size: float, overlap: float | None) ->
         )
     if size < _LEAST_SAMPLE_SIZE:
         raise ValueError(
-            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} rounds are "
+            f"the log cannot tell the bandit's value: its {mean_weight.replications:,} {what} are "
             f"worth {size:.1f}, by (Σw)²/Σw² of the weights π/p, and at least "
-            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more rounds, or a log that explores more"
+            f"{_LEAST_SAMPLE_SIZE:.0f} are needed; use more {what}, or a log that explores more"
         )
 
 

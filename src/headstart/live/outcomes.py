@@ -57,13 +57,15 @@ def outcome_of(
     paid: float | None = None,
     is_default: bool = False,
     in_time: bool = True,
+    total: float | None = None,
 ) -> Outcome:
     """What a reward comes to, for live use and for the service alike.
 
     The decision is in one of the `DecisionState`s, None where there is no such decision; `paid` is
     what it was paid, `is_default` whether that is its default, which another reward replaces, and
-    `in_time` whether the reward happened before the deadline. PAID means that the task is to learn
-    the value; if its sums would not stay finite, the outcome is OUT_OF_RANGE instead.
+    `in_time` whether the reward happened before the deadline. `total` is what the decision counts
+    with it, where it is one part of several. PAID means that the task is to learn it; if its sums
+    would not stay finite, the outcome is OUT_OF_RANGE instead.
     """
     if state is None:
         return Outcome.UNKNOWN
@@ -74,4 +76,5 @@ def outcome_of(
             return Outcome.CONFLICT
     if not in_time:
         return Outcome.EXPIRED
-    return Outcome.PAID if settings.in_range(value) else Outcome.OUT_OF_RANGE
+    learned = value if total is None else total
+    return Outcome.PAID if settings.in_range(learned) else Outcome.OUT_OF_RANGE

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike
 from headstart import checks
 
 Refresh = Literal["background", "inline"]
+# Beyond this, squares and products of rewards run out of range.
+LARGEST = 1e50
 
 
 class Change(IntEnum):
@@ -183,18 +185,20 @@ class Settings:
         default = float(checks.floats("default_reward", self.default_reward))
         if not self.in_range(default):
             raise ValueError(
-                f"default_reward must be within reward_range {self.reward_range}, got {default}"
+                f"default_reward must be within reward_range {self.reward_range}, and smaller than "
+                f"{LARGEST:g}, got {default}"
             )
 
     def in_range(self, value: float) -> bool:
-        """Whether a reward is within the range, if there is one.
+        """Whether a reward is within the range, if there is one, and below 10⁵⁰ in size.
 
         Parameters
         ----------
         value : float
             The reward.
         """
-        return self.reward_range is None or self.reward_range[0] <= value <= self.reward_range[1]
+        limits = self.reward_range
+        return -LARGEST < value < LARGEST and (limits is None or limits[0] <= value <= limits[1])
 
     def plain(self) -> dict[str, Any]:
         """Those that a bandit takes, but for the clock, as plain data."""

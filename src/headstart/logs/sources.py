@@ -282,11 +282,11 @@ def _find(source: str) -> Iterator[str]:
     elif any(mark in source for mark in "*?["):
         matching = sorted(glob.glob(source, recursive=True))
         if not matching:
-            raise ValueError(f"logs must exist, got {source!r}, which matches no file")
+            raise ValueError(f"no file matches {source!r}")
         for name in matching:
             yield from _in_folder(Path(name)) if Path(name).is_dir() else [name]
     else:
-        raise ValueError(f"logs must exist, got {source!r}, which is no file, folder or pattern")
+        raise ValueError(f"no such file, folder or pattern: {source!r}")
 
 
 def _in_folder(folder: Path) -> list[str]:

@@ -14,6 +14,8 @@ MOST_DIMENSIONS = 2_000
 MOST_ARMS = 10_000
 MOST_ROWS = 10_000  # of one batch; also arms that it chooses
 LONGEST_NAME = 200
+MOST_PARTS = 100  # of one decision's reward
+MOST_GUARDRAILS = 20
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
@@ -32,6 +34,12 @@ Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=
 Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
+# How the parts of a decision's reward combine; first and last by when they happened.
+Combination = Literal["sum", "last", "first", "max"]
+# Numbers that come with a reward and are not learned, by the names of guardrails.
+Metrics = Annotated[
+    dict[Name, Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_GUARDRAILS)
+]
 
 
 class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
@@ -39,6 +47,21 @@ class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False
 
     Messages hold no cycles, and are many: the garbage collector need not look at them.
     """
+
+
+Control = Literal["cold", "random", "own"]
+
+
+class Guardrail(Message):
+    """A metric of rewards that warm tasks must not make worse than the control by the margin.
+
+    pause: whether new tasks go to the control once it is broken, until somebody resumes.
+    """
+
+    name: Name
+    worse: Literal["higher", "lower"]
+    margin: Annotated[float, Meta(ge=0.0, le=1e9)] = 0.0
+    pause: bool = False
 
 
 class BanditConfiguration(Message):
@@ -67,7 +90,13 @@ class BanditConfiguration(Message):
     half_life_seconds: float | None = None
     discount: float = 1.0
     item_effects: bool = True
+    parts: Combination = "sum"
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
+    # What control tasks are served: the choice of a task that starts cold, any arm at random, or
+    # the caller's own choice.
+    control: Control = "cold"
+    shadow: bool = False  # whether the caller's own choice is served, and learned from
+    guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
 
 
@@ -85,6 +114,7 @@ class BanditView(Message):
     decisions: int
     rewards: int
     prior_version: int
+    paused: float | None  # since when a broken guardrail sends new tasks to the control
 
 
 class Item(Message):
@@ -114,6 +144,9 @@ class DecisionRequest(Message):
 
     Where the bandit has a schema, `context` has the attributes of this decision, and `about` those
     of the task: the first that are given count, for this and all later decisions.
+
+    own: the arm that the caller would serve without the service, and the chance with which it
+    chose so. It is served in shadow mode, and to control tasks where `control` is "own".
     """
 
     task: TaskName
@@ -124,7 +157,28 @@ class DecisionRequest(Message):
     context: Attributes | None = None
     about: Attributes | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
+    own: Name | None = None
+    own_propensity: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
     idempotency_key: Name | None = None
+
+
+class LooseDecisionRequest(DecisionRequest):
+    """A decision in words of another protocol, which knows neither sides nor schemas.
+
+    told: what is known of the context and of the task, together. The bandit's schema, or its
+    `side_names`, say which is which; what they do not have is left out, of arms too. deferred:
+    whether the arm may never be shown.
+    """
+
+    told: Attributes = {}
+    deferred: bool = False
+
+
+class ServiceChoice(Message):
+    """What the service would have chosen in shadow mode, and with what chance."""
+
+    arm: str
+    propensity: float
 
 
 class ChosenArm(Message):
@@ -145,19 +199,26 @@ class DecisionAnswer(Message):
     task: str
     arms: list[ChosenArm]
     prior_version: int  # the latest known prior; 0 before any task has taught
-    control: bool  # whether the task started cold, to measure the gain
+    control: bool  # whether the task is one of the control, to measure the gain
+    shadow: ServiceChoice | None = None  # in shadow mode
 
 
 class RewardRequest(Message):
     """The reward of a decision. time: when it happened, if not now; deadlines go by it.
 
-    A reward replaces the default that a decision counts as until its deadline.
+    A reward replaces the default that a decision counts as until its deadline. With a key it is one
+    part of the decision's reward; one without is the part without a key. Each part counts once,
+    unless `correction` says that it replaces what came before. The weight is that of the whole
+    reward, and is given with the part without a key. metrics: other numbers, for guardrails.
     """
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
     value: float
     weight: Weight = 1.0
     time: Time | None = None
+    key: Name | None = None
+    correction: bool = False
+    metrics: Metrics = {}
 
 
 class RewardAnswer(Message):
@@ -211,6 +272,15 @@ class OtherArm(Message):
     score: float
 
 
+class RewardPart(Message):
+    """One part of a decision's reward."""
+
+    key: str | None
+    value: float
+    time: float  # when it happened
+    metrics: dict[str, float]
+
+
 class DecisionRecord(Message):
     """A decision as it was made, and what became of it.
 
@@ -231,6 +301,7 @@ class DecisionRecord(Message):
     high: float
     prior_version: int
     control: bool
+    shadow: ServiceChoice | None
     contributions: list[Contribution]
     item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
     score: float | None  # None where others are not kept
@@ -240,6 +311,7 @@ class DecisionRecord(Message):
     weight: float | None
     paid_time: float | None
     round: int | None  # the number of this reward among those of the task; None if none counts
+    parts: list[RewardPart]  # of a reward that came in parts or with metrics
 
 
 class TaskRecord(Message):
@@ -281,6 +353,27 @@ class PriorView(PriorVersion):
     history: list[PriorVersion]
 
 
+class GuardrailView(Message):
+    """How warm tasks stand against the control in one metric.
+
+    Each task counts with its mean over those of its first rounds whose rewards have the metric. The
+    interval of the difference holds with 95 % at all looks together. "broken": all of it is worse
+    than the margin; "holds": none of it is; what is None cannot be said yet.
+    """
+
+    name: str
+    worse: Literal["higher", "lower"]
+    margin: float
+    status: Literal["broken", "holds", "unclear"]
+    warm_tasks: int
+    control_tasks: int
+    warm_mean: float | None
+    control_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+
+
 class Gain(Message):
     """What tasks that start warm earn more per round than the control, over their first rounds.
 
@@ -289,6 +382,7 @@ class Gain(Message):
     """
 
     rounds: int  # of a task, at most
+    control: Control  # what control tasks are served
     warm_tasks: int
     control_tasks: int
     warm_mean: float | None
@@ -298,6 +392,26 @@ class Gain(Message):
     high: float | None
     control_share: float | None  # of the tasks that are compared
     ratio_p: float  # that share against the one asked for, at all looks; below 0.001 it is wrong
+    guardrails: list[GuardrailView]
+
+
+class ShadowView(Message):
+    """Shadow mode: how often the service would have chosen the same, and what it would have earned.
+
+    Means are rewards per round, one value per task, over the latest 100,000 tasks of which rewards
+    are known with the caller's propensities. Intervals hold with 95 % at all looks together.
+    """
+
+    on: bool
+    decisions: int
+    agreed: int  # decisions for which the service would have chosen the same arm
+    tasks: int  # by which the means are
+    own: "Estimate"  # what the caller's choices earned
+    inverse_propensity: "Estimate"  # what the service's would have earned, by two estimators
+    self_normalised: "Estimate"
+    difference: "Estimate"  # the self-normalised one less that of the caller's choices
+    effective_tasks: float  # as many of equal weight tell as much
+    cannot: str | None  # why it cannot be said what the service would have earned
 
 
 class ItemCount(Message):
@@ -603,6 +717,12 @@ def check_name(what: str, name: str) -> None:
         raise invalid(
             f"{what} must be neither '.' nor '..' and have no control characters, got {name!r}"
         )
+
+
+def check_text(what: str, text: str) -> None:
+    """Refuse a name that breaks lines."""
+    if _CONTROL.search(text):
+        raise invalid(f"{what} must have no control characters, got {text!r}")
 
 
 def not_found(detail: str) -> ServiceError:

@@ -10,6 +10,7 @@ from headstart.features import Features, Number
 from headstart.service.messages import (
     BanditConfiguration,
     ServiceError,
+    check_text,
     conflict,
     invalid,
 )
@@ -31,7 +32,11 @@ def _read(content: bytes) -> Features:
 
 
 def check(schema: Features) -> None:
-    """Raise where a number is not settled that no items can settle."""
+    """Raise where a name breaks lines, or no items can settle a number that is not settled."""
+    for name, attribute in schema.attributes.items():
+        check_text("the name of an attribute", name)
+        for level in getattr(attribute, "levels", None) or ():
+            check_text(f"levels of {name!r}", level)
     for side in _SETTLED_SIDES:
         name = _unsettled(getattr(schema, side))
         if name is not None:

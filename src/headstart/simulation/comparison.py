@@ -1,5 +1,7 @@
 """Simulated comparisons: many agents, the same tasks, thousands of replications."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,6 +11,7 @@ from headstart import checks
 from headstart.arrays import Integers
 from headstart.interfaces import Environment
 from headstart.progress import Progress
+from headstart.schedules import Schedule
 from headstart.simulation.agent import Agents
 from headstart.simulation.run import Run
 
@@ -21,17 +24,49 @@ def simulate(
     *,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
+    schedule: Schedule | None = None,
+    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Play a sequence of tasks, every agent carrying its state from one to the next.
+    """Play tasks one after the other, every agent carrying its state from one to the next.
 
-    Returns choice, reward and regret over (learner, replication, task, round). All agents play
-    the same arms with the same noise. An agent's own random numbers depend on the seed and on its
-    name alone, so that adding or removing an agent changes no other's results; neither does the
-    number of worker threads (default: one per core). The seed of the results is their attribute
-    `seed`: drawn from a generator if one is given, and fresh if it is None.
+    A `schedule` plays them in another order, such as `schedules.InParallel(5)`; the coordinate
+    `turn` of the results then says when each round was played. With `n_chosen` = m, m arms are
+    chosen in each round, and all their rewards are seen; choice and reward have one more dimension,
+    `position`, and regret is against the sum of the m best means.
 
+    All agents play the same arms with the same noise. An agent's own random numbers depend on the
+    seed and on its name alone, so that adding or removing an agent changes no other's results.
+
+    Parameters
+    ----------
+    environment : Environment
+        Where tasks come from.
+    agents : Agent, sequence of Agent, mapping of str to Agent, or callable
+        What is compared: one agent or several, or a function that makes them from the prepared
+        environment. A mapping names them.
+    n_tasks : int
+        The number of tasks, played one after the other.
+    horizon : int
+        The number of rounds of a task, T.
+    replications : int, default 1
+        The number of independent repetitions, R.
+    seed : int, numpy.random.Generator or None, default 0
+        The seed; drawn from a generator if one is given, and fresh if it is None. The results have
+        it as their attribute `seed`.
+    workers : int, optional
+        The number of threads, one per core by default. The results do not depend on it.
+    progress : callable, optional
+        Called with how much is done and how much there is in all.
+
+    Returns
+    -------
+    xarray.Dataset
+        choice, reward and regret over (learner, replication, task, round).
+
+    Examples
+    --------
     >>> results = hs.simulate(
     ...     hs.environments.Synthetic(reward="linear"),
     ...     [hs.learners.itl(regularization=1.0), hs.learners.ours()],
@@ -54,8 +89,10 @@ def simulate(
         seed=seed,
         workers=workers,
         progress=progress,
+        n_chosen=n_chosen,
+        schedule=schedule,
     )
-    return run.sequence(n).isel(trained=0)
+    return run.scheduled(n).isel(trained=0)
 
 
 def evaluate(
@@ -67,16 +104,36 @@ def evaluate(
     horizon: int,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
+    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The paper's protocol: train on N tasks, then play M test tasks, each from the same state.
 
-    Returns choice, reward and regret of the test tasks over (learner, trained, replication, task,
-    round): `trained` holds each N that was asked for, one or several, and tasks are numbered 1…M.
     The test tasks are the same at every N, no test task learns from another, and the numbers at
-    one N do not depend on the others.
+    one N do not depend on the others. `n_chosen` is as in `simulate`.
 
+    Parameters
+    ----------
+    environment, agents
+        As for `simulate`.
+    n_training_tasks : int or sequence of int, default 10
+        N, one or several.
+    n_test_tasks : int, default 10
+        M.
+    horizon : int
+        The number of rounds of a task, T.
+    replications, seed, workers, progress
+        As for `simulate`.
+
+    Returns
+    -------
+    xarray.Dataset
+        choice, reward and regret of the test tasks over (learner, trained, replication, task,
+        round): `trained` holds each N, and tasks are numbered 1…M.
+
+    Examples
+    --------
     >>> results = hs.evaluate(
     ...     hs.environments.Synthetic(reward="linear"),
     ...     [hs.learners.avg_oful(regularization=1.0)],
@@ -102,5 +159,6 @@ def evaluate(
         seed=seed,
         workers=workers,
         progress=progress,
+        n_chosen=n_chosen,
     )
     return run.tests(sizes, m).assign_coords(trained=sizes)

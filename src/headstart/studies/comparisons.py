@@ -25,9 +25,19 @@ from headstart.studies.study import LearnerSpec, Study
 class Comparison:
     """A learner's mean less the reference's: below 0 it has less regret.
 
-    `p_value` is that of the paired t test of no difference, `corrected` Holm's, which holds for all
-    comparisons of a family together. At one replication both are 1.
+    Attributes
+    ----------
+    learner, reference : str
+        Their names.
+    difference : Interval
+        The mean of the differences over replications, and its 95 % interval.
+    p_value : float
+        Of the paired t test of no difference; 1 at one replication.
+    corrected : float
+        Holm's p-value, which holds for all comparisons of a family together.
 
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import compare
     >>> rng = np.random.default_rng(0)
@@ -63,6 +73,13 @@ class Comparison:
 class Comparisons(tuple[Comparison, ...]):
     """Comparisons of one family: a tuple that is also a table.
 
+    Parameters
+    ----------
+    iterable : iterable of Comparison, optional
+        The comparisons.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> values = np.random.default_rng(0).normal([[5.0], [3.0], [4.0]], 1.0, (3, 20))
     >>> regret = xr.DataArray(
@@ -87,14 +104,28 @@ class Comparisons(tuple[Comparison, ...]):
 def at_best(
     values: xr.DataArray, *, largest: bool = False, swept: Collection[str] | None = None
 ) -> xr.DataArray:
-    """Every learner at its best λ in hindsight, (learner, replication).
+    """Every learner at its best λ in hindsight.
 
-    `values` are (learner, regularization, replication), such as `totals(results)`; best is the
-    least mean, or the `largest`. The coordinate `regularization` of the learners is that λ, NaN
-    where a learner has none of the grid: all but `swept` (those of a study: `Study.swept`), unless
-    given those with the same numbers at every λ. The minimum over a grid is a little optimistic:
-    each λ was chosen by the same replications.
+    The minimum over a grid is a little optimistic: each λ was chosen by the same replications.
 
+    Parameters
+    ----------
+    values : DataArray over (learner, regularization, replication)
+        Such as `totals(results)`.
+    largest : bool, default False
+        Whether the largest mean is best, and not the least.
+    swept : collection of str, optional
+        The learners that use the grid, `Study.swept`. By default, those whose numbers differ from
+        one λ to another.
+
+    Returns
+    -------
+    DataArray over (learner, replication)
+        Its coordinate `regularization` is the best λ of each learner; NaN for one that does not use
+        the grid.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import at_best
     >>> totals = xr.DataArray(
@@ -124,12 +155,26 @@ def compare(
     *,
     all_pairs: bool = False,
 ) -> Comparisons:
-    """Every learner against the reference, by default the first, as one family.
+    """Compare every learner with the reference, as one family.
 
-    `values` are (learner, replication); rounds and tasks are summed, and of the results of
-    `simulate` it is the regret. `learners` are those to compare, in order; all but the reference
-    unless given. With `all_pairs`, every learner is compared with every later one.
+    Parameters
+    ----------
+    values : DataArray over (learner, replication), or Dataset
+        The values; rounds and tasks are summed. Of the results of `simulate`, the regret.
+    reference : str, optional
+        The name of a learner, by default the first.
+    learners : sequence of str, optional
+        The learners to compare, in order; by default all but the reference.
+    all_pairs : bool, default False
+        Compare every learner with every later one.
 
+    Returns
+    -------
+    Comparisons
+        Differences of means with intervals and p-values.
+
+    Examples
+    --------
     >>> agents = [hs.learners.itl(), hs.learners.rr_oful(), hs.learners.avg_oful()]
     >>> world = hs.environments.Synthetic(reward="linear")
     >>> results = hs.simulate(world, agents, n_tasks=5, horizon=20, replications=10)
@@ -152,8 +197,17 @@ def compare(
 def compare_pairs(
     values: xr.DataArray | xr.Dataset, pairs: Sequence[tuple[str, str]]
 ) -> Comparisons:
-    """Pairs of learners, first less second, as one family: values as in `compare`.
+    """Compare pairs of learners, first less second, as one family.
 
+    Parameters
+    ----------
+    values : DataArray over (learner, replication), or Dataset
+        As for `compare`.
+    pairs : sequence of (str, str)
+        The names of the learners.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import compare_pairs
     >>> rng = np.random.default_rng(0)

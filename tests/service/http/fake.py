@@ -134,6 +134,7 @@ class FakeService:
             decisions=0,
             rewards=0,
             prior_version=0,
+            paused=None,
         )
 
     def bandits(self) -> list[BanditView]:

@@ -115,6 +115,8 @@ def test_a_body_must_be_named_to_be_json(client: Caller) -> None:
     answer = client.post(DECISIONS, data={"task": "u"})
     assert answer.status_code == 415
     assert "application/x-www-form-urlencoded" in answer.json()["detail"]
+    answer = client.request("POST", DECISIONS, content=b'{"task":"u"}')
+    assert (answer.status_code, answer.json()["detail"][-8:]) == (415, "got none")
     typed = {"content-type": "application/json; charset=utf-8"}
     assert client.post(DECISIONS, content='{"task":"u"}', headers=typed).status_code == 200
 

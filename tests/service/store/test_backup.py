@@ -87,7 +87,10 @@ def test_a_backup_is_one_file_for_its_owner_alone(store: str, tmp_path: Path) ->
     file.chmod(0o644)
     before = os.umask(0)
     try:
-        backup(store, file)
+        with pytest.raises(ValueError, match="which is there"):
+            backup(store, file)
+        assert file.read_bytes() == b"older"
+        backup(store, file, force=True)
     finally:
         os.umask(before)
     assert [each.name for each in folder.iterdir()] == ["backup"]
@@ -106,7 +109,7 @@ def test_a_backup_that_fails_leaves_the_older_one(tmp_path: Path) -> None:
         raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError, match="stop"):
-        backup(path, file, fail)
+        backup(path, file, force=True, progress=fail)
     assert file.read_bytes() == b"older"
     assert sorted(each.name for each in tmp_path.iterdir()) == [
         "backup",

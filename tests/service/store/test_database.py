@@ -1,6 +1,7 @@
 """Transactions over a store: what is written is kept, what is read changes nothing."""
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from sqlalchemy import func, insert, select
 from sqlalchemy.exc import DBAPIError
 
+from headstart.service.store import database as database_module
 from headstart.service.store import schema
 from headstart.service.store.database import Database, parsed
 
@@ -126,3 +128,25 @@ def test_other_addresses_are_refused_without_their_password(store: str) -> None:
     with pytest.raises(ValueError, match="store must be a path or postgresql://") as refusal:
         parsed(store)
     assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("place", [0, 30, 90])
+def test_a_damaged_file_is_not_opened(filled_store: Path, tmp_path: Path, place: int) -> None:
+    path = Path(shutil.copy(filled_store, tmp_path))
+    content = bytearray(path.read_bytes())
+    page = 4096 * (len(content) // 4096 * place // 100)
+    content[page + 10 : page + 3000] = bytes(range(256)) * 12
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"damaged|another program"):
+        Database.open(path)
+    with pytest.raises(ValueError, match=r"damaged|another program"):  # its lock is free again
+        Database.open(path)
+
+
+def test_a_large_file_is_looked_at_for_a_while(
+    filled_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copy(filled_store, tmp_path))
+    monkeypatch.setattr(database_module, "_CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(database_module, "_STEPS_PER_LOOK", 1)
+    Database.open(path).close()

@@ -142,8 +142,9 @@ def test_a_rare_arm_is_found_page_by_page(shared: Shop, monkeypatch: pytest.Monk
 
 def test_sums_are_of_all_tasks(shared: Shop) -> None:
     with shared.service.database.reading() as connection:
-        compared = activity.early_means(connection, 1)
-        rounds = activity.by_round(connection, 1)
+        coffee = bandits.named(connection, BANDIT)
+        compared = activity.early_means(connection, coffee)
+        rounds = activity.by_round(connection, coffee)
         start = int(NOW // 60) - 59
         both = activity.activity(connection, 1, start=start, width=15, n=4)
         total = "SELECT COUNT(*), SUM(n_rewards) FROM tasks WHERE share IS NOT NULL AND {}control"
@@ -175,7 +176,7 @@ def test_sums_are_added_over_processes(postgresql: str) -> None:
         with one.database.reading() as connection:
             minute = int(NOW // 60)
             warm, _ = activity.activity(connection, 1, start=minute, width=1, n=1)
-            rounds, _ = activity.by_round(connection, 1)
+            rounds, _ = activity.by_round(connection, bandits.named(connection, BANDIT))
             assert activity.processes(connection, 1, since=minute) == 2
     assert (warm.total("opened"), warm.total("decisions"), warm.total("reward_sum")) == (4, 5, 2.5)
     assert [(s.n, s.total) for s in rounds[:3]] == [(4, 2.0), (1, 0.5), (0, 0.0)]

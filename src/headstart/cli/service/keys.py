@@ -76,7 +76,7 @@ def _opened(store: str, *, create: bool = False) -> "Iterator[Database]":
 def create(
     *,
     store: Store = "headstart.db",
-    role: Annotated[RoleName, typer.Option(help="What it may do; admin may do all.")],
+    role: Annotated[RoleName, typer.Option(help="What the key may do.")],
     name: Annotated[str, typer.Option(help="What it is for.")] = "unnamed",
 ) -> None:
     """Make a key and print it. It cannot be shown again."""
@@ -99,11 +99,11 @@ def list_(*, store: Store = "headstart.db") -> None:
 
 @app.command()
 def revoke(
-    identity: Annotated[str, typer.Argument(metavar="ID", help="As `headstart keys list` has it.")],
+    identity: Annotated[str, typer.Argument(metavar="ID", help="From `headstart keys list`.")],
     *,
     store: Store = "headstart.db",
 ) -> None:
-    """Revoke a key: within seconds it is refused, and so are its sessions."""
+    """Revoke a key: within seconds the service refuses it and its sessions."""
     with _opened(store) as database:
         from headstart.service.store.keys import revoke_key
 

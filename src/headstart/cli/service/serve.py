@@ -20,11 +20,11 @@ def serve(
     *,
     store: Store = "headstart.db",
     host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8000,
     data: Annotated[Path | None, typer.Option(help="The folder whose logs jobs may read.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Add simulated users.")] = False,
-    log_format: Annotated[LogStyle, typer.Option(help="Lines of the log.")] = LogStyle.TEXT,
-    log_requests: Annotated[bool, typer.Option(help="One line of the log per request.")] = True,
+    log_format: Annotated[LogStyle, typer.Option(help="The format of log lines.")] = LogStyle.TEXT,
+    log_requests: Annotated[bool, typer.Option(help="Log every request.")] = True,
     limit_body: Annotated[int, typer.Option(min=1, help="Megabytes of a request.")] = 16,
     limit_waiting: Annotated[int, typer.Option(min=1, help="Requests that wait at once.")] = 2_000,
     limit_job_memory: Annotated[int, typer.Option(min=1, help="Megabytes of a job.")] = 4_096,
@@ -32,7 +32,7 @@ def serve(
     proxy: Annotated[
         list[str] | None, typer.Option(help="Address or network of a proxy that is trusted.")
     ] = None,
-    root_path: Annotated[str, typer.Option(help="Where a proxy has it, such as /bandits.")] = "",
+    root_path: Annotated[str, typer.Option(help="The proxy's prefix, such as /bandits.")] = "",
     processes: Annotated[
         int, typer.Option(min=1, max=64, help="Processes at this port; with PostgreSQL only.")
     ] = 1,

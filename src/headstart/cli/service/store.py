@@ -16,16 +16,17 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors."
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(help="The file to write; one that is there is replaced.")],
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
     store: Store = "headstart.db",
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write all that the service knows into one file; the service may run meanwhile."""
+    """Save everything in the service to one file; the service may be running."""
     with needs_extra():
         from headstart.service.store.backup import backup
 
     with one_sentence("backup"), _progress(quiet) as progress:
-        rows = backup(store, file, progress)
+        rows = backup(store, file, force=force, progress=progress)
     if not quiet:
         typer.echo(f"{file}: {_described(rows)}")
 
@@ -34,11 +35,11 @@ def restore(
     file: Annotated[Path, typer.Argument(help="A file that `headstart backup` wrote.")],
     store: Store = "headstart.db",
     force: Annotated[
-        bool, typer.Option("--force", help="Replace all that the store holds.")
+        bool, typer.Option("--force", help="Replace everything in the store.")
     ] = False,
     quiet: Quiet = False,
 ) -> None:
-    """Put a backup into an empty store, of either kind, while no service uses it."""
+    """Restore a backup into an empty store, of either kind, that no service uses."""
     with needs_extra():
         from headstart.service.store.backup import restore
 

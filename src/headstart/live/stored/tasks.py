@@ -29,6 +29,7 @@ from headstart.live._rows import (
 from headstart.live._tasks import Tasks
 from headstart.live._uniforms import UniformStream
 from headstart.live.decision import TaskView
+from headstart.live.inputs import too_large
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
@@ -39,6 +40,7 @@ _OTHERS = 5
 class Others(NamedTuple):
     """The arms with the best scores that were not chosen, the best first."""
 
+    own: Floats  # (n,), the scores of the arms that were chosen
     indices: Integers  # (n, 5), or (1, 5) for one list; NONE where there are fewer
     means: Floats
     scores: Floats
@@ -55,8 +57,7 @@ class Chosen(NamedTuple):
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
     effects: Sequence[float | None]  # (n,), of the items themselves; None where there is no item
-    scores: Floats  # (n,), by which they were chosen
-    others: Others
+    others: Others | None  # None where the choice was made elsewhere
 
 
 class Counted(NamedTuple):
@@ -165,19 +166,39 @@ class StoredTasks:
             one.id(index) if one.are_items else None
             for one, index in zip(arms, choices.indices.tolist(), strict=True)
         ]
-        scores, others = self._compared(slots, batch, choices.scores, choices.indices[:, None])
-        features = batch.features(choices.indices)
-        return self._explained(slots, choices, features, ids, scores[:, 0], others)
+        others = self._others(slots, batch, choices.scores, choices.indices[:, None])
+        return self._explained(slots, choices, batch.features(choices.indices), ids, others)
 
     def choose_ranked(self, task: int, arms: DecisionSet, n: int) -> Chosen:
         """The best n arms for one task."""
         slots = self._slots([task])
         choices = self._chooser.choose_ranked(slots, arms, n)
         ids = [arms.id(i) if arms.are_items else None for i in choices.indices.tolist()]
-        batch, chosen = batch_of([arms]), choices.indices
-        scores, others = self._compared(slots, batch, choices.scores, chosen[None])
-        features = arms.features[chosen]
-        return self._explained(slots.repeat(n), choices, features, ids, scores[0], others)
+        others = self._others(slots, batch_of([arms]), choices.scores, choices.indices[None])
+        features = arms.features[choices.indices]
+        return self._explained(slots.repeat(n), choices, features, ids, others)
+
+    def propensities(self, task: int, arms: DecisionSet) -> Floats:
+        """The probability (K,) with which each arm would be chosen for a task."""
+        return self._chooser.propensities_in(int(self._slots([task])[0]), arms)
+
+    def explain(
+        self,
+        tasks: Sequence[int],
+        arms: Sequence[DecisionSet],
+        indices: Sequence[int],
+        propensities: Sequence[float],
+    ) -> Chosen:
+        """Choices that were made elsewhere, with what is expected of them; one for each task."""
+        slots, batch = self._slots(tasks), batch_of(arms)
+        self._memory.catch_up_all(slots)
+        choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), (), ())
+        features = batch.features(choices.indices)
+        ids = [one.id(i) if one.are_items else None for one, i in zip(arms, indices, strict=True)]
+        chosen = self._explained(slots, choices, features, ids, None)
+        if not np.isfinite(chosen.means + chosen.halves).all():
+            raise too_large("arms", features)
+        return chosen
 
     def learn(
         self, task: int, features: Floats, value: float, weight: float, item: str | None = None
@@ -213,10 +234,10 @@ class StoredTasks:
     def _slots(self, tasks: Sequence[int]) -> Integers:
         return np.array([self._tasks.slots[task] for task in tasks], dtype=np.int64)
 
-    def _compared(
+    def _others(
         self, slots: Integers, batch: Batch, tables: Sequence[Floats], chosen: Integers
-    ) -> tuple[Floats, Others]:
-        """The scores of the arms that were chosen, (n, r) as they are, and the best of the others.
+    ) -> Others:
+        """The best arms but for those that were chosen, (n, r) for r arms of each task.
 
         tables: the scores (g, K) of each group of the batch.
         """
@@ -232,7 +253,7 @@ class StoredTasks:
                     those = group.members[group.which == k]
                     offsets = arms.features @ effects.shift + effects.of(arms.ids)
                     means[those] += offsets[places[those]]
-        return own, Others(places, means, scores)
+        return Others(own.ravel(), places, means, scores)
 
     def _explained(
         self,
@@ -240,8 +261,7 @@ class StoredTasks:
         choices: Choices,
         features: Floats,
         items: Sequence[Hashable | None],
-        scores: Floats,
-        others: Others,
+        others: Others | None,
     ) -> Chosen:
         rows, layout = self._tasks.rows, self._tasks.layout
         means, widths = np.empty((2, len(slots)))
@@ -269,7 +289,6 @@ class StoredTasks:
             features * bias,
             features * (parameter - bias),
             of_items,
-            scores,
             others,
         )
 

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from headstart.atomic import atomic_write
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import (
     Arms,
@@ -44,6 +45,7 @@ from headstart.service.messages import (
     Problem,
     RewardAnswer,
     RewardRequest,
+    ShadowView,
     TaskRecord,
 )
 
@@ -103,6 +105,21 @@ class Client:
                 return wire.content_of(outcome)
             time.sleep(seconds)
             attempt += 1
+
+    def download(self, *names: Task, file: Path, query: Mapping[str, str | int | float]) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with atomic_write(file) as path, path.open("wb") as opened:
+            try:
+                request = self._http.build_request("GET", wire.path(names), params=query)
+                outcome = self._http.send(request, stream=True)
+                if outcome.status_code >= 300:
+                    outcome.read()
+                    wire.content_of(outcome)
+                for part in outcome.iter_bytes():
+                    opened.write(part)
+                outcome.close()
+            except httpx.TransportError as error:
+                wire.content_of(error)
 
     def bandits(self) -> list[BanditView]:
         """All bandits."""
@@ -170,6 +187,10 @@ class Bandit:
         """The bandit as it is."""
         return self.call(BanditView, "GET")
 
+    def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return self.call(BanditView, "POST", "resume")
+
     def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         self.call(NoneType, "DELETE")
@@ -185,12 +206,15 @@ class Bandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
         n: int = 1,
+        own: str | None = None,
+        own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
         """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
 
         Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count.
+        and `about` those of the task, of which the first that are given count. `own` is the arm
+        that the caller would serve, chosen with probability `own_propensity`.
         """
         request = DecisionRequest(
             task=task,
@@ -201,6 +225,8 @@ class Bandit:
             context=wire.attributes(context),
             about=wire.attributes(about),
             n=n,
+            own=own,
+            own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
         return self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
@@ -211,10 +237,29 @@ class Bandit:
         return self._many(DecisionAnswer, "decisions", rows)
 
     def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return self.call(RewardAnswer, "POST", "rewards", body=request)
 
     def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
@@ -266,6 +311,19 @@ class Bandit:
         """A decision as it was made: why this arm, and what became of it."""
         return self.call(DecisionRecord, "GET", "decisions", identity)
 
+    def export(
+        self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
+    ) -> None:
+        """Write the decisions from a time to before another into a file, .parquet or .csv.
+
+        rewarded: only those with a reward, as a fit needs them.
+        """
+        path = Path(file)
+        if path.suffix not in (".parquet", ".csv"):
+            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
+
     def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""
         return self.call(TaskRecord, "GET", "tasks", name)
@@ -281,6 +339,10 @@ class Bandit:
     def gain(self) -> Gain:
         """What tasks that start warm earn more than the control, at any time."""
         return self.call(Gain, "GET", "gain")
+
+    def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service agrees, and what it would have earned."""
+        return self.call(ShadowView, "GET", "shadow")
 
     def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""

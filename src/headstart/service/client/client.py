@@ -10,6 +10,7 @@ from typing import Any, Self, TypeVar
 import httpx
 import msgspec
 
+from headstart.atomic import atomic_write
 from headstart.service.client import transport as wire
 from headstart.service.client.transport import (
     Arms,
@@ -44,6 +45,7 @@ from headstart.service.messages import (
     Problem,
     RewardAnswer,
     RewardRequest,
+    ShadowView,
     TaskRecord,
 )
 
@@ -103,6 +105,23 @@ class AsyncClient:
                 return wire.content_of(outcome)
             await asyncio.sleep(seconds)
             attempt += 1
+
+    async def download(
+        self, *names: Task, file: Path, query: Mapping[str, str | int | float]
+    ) -> None:
+        """Write the content of an answer into a file, which is complete or absent."""
+        with atomic_write(file) as path, path.open("wb") as opened:
+            try:
+                request = self._http.build_request("GET", wire.path(names), params=query)
+                outcome = await self._http.send(request, stream=True)
+                if outcome.status_code >= 300:
+                    await outcome.aread()
+                    wire.content_of(outcome)
+                async for part in outcome.aiter_bytes():
+                    opened.write(part)
+                await outcome.aclose()
+            except httpx.TransportError as error:
+                wire.content_of(error)
 
     async def bandits(self) -> list[BanditView]:
         """All bandits."""
@@ -170,6 +189,10 @@ class AsyncBandit:
         """The bandit as it is."""
         return await self.call(BanditView, "GET")
 
+    async def resume(self) -> BanditView:
+        """Have new tasks start warm again after a guardrail was broken."""
+        return await self.call(BanditView, "POST", "resume")
+
     async def delete(self) -> None:
         """Delete the bandit with all its tasks and decisions."""
         await self.call(NoneType, "DELETE")
@@ -185,12 +208,15 @@ class AsyncBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
         n: int = 1,
+        own: str | None = None,
+        own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
         """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
 
         Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count.
+        and `about` those of the task, of which the first that are given count. `own` is the arm
+        that the caller would serve, chosen with probability `own_propensity`.
         """
         request = DecisionRequest(
             task=task,
@@ -201,6 +227,8 @@ class AsyncBandit:
             context=wire.attributes(context),
             about=wire.attributes(about),
             n=n,
+            own=own,
+            own_propensity=own_propensity,
             idempotency_key=idempotency_key,
         )
         return await self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
@@ -213,10 +241,29 @@ class AsyncBandit:
         return await self._many(DecisionAnswer, "decisions", rows)
 
     async def reward(
-        self, decision: str, value: float, *, weight: float = 1.0, time: float | None = None
+        self,
+        decision: str,
+        value: float,
+        *,
+        weight: float = 1.0,
+        time: float | None = None,
+        key: str | None = None,
+        correction: bool = False,
+        metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision; it counts once."""
-        request = RewardRequest(decision=decision, value=float(value), weight=weight, time=time)
+        """Give the reward of a decision, or the part of it that has this key; it counts once.
+
+        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        """
+        request = RewardRequest(
+            decision=decision,
+            value=float(value),
+            weight=weight,
+            time=time,
+            key=key,
+            correction=correction,
+            metrics={name: float(number) for name, number in (metrics or {}).items()},
+        )
         return await self.call(RewardAnswer, "POST", "rewards", body=request)
 
     async def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
@@ -268,6 +315,19 @@ class AsyncBandit:
         """A decision as it was made: why this arm, and what became of it."""
         return await self.call(DecisionRecord, "GET", "decisions", identity)
 
+    async def export(
+        self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
+    ) -> None:
+        """Write the decisions from a time to before another into a file, .parquet or .csv.
+
+        rewarded: only those with a reward, as a fit needs them.
+        """
+        path = Path(file)
+        if path.suffix not in (".parquet", ".csv"):
+            raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
+        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        await self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
+
     async def task(self, name: Task) -> TaskRecord:
         """What is known of a task."""
         return await self.call(TaskRecord, "GET", "tasks", name)
@@ -283,6 +343,10 @@ class AsyncBandit:
     async def gain(self) -> Gain:
         """What tasks that start warm earn more than the control, at any time."""
         return await self.call(Gain, "GET", "gain")
+
+    async def shadow(self) -> ShadowView:
+        """Shadow mode: how often the service agrees, and what it would have earned."""
+        return await self.call(ShadowView, "GET", "shadow")
 
     async def prior(self, *, history: int = 100) -> PriorView:
         """What the tasks so far say about the next."""

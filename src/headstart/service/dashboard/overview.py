@@ -1,5 +1,6 @@
 """Overview: whether the warm start pays, and how much the service does."""
 
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from headstart.arrays import Floats
 from headstart.intervals import Interval, Moments, watched_difference
 from headstart.service.dashboard import attributes, charts, page
 from headstart.service.dashboard.formats import count, fixed, interval_words, percent
-from headstart.service.engine.records import MISMATCH, ratio_doubt
+from headstart.service.engine.records import MISMATCH, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
+from headstart.service.messages import Estimate, ShadowView
 from headstart.service.store.queries import activity, decisions
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
 from headstart.service.store.queries.bandits import BanditRow
@@ -30,6 +32,7 @@ def overview(service: Service, request: Request) -> Response:
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         return {
             **_gain(connection, bandit),
+            "shadow": shadow_sentences(shadow_view(connection, bandit)),
             **_rates(connection, bandit, window, now),
             **_recent(connection, bandit, now),
             "window": window,
@@ -42,14 +45,15 @@ def overview(service: Service, request: Request) -> Response:
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
-    compared = activity.early_means(connection, bandit.id)
+    compared = activity.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
     gain = watched_difference(warm, control) if min(warm.n, control.n) > 1 else None
-    share = bandit.configuration.control_share
-    by_round = activity.by_round(connection, bandit.id)
+    share, control_name = bandit.configuration.control_share, bandit.configuration.control
+    by_round = activity.by_round(connection, bandit)
     return {
         "sentence": gain_sentence(gain, warm, control, share),
         "mismatch": mismatch_sentence(compared, share),
+        "served": SERVED[control_name],
         "gain": gain,
         "gain_words": None if gain is None else interval_words(gain),
         "verdict": _verdict(gain),
@@ -61,6 +65,44 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         "rounds_chart": _rounds_chart(*by_round),
         "default": bandit.configuration.default_reward,
     }
+
+
+# What control tasks are served, in words.
+SERVED = {
+    "cold": "Control tasks start cold.",
+    "random": "Control tasks are served any arm at random.",
+    "own": "Control tasks are served the application's own choice.",
+}
+
+
+def shadow_sentences(view: ShadowView) -> list[str]:
+    """How shadow mode stands; nothing where it never was on."""
+    if not view.decisions:
+        on = "Shadow mode is on: the application's own choices are served, and none has come yet."
+        return [on] if view.on else []
+    sentences = [
+        f"The service would have chosen the same arm in {percent(view.agreed / view.decisions)} of "
+        f"{count(view.decisions)} decisions."
+    ]
+    if view.cannot is not None:
+        return [*sentences, f"What it would have earned cannot be said: {view.cannot}."]
+    own, service, difference = (
+        interval_words(_interval(each, view.tasks))
+        for each in (view.own, view.self_normalised, view.difference)
+    )
+    return [
+        *sentences,
+        f"It would have earned {service[0]} per round where the application's choices earned "
+        f"{own[0]}: a difference of {difference[0]}, 95 % interval {difference[1]} to "
+        f"{difference[2]}, which holds however often you look; {count(view.tasks)} tasks, worth "
+        f"{count(view.effective_tasks)} by their weights.",
+    ]
+
+
+def _interval(of: Estimate, n: int) -> Interval:
+    assert of.mean is not None
+    ends = (of.low, of.high) if of.low is not None and of.high is not None else (-inf, inf)
+    return Interval(of.mean, inf, *ends, n)
 
 
 def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share: float) -> str:

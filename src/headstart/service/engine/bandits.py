@@ -47,6 +47,7 @@ class Bandit:
         self.catalogue = Catalogue((), np.empty((0, model.dimension)), (), self.schema)
         self.catalogue_version = -1
         self.prior_version = 0
+        self.paused = False  # whether new tasks go to the control
         self._rows = {False: StoredTasks(model), True: StoredTasks(model, cold=True)}
         self._entries: OrderedDict[str, TaskEntry] = OrderedDict()
         self._by_number: dict[int, TaskEntry] = {}

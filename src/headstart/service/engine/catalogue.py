@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -55,6 +57,18 @@ class Catalogue:
                 by_tag.setdefault(name, []).append(i)
         self._by_tag = {name: self._some(places) for name, places in by_tag.items()}
         self._all = self._some(range(len(self.ids)))
+        # Of those sets, whose arrays stay: where their items are among all.
+        self._places = {
+            id(self._by_tag[name].features): np.array(places) for name, places in by_tag.items()
+        }
+        self._places[id(self._all.features)] = np.arange(len(self.ids))
+
+    @cached_property
+    def digest(self) -> int:
+        """A number of 63 bits that another catalogue, of other items or features, does not have."""
+        content = blake2b(self.features.tobytes(), digest_size=8)
+        content.update(msgspec.json.encode(self.ids))
+        return int.from_bytes(content.digest()) >> 1
 
     @classmethod
     def read(cls, connection: Connection, bandit: BanditRow) -> "Catalogue":
@@ -94,6 +108,25 @@ class Catalogue:
             raise invalid("arms must be given, for the catalogue is empty")
         return _without(found, request.exclude)
 
+    def offered(self, shown: DecisionSet) -> bytes | None:
+        """Which items can be chosen, a bit for each; None for all, or where arms are given."""
+        if shown is self._all or not shown.are_items:
+            return None
+        places = self._places.get(id(shown.features))
+        if places is None:
+            places = np.array([self.index[str(item)] for item in shown.ids or ()])
+        mask: Booleans = np.zeros(len(self.ids), dtype=np.bool_)
+        mask[places] = shown.allowed
+        return np.packbits(mask).tobytes()
+
+    def place(self, shown: DecisionSet, arm: str) -> int | None:
+        """Where an arm is among those that are shown; None if it cannot be chosen."""
+        if shown.features is self._all.features:
+            found = self.index.get(arm)
+        else:
+            found = next((i for i, each in enumerate(shown.ids or ()) if each == arm), None)
+        return found if found is not None and shown.allowed[found] else None
+
     def _listed(self, arms: Sequence[str], found: DecisionSet, tag: str | None) -> DecisionSet:
         unknown = next((arm for arm in arms if arm not in self.index), None)
         if unknown is not None:
@@ -110,6 +143,7 @@ class Catalogue:
     def _given(self, arms: dict[str, Any], names: FeatureNames) -> DecisionSet:
         schema = self.schema
         for arm, given in arms.items():
+            check_name("the id of an arm", arm)
             if isinstance(given, dict) != (schema is not None):
                 if schema is None:
                     raise schemas.no_schema(f"attributes of {arm!r}", given)
@@ -155,6 +189,8 @@ def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
 
 def put_items(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:
     """Replace the catalogue; how many items it has now."""
+    if not items:
+        raise invalid("items must have at least one item, got none: DELETE removes all")
     connection.execute(delete(table).where(table.c.bandit == bandit.id))
     return _insert(connection, bandit, items)
 

@@ -14,7 +14,14 @@ from headstart.live.inputs import Groups
 from headstart.live.settings import Change, Settings, names
 from headstart.live.stored import FeatureNames, Model
 from headstart.service import schemas
-from headstart.service.messages import MOST_DIMENSIONS, BanditConfiguration, conflict, invalid
+from headstart.service.messages import (
+    MOST_DIMENSIONS,
+    BanditConfiguration,
+    check_name,
+    check_text,
+    conflict,
+    invalid,
+)
 
 # Rewards are within it where a bandit has no range of its own. One that is larger would be most of
 # every sum that the dashboard shows, for good.
@@ -133,6 +140,9 @@ def completed(
 
 def check(configuration: BanditConfiguration) -> None:
     """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    for what in ("feature_names", "side_names"):
+        for name in getattr(configuration, what) or ():
+            check_text(what, name)
     model = model_of(configuration, lambda: 0.0)
     schema = schemas.schema_of(configuration)
     if schema is not None:
@@ -141,12 +151,26 @@ def check(configuration: BanditConfiguration) -> None:
         model.check_storable()
     except ValueError as error:
         raise invalid(str(error)) from error
+    _check_guardrails(configuration)
     scales = configuration.scales
     for value in scales if isinstance(scales, list) else ():
         if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
             raise invalid(
                 f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"
             )
+
+
+def _check_guardrails(configuration: BanditConfiguration) -> None:
+    """Raise where guardrails could never be broken, or where two have one name."""
+    names = [guardrail.name for guardrail in configuration.guardrails]
+    for name in names:
+        check_name("guardrail", name)
+    if len(set(names)) < len(names):
+        raise invalid(f"guardrails must have different names, got {names}")
+    if names and configuration.control_share == 0.0:
+        raise invalid(
+            "guardrails compare warm tasks with the control: control_share must be above 0, got 0"
+        )
 
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:

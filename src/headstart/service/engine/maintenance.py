@@ -16,7 +16,7 @@ from headstart.service.engine import configuration, priors, retention
 from headstart.service.engine.bandits import Bandit, PriorInUse
 from headstart.service.engine.prior_process import PriorProcess
 from headstart.service.engine.priors import NewPrior
-from headstart.service.engine.registry import Registry, delete_rows, left_behind
+from headstart.service.engine.registry import Registry, delete_rows, left_behind, must_pause
 from headstart.service.engine.requests.rewards import expire
 from headstart.service.engine.sums import compact
 from headstart.service.engine.transaction import Transaction
@@ -120,6 +120,8 @@ class Maintenance:
                 return
             if row.configuration.deadline_seconds is not None:
                 self._repeat(self._with_bandit(row.name, partial(expire, limit=retention.ROWS)))
+            if row.configuration.guardrails:
+                self._pause_if_broken(row)
             if sweep and row.configuration.retention_seconds is not None:
                 self._repeat(self._with_bandit(row.name, retention.delete_old))
             if sweep:
@@ -132,6 +134,12 @@ class Maintenance:
             self._repeat(retention.delete_jobs)
             self._repeat(lambda t: compact(t.connection, t.now, retention.ROWS))
             self._last_sweep = time.monotonic()
+
+    def _pause_if_broken(self, row: BanditRow) -> None:
+        with self._database.reading() as connection:
+            broken = must_pause(connection, row)
+        if broken:
+            self._submit(partial(self._registry.pause, name=row.name)).result()
 
     def _delete_left_behind(self) -> None:
         """Delete the rest of bandits whose deletion a process began and did not end."""

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection
 
 from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import bandits, decisions, item_days, tasks
+from headstart.service.store.queries import activity, bandits, decisions, item_days, tasks
 
 # What is measured, in words.
 MEASURES = {
@@ -15,6 +15,9 @@ MEASURES = {
     "gain_low": "The lower end of the gain's 95 % interval, which holds at every look.",
     "gain_high": "The upper end of the gain's 95 % interval, which holds at every look.",
     "control_ratio_p": "How probable the share of control tasks is; below 0.001 it is wrong.",
+    "guardrails_broken": "Guardrails that are broken.",
+    "paused": "1 while a broken guardrail sends new tasks to the control, else 0.",
+    "shadow_agreement": "The share of shadow decisions that the service would have made too.",
 }
 
 
@@ -22,7 +25,8 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     """The measures of all bandits by name; what cannot be said is left out."""
     found = {}
     for row in bandits.all_bandits(connection):
-        gain = gain_view(connection, row.id)
+        gain = gain_view(connection, row)
+        decided, agreed = activity.agreement(connection, row.id)
         top = item_days.top_item(connection, row.id, now)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
@@ -33,6 +37,9 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
             "gain_low": gain.low,
             "gain_high": gain.high,
             "control_ratio_p": gain.ratio_p,
+            "guardrails_broken": sum(each.status == "broken" for each in gain.guardrails),
+            "paused": row.paused is not None,
+            "shadow_agreement": agreed / decided if decided else None,
         }
         found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}
     return found

@@ -1,18 +1,33 @@
 """Records: what is known of a task, and of the prior, as messages."""
 
 import math
+from typing import Literal
 
 import numpy as np
 from sqlalchemy import Connection
 
 from headstart.arrays import floats
-from headstart.intervals import rate, share_doubt, watched_difference
+from headstart.intervals import (
+    Interval,
+    Moments,
+    interval,
+    interval_around,
+    rate,
+    share_doubt,
+    watched,
+    watched_difference,
+)
+from headstart.live.off_policy import check_overlap, weighted
 from headstart.live.stored import Model, StoredMemory, StoredTasks
 from headstart.service.messages import (
+    Estimate,
     Gain,
+    Guardrail,
+    GuardrailView,
     ItemStatistics,
     PriorVersion,
     PriorView,
+    ShadowView,
     TaskRecord,
     not_found,
 )
@@ -102,7 +117,7 @@ def ratio_doubt(compared: Compared) -> float:
     return share_doubt(compared.control.n, n, compared.log_chance)
 
 
-def gain_view(connection: Connection, bandit: int) -> Gain:
+def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     """What the warm start is worth, as far as it can be said."""
     compared = activity.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
@@ -110,6 +125,7 @@ def gain_view(connection: Connection, bandit: int) -> Gain:
     n = warm.n + control.n
     return Gain(
         rounds=COMPARED_ROUNDS,
+        control=bandit.configuration.control,
         warm_tasks=warm.n,
         control_tasks=control.n,
         warm_mean=_known(warm.mean),
@@ -119,7 +135,90 @@ def gain_view(connection: Connection, bandit: int) -> Gain:
         high=_known(difference.high),
         control_share=control.n / n if n else None,
         ratio_p=ratio_doubt(compared),
+        guardrails=guardrail_views(connection, bandit),
     )
+
+
+def guardrail_views(connection: Connection, bandit: BanditRow) -> list[GuardrailView]:
+    """How warm tasks stand against the control in each metric that has a bound."""
+    guardrails = bandit.configuration.guardrails
+    if not guardrails:
+        return []
+    found = activity.metric_means(connection, bandit)
+    return [_guardrail(each, *found.get(each.name, [Moments(), Moments()])) for each in guardrails]
+
+
+def _guardrail(guardrail: Guardrail, warm: Moments, control: Moments) -> GuardrailView:
+    difference = watched_difference(warm, control)
+    return GuardrailView(
+        name=guardrail.name,
+        worse=guardrail.worse,
+        margin=guardrail.margin,
+        status=_status(
+            difference if guardrail.worse == "higher" else -difference, guardrail.margin
+        ),
+        warm_tasks=warm.n,
+        control_tasks=control.n,
+        warm_mean=_known(warm.mean),
+        control_mean=_known(control.mean),
+        difference=_known(difference.mean),
+        low=_known(difference.low),
+        high=_known(difference.high),
+    )
+
+
+def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "unclear"]:
+    """What the interval of how much worse warm tasks are says about the margin."""
+    if worse.low > margin:
+        return "broken"
+    return "holds" if worse.high <= margin else "unclear"
+
+
+# Of so many tasks, the latest, shadow mode is judged.
+_SHADOW_TASKS = 100_000
+_NOT_KNOWN = Estimate(mean=None, low=None, high=None)
+
+
+def shadow_view(connection: Connection, bandit: BanditRow) -> ShadowView:
+    """How often the service would have chosen the same in shadow mode, and what it had earned."""
+    decisions, agreed = activity.agreement(connection, bandit.id)
+    means, weights, weighted_means = activity.shadow_means(connection, bandit.id, _SHADOW_TASKS)
+    view = ShadowView(
+        on=bandit.configuration.shadow,
+        decisions=decisions,
+        agreed=agreed,
+        tasks=len(means),
+        own=_NOT_KNOWN,
+        inverse_propensity=_NOT_KNOWN,
+        self_normalised=_NOT_KNOWN,
+        difference=_NOT_KNOWN,
+        effective_tasks=0.0,
+        cannot=None,
+    )
+    if not len(means):
+        view.cannot = "no reward has come yet of a decision that told own_propensity"
+        return view
+    view.own = _watched(interval(means))
+    # Σwy/Σw of a task's rounds, so that its weight times this is its mean of πy/p.
+    values = weighted_means / np.where(weights > 0.0, weights, 1.0)
+    found = weighted(values, weights)
+    view.effective_tasks = found.effective_sample_size
+    try:
+        check_overlap(found, what="tasks")
+    except ValueError as error:
+        view.cannot = str(error)
+        return view
+    view.inverse_propensity = _watched(found.inverse_propensity)
+    view.self_normalised = _watched(found.self_normalised)
+    mean = found.self_normalised.mean
+    influence = (weighted_means - mean * weights) / weights.mean() - means
+    view.difference = _watched(interval_around(mean - float(means.mean()), influence))
+    return view
+
+
+def _watched(found: Interval) -> Estimate:
+    held = watched(found)
+    return Estimate(mean=_known(held.mean), low=_known(held.low), high=_known(held.high))
 
 
 def _known(value: float) -> float | None:

@@ -1,5 +1,6 @@
 """Registry: the bandits that a process holds as they are in the store, and how they change."""
 
+import logging
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -9,12 +10,15 @@ from headstart.service.engine import configuration
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.catalogue import Catalogue
 from headstart.service.engine.priors import read_prior
+from headstart.service.engine.records import guardrail_views
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import BanditConfiguration, BanditView, check_name
 from headstart.service.store import schema
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.schema import bandits as table
+
+_log = logging.getLogger("headstart.service")
 
 # How many rows of a deleted bandit one transaction deletes.
 _DELETED_ROWS = 5_000
@@ -65,6 +69,7 @@ class Registry:
         if bandit.catalogue_version != row.catalogue_version:
             bandit.catalogue = Catalogue.read(connection, row)
             bandit.catalogue_version = row.catalogue_version
+        bandit.paused = row.paused is not None
         self._current.add(name)
         return bandit
 
@@ -102,11 +107,40 @@ class Registry:
             connection.execute(insert(table).values(configuration=content, **values))
         elif row.configuration != wanted:
             configuration.check_change(row.configuration, wanted)
-            changed = max(transaction.now, row.changed + 1e-6)
+            values = {"changed": max(transaction.now, row.changed + 1e-6)}
+            if row.configuration.guardrails != wanted.guardrails:
+                values["accepted"] = None
             statement = update(table).where(table.c.id == row.id)
-            connection.execute(statement.values(configuration=content, changed=changed))
+            connection.execute(statement.values(configuration=content, **values))
         transaction.after_commit(lambda: self.forget(name))
         return bandits.view(connection, bandits.named(connection, name))
+
+    def pause(self, transaction: Transaction, name: str) -> None:
+        """Send new tasks to the control, if a guardrail that pauses is broken."""
+        row = self._locked(transaction, name)
+        if must_pause(transaction.connection, row):
+            self._set(transaction, row, paused=transaction.now)
+            _log.warning("a guardrail is broken: new tasks of a bandit go to the control")
+
+    def resume(self, transaction: Transaction, name: str) -> BanditView:
+        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        connection, row = transaction.connection, self._locked(transaction, name)
+        if row.paused is not None:
+            views = guardrail_views(connection, row)
+            broken = [each.name for each in views if each.status == "broken"]
+            accepted = msgspec.json.encode(broken).decode()
+            self._set(transaction, row, paused=None, accepted=accepted)
+        return bandits.view(connection, bandits.named(connection, name))
+
+    def _locked(self, transaction: Transaction, name: str) -> BanditRow:
+        """A bandit that no other process changes meanwhile."""
+        lock = select(table.c.id).where(table.c.name == name).with_for_update()
+        transaction.connection.execute(lock)
+        return bandits.named(transaction.connection, name)
+
+    def _set(self, transaction: Transaction, row: BanditRow, **values: object) -> None:
+        transaction.connection.execute(update(table).where(table.c.id == row.id).values(values))
+        transaction.after_commit(lambda: self.forget(row.name))
 
     def delete_bandit(self, transaction: Transaction, name: str) -> int:
         """Delete a bandit, and return its number: `delete_rows` deletes what other tables have."""
@@ -127,6 +161,16 @@ class Registry:
         return n
 
 
+def must_pause(connection: Connection, row: BanditRow) -> bool:
+    """Whether a guardrail that pauses is broken, and was not when somebody last resumed."""
+    pausing = {each.name for each in row.configuration.guardrails if each.pause}
+    if row.paused is not None or not pausing - {*row.accepted}:
+        return False
+    views = guardrail_views(connection, row)
+    broken = {each.name for each in views if each.status == "broken"}
+    return bool(broken & pausing - {*row.accepted})
+
+
 def delete_rows(transaction: Transaction, bandit: int) -> bool:
     """Delete some rows of a bandit that was deleted; whether there may be more."""
     more = False
@@ -145,7 +189,13 @@ def left_behind(connection: Connection) -> list[int]:
     present = {row.id for row in bandits.all_bandits(connection)}
     gone = set()
     # Of the others none has rows for longer; these have an index that begins with the bandit.
-    for owned in (schema.tasks, schema.decisions, schema.idempotency, schema.items):
+    for owned in (
+        schema.tasks,
+        schema.decisions,
+        schema.reward_parts,
+        schema.idempotency,
+        schema.items,
+    ):
         number = 0
         while number is not None:
             following = select(func.min(owned.c.bandit)).where(owned.c.bandit > number)

@@ -5,7 +5,14 @@ from sqlalchemy import delete, exists, select, tuple_
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.transaction import Transaction
 from headstart.service.store.blocks import first_id
-from headstart.service.store.schema import decisions, fits, idempotency, item_days, jobs
+from headstart.service.store.schema import (
+    decisions,
+    fits,
+    idempotency,
+    item_days,
+    jobs,
+    reward_parts,
+)
 
 # How many rows one transaction takes.
 ROWS = 500
@@ -18,7 +25,7 @@ ITEM_DAYS = 400
 
 
 def delete_old(transaction: Transaction, bandit: Bandit) -> int:
-    """Delete decisions that are past the retention of a bandit."""
+    """Delete decisions, with the parts of their rewards, that are past a bandit's retention."""
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0
@@ -29,9 +36,11 @@ def delete_old(transaction: Transaction, bandit: Bandit) -> int:
         .order_by(decisions.c.id)
         .limit(ROWS)
     )
-    own = decisions.c.bandit == bandit.number
-    statement = delete(decisions).where(own, decisions.c.id.in_(some.scalar_subquery()))
-    return transaction.connection.execute(statement).rowcount
+    ids = list(transaction.connection.execute(some).scalars())
+    for table, column in ((decisions, decisions.c.id), (reward_parts, reward_parts.c.decision)):
+        own = table.c.bandit == bandit.number
+        transaction.connection.execute(delete(table).where(own, column.in_(ids)))
+    return len(ids)
 
 
 def delete_days(transaction: Transaction, bandit: int) -> int:

@@ -1,7 +1,7 @@
 """Service: one process of the decision service."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from headstart import warm_up
-from headstart.service.engine import catalogue, records, registry
+from headstart.service.engine import catalogue, export, records, registry
 from headstart.service.engine.commit import Committer, Runner, Slice, Work
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.maintenance import Call, Maintenance
@@ -39,6 +39,7 @@ from headstart.service.messages import (
     RewardAnswer,
     RewardRequest,
     ServiceError,
+    ShadowView,
     TaskRecord,
     invalid,
     unavailable,
@@ -258,6 +259,11 @@ class Service:
         view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
         return view
 
+    def resume(self, name: str) -> BanditView:
+        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        view: BanditView = self._do(lambda t: self._registry.resume(t, name))
+        return view
+
     def delete_bandit(self, name: str) -> None:
         """Delete a bandit with all it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))
@@ -288,6 +294,11 @@ class Service:
         """All bandits, in the order of their names."""
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
+
+    def catalogue_versions(self) -> dict[str, int]:
+        """How often the catalogue of each bandit has changed."""
+        with self.database.reading() as connection:
+            return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
 
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, those behind `after`."""
@@ -332,6 +343,21 @@ class Service:
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
 
+    def decision_of_key(self, bandit: str, key: str) -> str | None:
+        """The decision that an idempotency key got, None if there is none."""
+        with self.database.reading() as connection:
+            return decisions.of_key(connection, bandits.named(connection, bandit).id, key)
+
+    def export(
+        self, bandit: str, start: float, end: float, *, rewarded: bool
+    ) -> tuple[BanditRow, Iterator[list[dict[str, Any]]]]:
+        """A bandit, and its decisions from one time to before another, some at a time."""
+        with self.database.reading() as connection:
+            row = bandits.named(connection, bandit)
+        end = min(end, self.clock() + 1.0)  # none of those that are made meanwhile
+        pages = export.rows(self.database, row, start=start, end=end, rewarded=rewarded)
+        return row, pages
+
     def task(self, bandit: str, task: str) -> TaskRecord:
         """What is known of a task."""
         with self.database.reading() as connection:
@@ -342,7 +368,12 @@ class Service:
     def gain(self, bandit: str) -> Gain:
         """What the warm start is worth."""
         with self.database.reading() as connection:
-            return records.gain_view(connection, bandits.named(connection, bandit).id)
+            return records.gain_view(connection, bandits.named(connection, bandit))
+
+    def shadow(self, bandit: str) -> ShadowView:
+        """How shadow mode stands."""
+        with self.database.reading() as connection:
+            return records.shadow_view(connection, bandits.named(connection, bandit))
 
     def prior(self, bandit: str, *, history: int = 100) -> PriorView:
         """The current prior, and its latest versions."""

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -14,7 +15,14 @@ from headstart.service.store.queries.tasks import TaskEntry
 
 _KEYS = {
     table: [column.name for column in table.primary_key]
-    for table in (schema.minutes, schema.rounds, schema.gains, schema.item_days)
+    for table in (
+        schema.minutes,
+        schema.rounds,
+        schema.gains,
+        schema.metric_gains,
+        schema.item_days,
+        schema.shadows,
+    )
 }
 _VALUES = {
     table: [column.name for column in table.columns if not column.primary_key] for table in _KEYS
@@ -28,6 +36,8 @@ OUTCOMES = {
     Outcome.OUT_OF_RANGE: "out_of_range",
 }
 
+
+_read_metrics = msgspec.json.Decoder(dict[str, tuple[int, float]]).decode
 
 # How long sums are kept by the minute; then by the hour.
 _MINUTES_KEPT = 7 * 24 * 60
@@ -70,22 +80,34 @@ class Sums:
         """A reward was not paid."""
         self._note(bandit, False, **{OUTCOMES[outcome]: 1})
 
-    def paid(self, bandit: int, task: TaskEntry, value: float) -> None:
+    def shadowed(self, bandit: int, task: TaskEntry, agreed: bool) -> None:
+        """The caller's own choice was served, which the service would have made too, or not."""
+        self._add(schema.shadows, (bandit, task.id), decisions=1, agreed=int(agreed))
+
+    def paid(self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None) -> None:
         """A task learned a reward that came; the entry is changed with it."""
         self.told(bandit, task, value, new=True)
-        self.counted(bandit, task, value)
+        self.counted(bandit, task, value, ratio)
 
     def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
         """A reward came, or a default has become final; or one that had come changed so much."""
         self._note(bandit, task.control, rewards=int(new), reward_sum=value)
 
     def replaced(
-        self, bandit: int, task: TaskEntry, number: int, before: float, after: float
+        self,
+        bandit: int,
+        task: TaskEntry,
+        number: int,
+        before: float,
+        after: float,
+        ratio: float | None = None,
     ) -> None:
-        """The reward of this number among the task's has become another."""
+        """The reward of this number among the task's has become another; ratio as in `counted`."""
         change, squares = after - before, after * after - before * before
         task.reward_sum += change
-        control, process = int(task.control), self._process
+        control, process = task.group, self._process
+        if ratio is not None:
+            self._add(schema.shadows, (bandit, task.id), sum=change, weighted=ratio * change)
         if number <= schema.ROUNDS_MEASURED and task.share is not None:
             self._add(
                 schema.rounds, (bandit, control, number, process), sum=change, squares=squares
@@ -98,11 +120,19 @@ class Sums:
                 key = (bandit, control, process)
                 self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
 
-    def counted(self, bandit: int, task: TaskEntry, value: float) -> None:
-        """A task counts one more reward, which may be a default; the entry is changed with it."""
+    def counted(
+        self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None
+    ) -> None:
+        """A task counts one more reward, which may be a default; the entry is changed with it.
+
+        ratio: in shadow mode π/p, the chance that the service gives to the arm over the caller's.
+        """
         task.n_rewards += 1
         task.reward_sum += value
-        control, process = int(task.control), self._process
+        control, process = task.group, self._process
+        if ratio is not None:
+            key, weighted = (bandit, task.id), ratio * value
+            self._add(schema.shadows, key, rewards=1, sum=value, weights=ratio, weighted=weighted)
         if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
             key = (bandit, control, task.n_rewards, process)
             self._add(schema.rounds, key, n=1, sum=value, squares=value * value)
@@ -121,6 +151,34 @@ class Sums:
                     squares=after * after - before * before,
                     log_chance=_log_chance(task) if first else 0.0,
                 )
+
+    def measured(
+        self,
+        bandit: int,
+        task: TaskEntry,
+        number: int,
+        metrics: Mapping[str, tuple[float | None, float]],
+    ) -> None:
+        """The reward of this number among the task's has other metrics than before.
+
+        For each, what it was and what it is; the entry is changed with it.
+        """
+        if number > schema.EARLY_ROUNDS or not task.is_compared:
+            return
+        known = _read_metrics(task.early_metrics or "{}")
+        for name, (before, after) in metrics.items():
+            n, total = known.get(name, (0, 0.0))
+            mean = total / n if n else 0.0
+            known[name] = n + (before is None), total + after - (before or 0.0)
+            new = known[name][1] / known[name][0]
+            self._add(
+                schema.metric_gains,
+                (bandit, name, task.group, self._process),
+                tasks=int(n == 0),
+                sum=new - mean,
+                squares=new * new - mean * mean,
+            )
+        task.early_metrics = msgspec.json.encode(known).decode()
 
     def shown(self, bandit: int, arm: str, made: float, n: int) -> None:
         """Decisions for an arm were made; −1 for one that is erased."""
@@ -160,6 +218,11 @@ class Sums:
         for table, found in self._found.items():
             if found:
                 _write(connection, table, found)
+
+
+def ratio_of(chance: float | None, propensity: float | None) -> float | None:
+    """π/p in shadow mode: the chance that the service gives to an arm, over the caller's."""
+    return None if chance is None or propensity is None else chance / propensity
 
 
 def _log_chance(task: TaskEntry) -> float:

@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.engine.service import Service
-from headstart.service.http import problems
+from headstart.service.http import ofrep, personalizer, problems
 from headstart.service.http.decoding import (
     DisconnectedError,
     Headers,
@@ -36,7 +36,7 @@ from headstart.service.http.decoding import (
 from headstart.service.http.logs import Log
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.openapi import describe
-from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Text
+from headstart.service.http.routes import JSON, PROBES, ROUTES, Route, RouteTable, Stream, Text
 from headstart.service.http.security import Security
 from headstart.service.http.sessions import Pages, Sessions
 from headstart.service.jobs.jobs import Jobs
@@ -46,6 +46,7 @@ from headstart.service.store.database import reason_of
 from headstart.service.store.keys import REFRESH_SECONDS
 
 Header = tuple[bytes, bytes]
+Answer = tuple[int, bytes | Iterator[bytes], list[Header]]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _JSON_HEADER = (b"content-type", JSON.encode())
@@ -165,14 +166,15 @@ class Application:
         if pages is not None:
             table = Sessions(service.database, self._security.keys, service.clock)
             self._pages = Pages(pages, self._security, table, service.clock)
+        self._completions = Completions()
         self._resources = {
             "service": service,
             "jobs": jobs,
             "metrics": self._metrics,
             "description": _encode(describe(ROUTES)),
+            "wait": self._completions.wait,
         }
-        self._table = RouteTable(ROUTES)
-        self._completions = Completions()
+        self._table = RouteTable([*ROUTES, *ofrep.ROUTES, *personalizer.ROUTES])
         self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
@@ -200,6 +202,8 @@ class Application:
         else:
             request_id = next(self._ids)
         method, template = scope["method"], "other"
+        route: Route | None = None
+        names: dict[str, str] = {}
         raw_path = scope.get("raw_path") or scope["path"].encode()
         path = raw_path.decode("latin-1")
         try:
@@ -208,27 +212,57 @@ class Application:
                 status = await self._page(scope, receive, send, request_id)
             else:
                 route, names = self._table.find(method, path)
-                template, status = route.path, route.status
+                template = route.path
                 if route.role is not None:
                     self._security.check(headers, route.role, changes=route.method != "GET")
-                content, kind = await self._answer(
+                status, content, kinds = await self._answer(
                     route, names, scope["query_string"], headers, receive
                 )
-                await _respond(send, status, content, [kind], request_id)
+                if isinstance(content, bytes):
+                    await _respond(send, status, content, kinds, request_id)
+                else:
+                    head = (status, kinds, request_id)
+                    await self._stream(send, receive, content, head, whole=method != "HEAD")
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
-            status = await self._refuse(send, error, request_id)
+            status = await self._refuse(send, error, request_id, route, names)
         method = method if method in _METHODS else "other"
         seconds = time.perf_counter() - start
         self._metrics.count(template, method, status, seconds)
         if self._log_requests and template not in PROBES:
             self._log.request(method, template, status, seconds, request_id)
 
+    async def _stream(
+        self,
+        send: Send,
+        receive: Receive,
+        parts: Iterator[bytes],
+        head: tuple[int, list[Header], str],
+        *,
+        whole: bool,
+    ) -> None:
+        """Send parts as they are made, until the client goes; an error ends the connection."""
+        status, headers, request_id = head
+        part = await asyncio.to_thread(next, parts, None)
+        headers.append((b"x-request-id", request_id.encode()))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        gone = asyncio.create_task(_disconnected(receive))
+        try:
+            while part is not None and whole and not gone.done():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+                part = await asyncio.to_thread(next, parts, None)
+        except Exception as error:  # the answer has begun, and is left incomplete
+            self._log_error(error, request_id)
+        else:
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            gone.cancel()
+
     async def _answer(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes, Header]:
-        """The content of an answer, and its type."""
+    ) -> Answer:
+        """The status of an answer, its content and its headers."""
         if route.takes_upload and not is_json(headers):
             return await self._uploaded(route, names, query, headers, receive)
         body = b""
@@ -240,12 +274,14 @@ class Application:
         self._waiting += 1
         try:
             if route.row is not None:
-                return await self._rows(route, names["bandit"], body), _JSON_HEADER
+                return route.status, await self._rows(route, names["bandit"], body), [_JSON_HEADER]
             arguments: dict[str, Any] = dict(names)
             if route.query is not None:
                 arguments["query"] = decode_query(route.query, query)
             if route.takes_upload:
                 arguments["upload"] = None
+            if route.takes_headers:
+                arguments["headers"] = headers
             if route.body is not None and (body or not route.body_optional):
                 arguments["body"] = await _off_loop_if_long(body, decode, route.decoder, body)
             return await self._called(route, arguments)
@@ -273,7 +309,7 @@ class Application:
 
     async def _uploaded(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes, Header]:
+    ) -> Answer:
         """A log instead of a request, which is in the query."""
         if self._jobs is None:
             raise _no_jobs()
@@ -286,18 +322,23 @@ class Application:
                 await asyncio.to_thread(upload.write, part)
         return await self._called(route, {**names, "body": body, "upload": upload})
 
-    async def _called(self, route: Route, arguments: dict[str, Any]) -> tuple[bytes, Header]:
+    async def _called(self, route: Route, arguments: dict[str, Any]) -> Answer:
         if "jobs" in route.resources and self._jobs is None:
             raise _no_jobs()
         resources = {name: self._resources[name] for name in route.resources}
         call = partial(route.function, **resources, **arguments)
         if route.waits:
             answer = await self._completions.wait(call())
+        elif route.is_coroutine:
+            answer = await call()
         else:
             answer = await asyncio.to_thread(call)
+        if isinstance(answer, Stream):
+            return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):
-            return answer.content, (b"content-type", answer.content_type.encode())
-        return (b"" if route.status == 204 else _encode(answer)), _JSON_HEADER
+            kind = (b"content-type", answer.content_type.encode())
+            return answer.status, answer.content, [kind, *answer.headers]
+        return route.status, b"" if route.status == 204 else _encode(answer), [_JSON_HEADER]
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
         """Have a page answer; its status."""
@@ -318,8 +359,15 @@ class Application:
             self._log_error(error, request_id)  # the answer has begun, and cannot be another
         return status
 
-    async def _refuse(self, send: Send, error: Exception, request_id: str) -> int:
-        """Answer with a problem; its status."""
+    async def _refuse(
+        self,
+        send: Send,
+        error: Exception,
+        request_id: str,
+        route: Route | None,
+        names: Mapping[str, str],
+    ) -> int:
+        """Answer with a problem, or as the route says it; its status."""
         expected = problems.from_exception(error)
         if isinstance(error, SQLAlchemyError):
             self._log.event(
@@ -328,12 +376,15 @@ class Application:
         if expected is None:
             self._log_error(error, request_id)
             expected = problems.internal(request_id)
-        problem = expected.problem
+        status, content = expected.problem.status, problems.content_of(expected.problem)
         headers = problems.headers_of(expected)
-        if problem.status in (408, 413):
+        if status in (408, 413):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
-        await _respond(send, problem.status, problems.content_of(problem), headers, request_id)
-        return problem.status
+        if route is not None and route.refusal is not None:
+            status, content = route.refusal(expected, names)
+            headers[0] = _JSON_HEADER
+        await _respond(send, status, content, headers, request_id)
+        return status
 
     def _log_error(self, error: Exception, request_id: str) -> None:
         """An error of the service: where it happened, without the values that it may name."""
@@ -380,6 +431,12 @@ async def _off_loop_if_long(body: bytes, work: Callable[..., Any], *arguments: A
     if len(body) > _LONG_BODY:
         return await asyncio.to_thread(work, *arguments)
     return work(*arguments)
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _no_jobs() -> ServiceError:

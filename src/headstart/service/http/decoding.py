@@ -27,7 +27,7 @@ class DisconnectedError(Exception):
 
 
 def is_json(headers: Headers) -> bool:
-    """Whether a body is said to be JSON, or not said to be anything."""
+    """Whether a body is said to be JSON; without a body, nothing need be said."""
     content_type = headers.get(b"content-type")
     if content_type is None or content_type == b"application/json":
         return True
@@ -39,11 +39,12 @@ def check_content_type(headers: Headers) -> None:
     """Refuse bodies that are said to be other than JSON."""
     if not is_json(headers):
         content_type = headers[b"content-type"][:100].decode("latin-1")
-        raise ServiceError(
-            415,
-            "Unsupported media type",
-            f"Content-Type must be application/json, got {content_type!r}",
-        )
+        raise _no_json(repr(content_type))
+
+
+def _no_json(got: str) -> ServiceError:
+    detail = f"Content-Type must be application/json, got {got}"
+    return ServiceError(415, "Unsupported media type", detail)
 
 
 async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> bytes:
@@ -52,6 +53,8 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
     if length is not None and length.isdigit() and (len(length) > 18 or int(length) > most_bytes):
         raise too_large(most_bytes)
     body, more = await _part(receive)
+    if (body or more) and b"content-type" not in headers:
+        raise _no_json("none")
     if more:
         try:
             async with asyncio.timeout(_SECONDS):

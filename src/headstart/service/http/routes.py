@@ -1,12 +1,13 @@
 """Routes: every call of the interface, from which calls are routed, decoded and described.
 
 A route is a function. Its name, docstring and types are the operation's name, summary and schemas;
-it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics` and
-`description` of the application, `body`, `query` and `upload` of the call, or a name in the path.
+it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics`,
+`description` and `wait` (which awaits futures) of the application, `body`, `query`, `headers` and
+`upload` of the call, or a name in the path.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
@@ -21,6 +22,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.routing import compile_path
 
 from headstart import __version__
+from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
@@ -56,7 +58,9 @@ from headstart.service.messages import (
     RewardRequest,
     Role,
     ServiceError,
+    ShadowView,
     TaskRecord,
+    Time,
     invalid,
     not_found,
     unavailable,
@@ -64,15 +68,29 @@ from headstart.service.messages import (
 
 VERSION = "v1"
 JSON = "application/json"
-_RESOURCES = ("service", "jobs", "metrics", "description")  # of the application
+_RESOURCES = ("service", "jobs", "metrics", "description", "wait")  # of the application
 _LARGEST_FIT = 2**31 - 1
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Text(msgspec.Struct):
-    """An answer that is not JSON of a message."""
+    """An answer that is not JSON of a message, or has another status or other headers."""
 
     content: bytes
+    content_type: str
+    status: int = 200
+    headers: list[tuple[bytes, bytes]] = []
+
+
+# An error in the words of another protocol, its status and JSON, given the names in the path.
+Refusal = Callable[[ServiceError, Mapping[str, str]], tuple[int, bytes]]
+Wait = Callable[[Future[Any]], Awaitable[Any]]
+
+
+class Stream(msgspec.Struct):
+    """An answer in parts, which are sent as they are made."""
+
+    parts: Iterator[bytes]
     content_type: str
 
 
@@ -82,6 +100,7 @@ class Route:
 
     errors: the statuses of its own refusals. answer: the type of the answer, of one row where the
     body is one `row` or a list of them, None without a message; media: then its content type.
+    refusal: how errors are said, if not as problems.
     """
 
     method: str
@@ -99,7 +118,11 @@ class Route:
     names: tuple[str, ...]  # in the path
     resources: tuple[str, ...]  # that the function needs of the application
     takes_upload: bool  # whether a log may take the place of the body
-    waits: bool  # whether the function returns a future; else it works, in a thread
+    takes_headers: bool
+    # What the function returns: a future, a coroutine, or, else, what it worked out in a thread.
+    waits: bool
+    is_coroutine: bool
+    refusal: Refusal | None
     decoder: Decoder[Any]  # of the body, or of one row
     rows_decoder: Decoder[list[Any]]
 
@@ -117,15 +140,19 @@ class Route:
 ROUTES: list[Route] = []
 
 
-def _route(
+def route(
     method: str,
     path: str,
     role: Role | None,
     *,
+    to: list[Route] = ROUTES,
+    refusal: Refusal | None = None,
     status: int = 200,
     errors: Sequence[int] = (),
     media: str = JSON,
 ) -> Callable[[F], F]:
+    """A function that answers a method and a path, added to a list of routes."""
+
     def add(function: F) -> F:
         signature = inspect.signature(function)
         types = {name: taken.annotation for name, taken in signature.parameters.items()}
@@ -137,7 +164,7 @@ def _route(
             answer = get_args(get_args(answers)[0])[0]
         body = types.get("body")
         body_optional = body is not None and signature.parameters["body"].default is None
-        ROUTES.append(
+        to.append(
             Route(
                 method=method,
                 path=path,
@@ -146,7 +173,7 @@ def _route(
                 status=status,
                 errors=errors,
                 media=media,
-                answer=None if status == 204 or answer is Text else answer,
+                answer=None if status == 204 or answer in (Text, Stream) else answer,
                 body=get_args(body)[0] if body_optional else body,
                 body_optional=body_optional,
                 row=row,
@@ -154,7 +181,10 @@ def _route(
                 names=tuple(compile_path(path)[2]),
                 resources=tuple(name for name in _RESOURCES if name in types),
                 takes_upload="upload" in types,
+                takes_headers="headers" in types,
                 waits=waits,
+                is_coroutine=inspect.iscoroutinefunction(function),
+                refusal=refusal,
                 decoder=Decoder(body if row is None else row),
                 rows_decoder=Decoder(list[row]),  # type: ignore[valid-type]
             )
@@ -165,7 +195,7 @@ def _route(
 
 
 _get, _put, _patch, _post, _delete = (
-    partial(_route, method) for method in ("GET", "PUT", "PATCH", "POST", "DELETE")
+    partial(route, method) for method in ("GET", "PUT", "PATCH", "POST", "DELETE")
 )
 
 BANDITS = f"/{VERSION}/bandits"
@@ -220,6 +250,12 @@ def delete_bandit(service: Service, bandit: str) -> None:
     service.delete_bandit(bandit)
 
 
+@_post(f"{BANDIT}/resume", "admin", errors=(404,))
+def resume_bandit(service: Service, bandit: str) -> BanditView:
+    """Have new tasks start warm again after a guardrail was broken."""
+    return service.resume(bandit)
+
+
 class HistoryQuery(Message):
     """How many versions of the prior."""
 
@@ -236,6 +272,12 @@ def get_prior(service: Service, bandit: str, query: HistoryQuery) -> PriorView:
 def get_gain(service: Service, bandit: str) -> Gain:
     """What the warm start is worth: warm tasks against the control, at any time."""
     return service.gain(bandit)
+
+
+@_get(f"{BANDIT}/shadow", "read", errors=(404,))
+def get_shadow(service: Service, bandit: str) -> ShadowView:
+    """Shadow mode: how often the service agrees, and what it would have earned."""
+    return service.shadow(bandit)
 
 
 class ItemQuery(Message):
@@ -293,6 +335,31 @@ class StatisticsQuery(Message):
 def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> ItemReport:
     """Items in numbers: how often each was shown and what it earned, over the last week or days."""
     return service.item_report(bandit, since=query.since, until=query.until, limit=query.limit)
+
+
+class ExportQuery(Message):
+    """Which decisions: from a time to before another; rewarded: only those with a reward."""
+
+    start: Time = 0.0
+    end: Time = 1e11
+    rewarded: bool = False
+
+
+PARQUET, CSV = "application/vnd.apache.parquet", "text/csv"
+
+
+@_get(f"{BANDIT}/decisions.parquet", "read", errors=(404,), media=PARQUET)
+def export_parquet(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a Parquet file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.parquet(pages, row.dimension), PARQUET)
+
+
+@_get(f"{BANDIT}/decisions.csv", "read", errors=(404,), media=CSV)
+def export_csv(service: Service, bandit: str, query: ExportQuery) -> Stream:
+    """Decisions with their propensities and rewards, as a CSV file."""
+    row, pages = service.export(bandit, query.start, query.end, rewarded=query.rewarded)
+    return Stream(export.text(pages, row.feature_names), CSV)
 
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))

@@ -59,14 +59,21 @@ def _silent(done: int, total: int) -> None:
     """Report nothing."""
 
 
-def backup(store: str | Path, file: Path, progress: Progress = _silent) -> dict[str, int]:
+def backup(
+    store: str | Path, file: Path, *, force: bool = False, progress: Progress = _silent
+) -> dict[str, int]:
     """Write all of a store into a file, as it is at one moment; the number of rows by table.
 
-    The service may run meanwhile. The file is written whole or not at all, for its owner alone.
+    The service may run meanwhile. The file is written whole or not at all, for its owner alone. One
+    that is there is refused, unless `force` says that it is replaced.
     """
     url = parsed(store)
     if is_sqlite(url) and Path(str(url.database)).resolve() == file.resolve():
         raise ValueError(f"file must be another than the store, got {file} for both")
+    if file.exists() and not force:
+        raise ValueError(
+            f"file must be a new one, got {file}, which is there: replace it by --force"
+        )
     with snapshot(store) as source:
         found = version_of(source)
         if found != schema.VERSION:

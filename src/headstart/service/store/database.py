@@ -5,6 +5,7 @@ import logging
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ _MOST_PAGES = 32_000
 # PostgreSQL: the first halves of its advisory locks.
 _PROCESS, _REFRESH = 7_310_418, 7_310_419
 _MOST_PROCESSES = 10_000
+# How long a file is looked at for damage when it is opened, and after how many steps of SQLite's
+# machine the time is looked at.
+_CHECK_SECONDS, _STEPS_PER_LOOK = 1.0, 10_000
 
 
 class Database:
@@ -77,6 +81,7 @@ class Database:
                 _check_there(path)
             # Of a link, the file itself: its lock is beside it.
             database = _sqlite(path.resolve(), alone=alone)
+            _check_sound(database)
         else:
             database = _postgresql(url)
         try:
@@ -201,7 +206,30 @@ def is_sqlite(url: URL) -> bool:
 
 def _check_there(path: Path) -> None:
     if not path.is_file():
-        raise ValueError(f"store must be a file that is there, got {str(path)!r}")
+        raise ValueError(f"no such store: {str(path)!r}")
+
+
+def _check_sound(database: Database) -> None:
+    """Raise ValueError where an SQLite file is found to be damaged, in a second at most."""
+    assert database._connect is not None
+    end = time.monotonic() + _CHECK_SECONDS
+    try:
+        connection = database._connect()
+        try:
+            connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_PER_LOOK)
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.OperationalError as error:
+        if "interrupted" not in str(error):  # the rest is not looked at
+            database.close()
+            raise
+        return
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        database.close()
+        raise ValueError(f"store must be sound, and it is damaged: {found}; restore a backup of it")
 
 
 def _check_tables(connection: Connection, *, create: bool) -> None:

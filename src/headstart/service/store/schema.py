@@ -39,6 +39,7 @@ OPEN, FINISHED = range(2)
 TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 # What a control task is served: see `BanditConfiguration.control`.
 CONTROLS: tuple[Literal["cold", "random", "own"], ...] = ("cold", "random", "own")
+SHADOW = len(CONTROLS)  # of tasks that were opened in shadow mode, and are not compared
 
 bandits = Table(
     "bandits",
@@ -73,7 +74,7 @@ tasks = Table(
     Column("bandit", Integer, nullable=False),
     Column("name", _Name, nullable=False),
     Column("control", Boolean, nullable=False),
-    # What the control was served when it was opened: the place in CONTROLS.
+    # What the control was served when it was opened, the place in CONTROLS; or SHADOW.
     Column("against", SmallInteger, nullable=False, server_default="0"),
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),

@@ -2,10 +2,11 @@
 
 import math
 import os
+import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sqlalchemy import insert
@@ -21,12 +22,14 @@ from headstart.service.engine.requests.tasks import (
     open_all,
     write_learned,
 )
-from headstart.service.engine.requests.telling import Shown, Told, new_of, told
+from headstart.service.engine.requests.telling import Shown, Told, new_of, strict, told
+from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
     ChosenArm,
     DecisionAnswer,
     DecisionRequest,
+    ServiceChoice,
     ServiceError,
     invalid,
 )
@@ -60,6 +63,11 @@ _COLUMNS = (
     "weight",
     "round",
     "others",
+    "catalogue",
+    "offered",
+    "service_arm",
+    "service_propensity",
+    "chance",
 )
 _INSERT = Prepared(insert(table), _COLUMNS)
 # How many decisions of a transaction keep the arms that they did not choose: to pack and store
@@ -84,7 +92,17 @@ class _Choice:
     task: str
     shown: DecisionSet
     told: Told
+    own: int | None  # the place of the caller's own choice among the arms
+    offered: bytes | None
     entry: TaskEntry | None = None
+
+
+class _Considered(NamedTuple):
+    """What the service would have chosen in shadow mode, and the chance of what was served."""
+
+    arm: str
+    propensity: float
+    chance: float
 
 
 def decide(
@@ -95,18 +113,21 @@ def decide(
     keys = Keys(transaction, bandit, requests, DecisionAnswer)
     wanted = []
     catalogue, names = bandit.catalogue, bandit.model.feature_names
-    for place, request in enumerate(requests):
-        before = keys.answer(request) if keys else None
-        if before is not None:
-            answers[place] = before
-            continue
+    for place, loose in enumerate(requests):
         try:
+            request = strict(bandit, loose)
+            before = keys.answer(request) if keys else None
+            if before is not None:
+                answers[place] = before
+                continue
             shown = catalogue.shown(request, names)
             tells = told(bandit, request)
+            own = _own(bandit, request, shown)
         except ServiceError as error:
             answers[place] = error
         else:
-            wanted.append(_Choice(place, request, str(request.task), shown, tells))
+            offered = catalogue.offered(shown)
+            wanted.append(_Choice(place, request, str(request.task), shown, tells, own, offered))
     opened = _find_tasks(transaction, bandit, wanted, answers)
     _complete(bandit, wanted)
     batch = _Batch(transaction, bandit, len(wanted))
@@ -130,6 +151,33 @@ def decide(
     used = {answer.task for answer in answers if isinstance(answer, DecisionAnswer)}
     close_all(transaction, bandit, [task for task in opened if task.name not in used])
     return [answer for answer in answers if answer is not None]
+
+
+def _own(bandit: Bandit, request: DecisionRequest, shown: DecisionSet) -> int | None:
+    """Where the caller's own choice is among the arms, checked for all tasks alike."""
+    settings = bandit.configuration
+    is_needed = settings.shadow or settings.control == "own"
+    if request.own is None:
+        if request.own_propensity is not None:
+            raise invalid("own_propensity must be given with own, got it alone")
+        if is_needed:
+            why = "in shadow mode" if settings.shadow else 'where control is "own"'
+            raise invalid(f"own must be the arm that you would serve {why}, got none")
+        return None
+    if is_needed and request.n > 1:
+        raise invalid(f"n must be 1 where own is served, got {request.n}")
+    place = bandit.catalogue.place(shown, request.own)
+    if place is None:
+        raise invalid(f"own must be one of the arms that can be chosen, got {request.own!r}")
+    return place
+
+
+def _at_random(shown: DecisionSet, n: int) -> tuple[list[int], list[float]]:
+    """Arms drawn uniformly, each of those that are left, and their propensities."""
+    allowed = np.flatnonzero(shown.allowed).tolist()
+    if n > len(allowed):
+        raise ValueError(f"n must be at most the {len(allowed)} available arms, got {n}")
+    return random.sample(allowed, n), [1.0 / (len(allowed) - rank) for rank in range(n)]
 
 
 def _find_tasks(
@@ -213,11 +261,58 @@ class _Batch:
     ) -> list[tuple[_Choice, DecisionAnswer | ServiceError]]:
         """Decide: for those that want one arm together, for others one by one."""
         answers: list[tuple[_Choice, DecisionAnswer | ServiceError]] = []
-        for control in (False, True):
-            own = [choice for choice in wanted if choice.entry and choice.entry.control == control]
-            answers += self._together([choice for choice in own if choice.request.n == 1])
-            answers += [self._ranked(choice) for choice in own if choice.request.n > 1]
+        chosen: dict[bool, list[_Choice]] = {False: [], True: []}
+        for choice in wanted:
+            assert choice.entry is not None
+            served = self._served(choice, choice.entry)
+            if served is not None:
+                answers.append(self._elsewhere(choice, choice.entry, served))
+            elif choice.request.n > 1:
+                answers.append(self._ranked(choice))
+            else:
+                chosen[choice.entry.control].append(choice)
+        for together in chosen.values():
+            answers += self._together(together)
         return answers
+
+    def _served(self, choice: _Choice, task: TaskEntry) -> Literal["random", "own"] | None:
+        """What is served instead of the choice of the task's own estimate."""
+        if self._bandit.configuration.shadow:
+            return "own"
+        control = schema.CONTROLS[task.against] if task.control else "cold"
+        if control == "cold" or (control == "own" and choice.own is None):
+            return None
+        return control
+
+    def _elsewhere(
+        self, choice: _Choice, task: TaskEntry, served: Literal["random", "own"]
+    ) -> tuple[_Choice, DecisionAnswer | ServiceError]:
+        """Serve the caller's own choice, or any arms."""
+        rows, shown, request = self._bandit.rows(task), choice.shown, choice.request
+        considered, n = None, request.n
+        try:
+            if served == "random":
+                places, propensities = _at_random(shown, n)
+            else:
+                assert choice.own is not None
+                told = request.own_propensity
+                places, propensities = [choice.own], [math.nan if told is None else told]
+                if self._bandit.configuration.shadow:
+                    considered = self._considered(choice, task)
+            chosen = rows.explain([task.id] * n, [shown] * n, places, propensities)
+        except ValueError as error:
+            return choice, invalid(str(error))
+        ids, parts = new_ids(n, self._transaction.now), _Parts(chosen)
+        return choice, self._answer(choice, ids, chosen, parts, range(n), considered)
+
+    def _considered(self, choice: _Choice, task: TaskEntry) -> _Considered:
+        assert choice.own is not None
+        assert choice.shown.ids is not None
+        chances = self._bandit.rows(task).propensities(task.id, choice.shown).tolist()
+        (place,) = random.choices(range(len(chances)), chances)
+        arm = str(choice.shown.ids[place])
+        self._transaction.sums.shadowed(self._bandit.number, task, place == choice.own)
+        return _Considered(arm, chances[place], chances[choice.own])
 
     def _together(
         self, wanted: Sequence[_Choice]
@@ -250,11 +345,19 @@ class _Batch:
         return choice, self._answer(choice, ids, chosen, _Parts(chosen), range(n))
 
     def _answer(
-        self, choice: _Choice, ids: list[str], chosen: Chosen, parts: "_Parts", places: range
+        self,
+        choice: _Choice,
+        ids: list[str],
+        chosen: Chosen,
+        parts: "_Parts",
+        places: range,
+        considered: _Considered | None = None,
     ) -> DecisionAnswer:
         assert choice.entry is not None
         assert choice.shown.ids is not None
         arms, explains = [], len(self._rows) < _WITH_OTHERS
+        catalogue = self._bandit.catalogue.digest if choice.shown.are_items else None
+        service = (None, None, None) if considered is None else considered
         for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
             arm = str(choice.shown.ids[parts.indices[i]])
             mean, half, propensity = parts.means[i], parts.halves[i], parts.propensities[i]
@@ -270,7 +373,8 @@ class _Batch:
             )
             effect = chosen.effects[i]
             item = None if effect is None else arm
-            counted = self._count(choice.entry, chosen.features[i], item)
+            ratio = ratio_of(service[2], propensity)
+            counted = self._count(choice.entry, chosen.features[i], item, ratio)
             self._shown[arm] += 1
             if counted[0] is not None:
                 self._counted[arm] += 1
@@ -295,6 +399,9 @@ class _Batch:
                     schema.PENDING,
                     *counted,
                     parts.others(i, choice.shown.ids) if explains and rank == 0 else None,
+                    catalogue,
+                    choice.offered,
+                    *service,
                 )
             )
         self._n[choice.entry.control] += len(ids)
@@ -304,10 +411,13 @@ class _Batch:
             arms=arms,
             prior_version=self._bandit.prior_version,
             control=choice.entry.control,
+            shadow=None
+            if considered is None
+            else ServiceChoice(arm=considered.arm, propensity=considered.propensity),
         )
 
     def _count(
-        self, task: TaskEntry, features: Floats, item: str | None
+        self, task: TaskEntry, features: Floats, item: str | None, ratio: float | None
     ) -> tuple[float | None, float | None, int | None]:
         """Have a task learn the default, if there is one: its value, weight and number."""
         if self._default is None:
@@ -317,7 +427,7 @@ class _Batch:
             self._bandit.rows(task).learn(task.id, features, self._default, 1.0, item)
         except ValueError:  # too large to be learned: the decision counts from its reward on
             return None, None, None
-        self._transaction.sums.counted(self._bandit.number, task, self._default)
+        self._transaction.sums.counted(self._bandit.number, task, self._default, ratio)
         self._learned[task.id] = task
         return self._default, 1.0, task.n_rewards
 
@@ -350,12 +460,17 @@ class _Parts:
         # Two halves of the precision: as many bytes.
         self.contributions = [both[i * size : (i + 1) * size] for i in range(len(self.indices))]
         # Of a list of arms there is one row of others, which the first of them has.
-        own, (places, means, scores) = chosen.scores[: len(chosen.others.indices)], chosen.others
-        self._others = places.tolist()
-        self._numbers = packed_numbers(own, means, scores)
+        self._others: list[list[int]] = []
+        self._numbers: list[bytes] = []
+        if chosen.others is not None:
+            own, places, means, scores = chosen.others
+            self._others = places.tolist()
+            self._numbers = packed_numbers(own[: len(places)], means, scores)
 
     def others(self, i: int, ids: Sequence[Any]) -> bytes | None:
         """The best arms that were not chosen, as they are stored; None if there were none."""
+        if i >= len(self._others):
+            return None
         places = self._others[i]
         if places[-1] < 0:
             places = [place for place in places if place >= 0]

@@ -26,6 +26,7 @@ from headstart.service.messages import (
     ObservationAnswer,
     ObservationRequest,
     ServiceError,
+    check_name,
     invalid,
 )
 from headstart.service.store import schema
@@ -99,6 +100,8 @@ def observe(
 
 def _told(bandit: Bandit, request: ObservationRequest) -> Told | ServiceError:
     try:
+        if request.arm is not None:
+            check_name("arm", request.arm)
         return told(bandit, request)
     except ServiceError as error:
         return error

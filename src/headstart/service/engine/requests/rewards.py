@@ -1,22 +1,30 @@
-"""Rewards: each ends as one outcome, and is learned once; or its decision expires."""
+"""Rewards: each ends as one outcome, and is learned once; or its decision expires.
+
+A decision's reward may come in parts. Its task counts what all parts that came amount to: another
+part, or a correction of one, replaces that.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import bindparam, update
 
 from headstart.arrays import floats
 from headstart.live import inputs
-from headstart.live.outcomes import Outcome, outcome_of
+from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 from headstart.live.stored import Counted
 from headstart.service.engine.bandits import Bandit
+from headstart.service.engine.requests import parts
+from headstart.service.engine.requests.parts import Parts
 from headstart.service.engine.requests.tasks import by_numbers, write_learned
+from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import RewardAnswer, RewardRequest, ServiceError, invalid
 from headstart.service.store import schema
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries.decisions import overdue, to_pay
+from headstart.service.store.queries.parts import Part, of_decisions
 from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
 
@@ -44,11 +52,20 @@ class Payment:
     observed: bool
     arm: str
     effect: float | None  # None: the arm is not of the catalogue
+    propensity: float | None
+    chance: float | None  # that the service gives to the arm, in shadow mode
+    paid_time: float | None
+    parts: Parts = field(default_factory=dict)  # of the reward, that came
 
     @property
     def item(self) -> str | None:
         """The item of the catalogue that was chosen."""
         return None if self.effect is None else self.arm
+
+    @property
+    def ratio(self) -> float | None:
+        """π/p in shadow mode, the chance that the service gives to the arm over the caller's."""
+        return ratio_of(self.chance, self.propensity)
 
 
 class Payments:
@@ -59,6 +76,7 @@ class Payments:
         self._bandit = bandit
         self._rows: list[tuple[Any, ...]] = []
         self._learned: dict[int, TaskEntry] = {}
+        self._parts: dict[tuple[str, str], Part] = {}
         wanted = sorted(set(decisions))
         payments = self._read(wanted)
         numbers = {payment.task for payment in payments}
@@ -67,10 +85,20 @@ class Payments:
             # The task's row is the lock of its decisions: they are read after it is held.
             payments = self._read(wanted)
         self.payments = {payment.id: payment for payment in payments}
+        self._read_parts([payment for payment in payments if payment.status == schema.PAID])
 
     def _read(self, decisions: list[str]) -> list[Payment]:
         rows = to_pay(self._transaction.connection, self._bandit.number, decisions)
         return [Payment(*row) for row in rows]
+
+    def _read_parts(self, paid: Sequence[Payment]) -> None:
+        """Read the parts of rewards that came; one that came whole is the part without a key."""
+        ids = [payment.id for payment in paid]
+        found = of_decisions(self._transaction.connection, self._bandit.number, ids)
+        for payment in paid:
+            assert payment.value is not None
+            time = payment.time if payment.paid_time is None else payment.paid_time
+            payment.parts = found.get(payment.id) or {"": Part(payment.value, time, 0, {})}
 
     def pay(self, request: RewardRequest) -> Outcome:
         """Pay a reward if it can be paid; what became of it."""
@@ -78,24 +106,48 @@ class Payments:
         if payment is None or payment.task not in self._tasks:
             return Outcome.UNKNOWN
         value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
+        if request.key is not None or request.metrics:
+            parts.check(request, payment.parts, self._bandit.configuration)
+        if request.key is not None:
+            weight = payment.weight or 1.0
         happened = self._transaction.now
         if request.time is not None:  # by a clock that may be wrong: not before, and not to come
             happened = min(max(request.time, payment.time), happened)
-        settings = self._bandit.model.settings
-        default = settings.default_reward
+        settings, key = self._bandit.model.settings, request.key or ""
+        before = payment.parts.get(key)
+        after = parts.with_reward(payment.parts, request, value, happened)
+        total = parts.combined(after, self._bandit.configuration.parts)
+        # Of what came before, nothing stands in the way of a correction that changes it.
+        corrects = request.correction and (before, payment.weight) != (after[key], weight)
+        paid = None if before is None or corrects else before.value
         outcome = outcome_of(
-            payment.status,
+            DecisionState.PENDING if paid is None else DecisionState.PAID,
             value,
             settings,
-            paid=payment.value,
-            is_default=payment.value == default and not payment.observed,
+            paid=paid,
+            is_default=paid == settings.default_reward and not (key or payment.observed),
             in_time=not settings.has_expired(payment.time, happened),
+            total=total,
         )
         if outcome is not Outcome.PAID:
             return outcome
         if payment.round is None:
-            return self.learn(payment, value, weight, happened, schema.PAID)
-        return self._replace(payment, value, weight, happened)
+            outcome = self.learn(payment, total, weight, happened, schema.PAID)
+        else:
+            outcome = self._replace(payment, total, weight, happened)
+        if outcome is Outcome.PAID:
+            self._keep(payment, after, request)
+        return outcome
+
+    def _keep(self, payment: Payment, after: Parts, request: RewardRequest) -> None:
+        """Note the parts of a reward that was paid, and count the metrics that came with it."""
+        before, payment.parts = payment.parts, after
+        for key in parts.to_store(before, after, request.key or ""):
+            self._parts[payment.id, key] = after[key]
+        if request.metrics and payment.round is not None:
+            changes = parts.metric_changes(before, after, request.metrics)
+            task = self._tasks[payment.task]
+            self._transaction.sums.measured(self._bandit.number, task, payment.round, changes)
 
     def _replace(self, payment: Payment, value: float, weight: float, happened: float) -> Outcome:
         """Have the decision's task count a reward instead of the one that it counts."""
@@ -109,7 +161,8 @@ class Payments:
         outcome = rows.replace(task.id, features, before, value, weight, payment.item)
         if outcome is Outcome.PAID:
             waited = payment.status == schema.PENDING
-            sums.replaced(self._bandit.number, task, before.number, before.value, value)
+            change = (before.number, before.value, value)
+            sums.replaced(self._bandit.number, task, *change, payment.ratio)
             sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
             self._learned[task.id] = task
             self.settle(payment, schema.PAID, value, weight, happened, payment.round)
@@ -128,7 +181,7 @@ class Payments:
         except ValueError:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:
-            self._transaction.sums.paid(self._bandit.number, task, value)
+            self._transaction.sums.paid(self._bandit.number, task, value, payment.ratio)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
         return outcome
@@ -160,6 +213,7 @@ class Payments:
     def write(self) -> None:
         """Store what was paid and what was learned."""
         _PAY.execute(self._transaction.connection, self._rows)
+        parts.write(self._transaction.connection, self._bandit.number, self._parts)
         write_learned(self._transaction, self._bandit, list(self._learned.values()))
 
 

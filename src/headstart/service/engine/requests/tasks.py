@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, bindparam, case, delete, insert, text, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, select, text, update
 from sqlalchemy.dialects import postgresql
 
 from headstart import checks
@@ -29,6 +29,7 @@ _LEARNED = (
     "reward_sum",
     "early_rewards",
     "early_sum",
+    "early_metrics",
     "version",
     "state",
 )
@@ -132,18 +133,20 @@ def open_all(
         except ServiceError as error:
             opened[name] = error
             continue
-        share = bandit.configuration.control_share
+        share = _control_share(bandit)
         control = random.random() < share
         task = TaskEntry(
             id=number,
             name=name,
             control=control,
+            against=_against(bandit),
             status=schema.OPEN,
             version=0,
             n_rewards=0,
             reward_sum=0.0,
             early_rewards=0,
             early_sum=0.0,
+            early_metrics=None,
             share=share if bandit.prior_version > 0 else None,
             side=None if side is None else packed(side),
             is_new=True,
@@ -151,6 +154,19 @@ def open_all(
         bandit.rows(task).open(number, side)
         opened[name] = task
     return _stored(transaction, bandit, opened)
+
+
+def _control_share(bandit: Bandit) -> float:
+    """The share of control tasks among those that are opened now."""
+    if bandit.configuration.shadow:
+        return 0.0
+    return 1.0 if bandit.paused else bandit.configuration.control_share
+
+
+def _against(bandit: Bandit) -> int:
+    """What tasks are compared with that are opened now, as the table has it."""
+    settings = bandit.configuration
+    return schema.SHADOW if settings.shadow else schema.CONTROLS.index(settings.control)
 
 
 def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
@@ -274,6 +290,7 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
                 task.reward_sum,
                 task.early_rewards,
                 task.early_sum,
+                task.early_metrics,
                 task.version,
                 bandit.rows(task).state(task.id),
                 int(task.id in moving and not task.control),
@@ -301,14 +318,21 @@ def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
     connection = transaction.connection
     bandit.drop([entry])
     transaction.sums.opened(bandit.number, entry.control, n=-1)
+    parts, decisions = schema.reward_parts, schema.decisions
     for condition, _ in of_task(connection, entry.id):
         for arm, made, value in counted(connection, condition):
             transaction.sums.shown(bandit.number, arm, made, n=-1)
             transaction.sums.earned(bandit.number, arm, made, value, None)
-        connection.execute(delete(schema.decisions).where(condition))
+        ids = select(decisions.c.id).where(condition)
+        own = parts.c.bandit == bandit.number
+        connection.execute(delete(parts).where(own, parts.c.decision.in_(ids)))
+        connection.execute(delete(decisions).where(condition))
     keys = schema.idempotency
     connection.execute(delete(keys).where(keys.c.task == entry.id))
     connection.execute(delete(table).where(table.c.id == entry.id))
+    shadows = schema.shadows.c
+    own = (shadows.bandit == bandit.number, shadows.task == entry.id)
+    connection.execute(delete(schema.shadows).where(*own))
     known = schema.contributions
     statement = update(known).where(known.c.task == entry.id).values(erased=1)
     return connection.execute(statement).rowcount > 0

@@ -6,8 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from headstart.arrays import Floats
 from headstart.intervals import Moments
-from headstart.service.store.schema import EARLY_ROUNDS, ROUNDS_MEASURED, gains, minutes, rounds
+from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.schema import (
+    CONTROLS,
+    EARLY_ROUNDS,
+    ROUNDS_MEASURED,
+    gains,
+    metric_gains,
+    minutes,
+    rounds,
+    shadows,
+)
 
 # The rounds of a task over which warm tasks and the control are compared.
 COMPARED_ROUNDS = EARLY_ROUNDS
@@ -75,17 +86,23 @@ def processes(connection: Connection, bandit: int, *, since: int) -> int:
     return int(connection.execute(query).scalar_one())
 
 
-def by_round(connection: Connection, bandit: int) -> tuple[list[Moments], list[Moments]]:
+def _groups(bandit: BanditRow) -> tuple[int, int]:
+    """The groups of a bandit's warm tasks, and of those that its control is served now."""
+    first = 2 * CONTROLS.index(bandit.configuration.control)
+    return first, first + 1
+
+
+def by_round(connection: Connection, bandit: BanditRow) -> tuple[list[Moments], list[Moments]]:
     """Rewards by their number in the task, from 1 on: warm tasks, control."""
-    c = rounds.c
+    c, groups = rounds.c, _groups(bandit)
     query = (
         select(c.control, c.round, func.sum(c.n), func.sum(c.sum), func.sum(c.squares))
-        .where(c.bandit == bandit)
+        .where(c.bandit == bandit.id, c.control.in_(groups))
         .group_by(c.control, c.round)
     )
     both = [[Moments()] * ROUNDS_MEASURED for _ in range(2)]
     for control, number, n, total, squares in connection.execute(query):
-        both[int(control)][int(number) - 1] = Moments(
+        both[groups.index(control)][int(number) - 1] = Moments(
             n=int(n), total=float(total), squares=float(squares)
         )
     return both[0], both[1]
@@ -100,13 +117,44 @@ class Compared:
     log_chance: float  # of the groups that the tasks are in, by the shares that were asked for
 
 
-def early_means(connection: Connection, bandit: int) -> Compared:
-    """The tasks that a bandit's gain compares."""
-    c = gains.c
+def early_means(connection: Connection, bandit: BanditRow) -> Compared:
+    """The tasks that a bandit's gain compares, by what its control is served now."""
+    c, groups = gains.c, _groups(bandit)
     sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares", "log_chance"))
-    query = select(c.control, *sums).where(c.bandit == bandit).group_by(c.control)
+    query = select(c.control, *sums).where(c.bandit == bandit.id, c.control.in_(groups))
     both, log_chance = [Moments(), Moments()], 0.0
-    for control, n, total, squares, chance in connection.execute(query):
-        both[int(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
+    for control, n, total, squares, chance in connection.execute(query.group_by(c.control)):
+        both[groups.index(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
         log_chance += float(chance)
     return Compared(warm=both[0], control=both[1], log_chance=log_chance)
+
+
+def metric_means(connection: Connection, bandit: BanditRow) -> dict[str, list[Moments]]:
+    """The metrics of the same tasks, by name: warm tasks, control."""
+    c, groups = metric_gains.c, _groups(bandit)
+    sums = (func.sum(c[name]) for name in ("tasks", "sum", "squares"))
+    query = select(c.metric, c.control, *sums).where(c.bandit == bandit.id, c.control.in_(groups))
+    both: dict[str, list[Moments]] = {}
+    for name, control, n, total, squares in connection.execute(query.group_by(c.metric, c.control)):
+        found = both.setdefault(name, [Moments(), Moments()])
+        found[groups.index(control)] = Moments(n=int(n), total=float(total), squares=float(squares))
+    return both
+
+
+def agreement(connection: Connection, bandit: int) -> tuple[int, int]:
+    """How many decisions were made in shadow mode, and how many the service would have made too."""
+    c = shadows.c
+    query = select(func.sum(c.decisions), func.sum(c.agreed)).where(c.bandit == bandit)
+    decisions, agreed = connection.execute(query).one()
+    return int(decisions or 0), int(agreed or 0)
+
+
+def shadow_means(connection: Connection, bandit: int, most: int) -> tuple[Floats, Floats, Floats]:
+    """Of tasks in shadow mode, the latest: their means of y, of π/p and of yπ/p, (n,) each."""
+    c = shadows.c
+    query = select(c.rewards, c.sum, c.weights, c.weighted)
+    query = query.where(c.bandit == bandit, c.rewards > 0).order_by(c.task.desc()).limit(most)
+    rows = [tuple(row) for row in connection.execute(query)]
+    sums = np.array(rows, dtype=np.float64).reshape(-1, 4)
+    means, weights, weighted = (sums[:, 1:] / sums[:, :1]).T
+    return means, weights, weighted

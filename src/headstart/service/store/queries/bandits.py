@@ -109,6 +109,7 @@ def view(connection: Connection, bandit: BanditRow) -> BanditView:
         decisions=int(decisions),
         rewards=int(rewards),
         prior_version=bandit.prior_version,
+        paused=bandit.paused,
     )
 
 

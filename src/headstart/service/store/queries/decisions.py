@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 from sqlalchemy import (
     ColumnElement,
@@ -17,13 +18,21 @@ from sqlalchemy import (
 )
 
 from headstart.arrays import Floats, floats
-from headstart.service.messages import Contribution, DecisionRecord, OtherArm, not_found
+from headstart.service.messages import (
+    Contribution,
+    DecisionRecord,
+    OtherArm,
+    RewardPart,
+    ServiceChoice,
+    not_found,
+)
 from headstart.service.store.blocks import of_task as conditions_of_task
 from headstart.service.store.others import unpacked
 from headstart.service.store.prepared import LISTED, Lookup
+from headstart.service.store.queries import parts as parts_of_rewards
 from headstart.service.store.queries import tasks
 from headstart.service.store.queries.bandits import BanditRow
-from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions
+from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, idempotency
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50
@@ -50,6 +59,9 @@ _PAYMENT = (
     "observed",
     "arm",
     "effect",
+    "propensity",
+    "chance",
+    "paid_time",
 )
 _TO_PAY = Lookup(
     select(*(_C[name] for name in _PAYMENT)).where(
@@ -108,6 +120,7 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
     mean = float(parts.sum()) if row.mean is None else row.mean
     half = 0.0 if row.half is None else row.half
     score, others = unpacked(row.others)
+    rewarded = parts_of_rewards.of_decisions(connection, bandit.id, [decision])
     by_feature = zip(bandit.feature_names, x.tolist(), *parts.tolist(), strict=True)
     return DecisionRecord(
         id=row.id,
@@ -123,6 +136,9 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         high=mean + half,
         prior_version=row.prior_version,
         control=bool(row.control),
+        shadow=None
+        if row.service_arm is None
+        else ServiceChoice(arm=row.service_arm, propensity=row.service_propensity),
         contributions=[
             Contribution(feature=name, value=value, from_prior=prior, from_rewards=rewards)
             for name, value, prior, rewards in by_feature
@@ -135,7 +151,20 @@ def record(connection: Connection, bandit: BanditRow, decision: str) -> Decision
         weight=None if row.status == PENDING else row.weight,
         paid_time=row.paid_time,
         round=row.round,
+        parts=[
+            RewardPart(key=key or None, value=part.value, time=part.time, metrics=part.metrics)
+            for key, part in sorted(rewarded.get(decision, {}).items(), key=lambda p: p[1].order)
+        ],
     )
+
+
+def of_key(connection: Connection, bandit: int, key: str) -> str | None:
+    """The decision that an idempotency key got, None if there is none."""
+    query = select(idempotency.c.answer).where(
+        idempotency.c.bandit == bandit, idempotency.c.key == key
+    )
+    answer = connection.execute(query).scalar_one_or_none()
+    return None if answer is None else str(msgspec.json.decode(answer)["id"])
 
 
 def scanned(dimension: int) -> int:

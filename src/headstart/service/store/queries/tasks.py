@@ -22,15 +22,22 @@ class TaskEntry:
     id: int
     name: str
     control: bool
+    against: int  # what control tasks were served when it was opened, see the table
     status: int
     version: int
     n_rewards: int
     reward_sum: float
     early_rewards: int
     early_sum: float
+    early_metrics: str | None  # JSON: of each metric its number and sum in the first rounds
     share: float | None  # of the control when it was opened; None if there was no prior yet
     side: bytes | None
     is_new: bool = False  # whether it was opened by the transaction under way
+
+    @property
+    def group(self) -> int:
+        """The group in which it is compared."""
+        return 2 * self.against + self.control
 
     @property
     def is_compared(self) -> bool:

@@ -1,0 +1,226 @@
+"""The caller's own choice: what control tasks are served, and shadow mode."""
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import select
+from tests.service.engine.setting import Clock, D, K, answer_of, decided, items, paid, shop
+
+from headstart.intervals import PLANNED
+from headstart.service.engine.service import Service
+from headstart.service.messages import (
+    BanditConfiguration,
+    DecisionRequest,
+    ServiceError,
+    ShadowView,
+)
+from headstart.service.store import schema
+from headstart.service.store.queries.tasks import TaskEntry
+
+ARMS = [f"item{k}" for k in range(K)]
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> str:
+    return str(tmp_path / "store.sqlite")
+
+
+def refused(service: Service, **given: object) -> str:
+    request = DecisionRequest(task="ann", **given)  # type: ignore[arg-type]
+    (answer,) = service.decide("shop", [request]).result(60)
+    assert isinstance(answer, ServiceError)
+    assert answer.problem.status == 422
+    return str(answer)
+
+
+def change(service: Service, **settings: object) -> None:
+    configuration = BanditConfiguration(dimension=D, **settings)  # type: ignore[arg-type]
+    service.put_bandit("shop", configuration)
+
+
+def everyone_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(random, "random", lambda: 0.0)
+
+
+@pytest.mark.parametrize("told", [None, 0.25])
+def test_in_shadow_mode_the_own_choice_is_served_and_learned(
+    store: str, told: float | None
+) -> None:
+    with shop(store, shadow=True, control_share=0.5) as service:
+        (one,) = decided(service, "ann", own="item3", own_propensity=told)
+        assert (one.arms[0].arm, one.arms[0].propensity, one.control) == ("item3", told, False)
+        assert one.shadow is not None
+        assert one.shadow.arm in ARMS
+        assert 0.0 < one.shadow.propensity <= 1.0
+        assert paid(service, [one.id], 2.0) == ["paid"]
+        record = service.decision("shop", one.id)
+        assert record.shadow == one.shadow
+        assert [part.value for part in record.contributions] == items()[3].features
+        assert service.task("shop", "ann").reward_sum == 2.0
+        view = service.shadow("shop")
+        assert (view.on, view.decisions, view.agreed) == (True, 1, int(one.shadow.arm == "item3"))
+        service.erase("shop", "ann")
+        assert service.shadow("shop").decisions == 0
+
+
+def test_what_own_must_be(sqlite: str) -> None:
+    with shop(sqlite, shadow=True) as service:
+        assert "in shadow mode" in refused(service)
+        assert "'tea'" in refused(service, own="tea")
+        assert "'item1'" in refused(service, own="item1", exclude=["item1"])
+        assert "'item2'" in refused(service, own="item2", tag="sale")
+        assert "n must be 1" in refused(service, own="item2", n=2)
+        change(service, control="own")
+        assert "control" in refused(service)
+        change(service)
+        assert "alone" in refused(service, own_propensity=0.5)
+        (answer,) = decided(service, "ann", own="item2", n=2)  # not served, and of no consequence
+        assert len(answer.arms) == 2
+        assert answer.shadow is None
+        assert service.bandit("shop").tasks == 1
+
+
+def test_control_tasks_are_served_the_own_choice(
+    sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop(sqlite, control="own", control_share=0.5) as service:
+        answers = decided(service, *(f"user{i}" for i in range(40)), own="item0")
+        control = [each for each in answers if each.control]
+        assert {each.arms[0].arm for each in control} == {"item0"}
+        assert {each.arms[0].propensity for each in control} == {None}
+        assert {each.arms[0].arm for each in answers if not each.control} != {"item0"}
+        everyone_control(monkeypatch)
+        (told,) = decided(service, "eve", own="item0", own_propensity=0.5)
+        assert told.arms[0].propensity == 0.5
+        given = {"a": [1.0, 0.0, 0.0], "b": [0.0, 1.0, 0.0]}
+        (answer,) = decided(service, "bob", arms=given, own="b")
+        assert answer.arms[0].arm == "b"
+        assert service.gain("shop").control == "own"
+
+
+def test_random_control_draws_every_arm_alike(sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with shop(sqlite, control="random", control_share=0.5) as service:
+        everyone_control(monkeypatch)
+        random.seed(0)
+        answers = decided(service, *(f"user{i}" for i in range(500)), exclude=["item0"])
+        assert {each.arms[0].propensity for each in answers} == {1.0 / (K - 1)}
+        counts = np.array([sum(a.arms[0].arm == arm for a in answers) for arm in ARMS])
+        assert counts[0] == 0
+        # χ² with 3 degrees of freedom: 16.3 is exceeded once in a thousand times.
+        assert ((counts[1:] - 125) ** 2 / 125).sum() < 16.3
+        (best,) = decided(service, "ann", n=3)
+        assert [arm.propensity for arm in best.arms] == [1 / K, 1 / (K - 1), 1 / (K - 2)]
+        assert len({arm.arm for arm in best.arms}) == 3
+        assert "at most the 5" in refused(service, n=6)
+
+
+def test_the_gain_compares_with_what_the_control_is_served_now(
+    sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TaskEntry, "is_compared", property(lambda _: True))
+    monkeypatch.setattr("headstart.service.engine.sums._log_chance", lambda _: 0.0)
+    with shop(sqlite, control_share=0.5) as service:
+        everyone_control(monkeypatch)
+        for control, n in (("cold", 2), ("random", 3), ("own", 4)):
+            change(service, control=control, control_share=0.5)
+            names = [f"{control}{i}" for i in range(n)]
+            answers = decided(service, *names, own="item1")
+            paid(service, [each.id for each in answers])
+        for control, n in (("own", 4), ("cold", 2), ("random", 3)):
+            change(service, control=control, control_share=0.5)
+            # Tasks that were opened before go on in their groups.
+            answers = decided(service, *(f"cold{i}" for i in range(2)), own="item2")
+            paid(service, [each.id for each in answers])
+            gain = service.gain("shop")
+            assert (gain.control, gain.control_tasks, gain.warm_tasks) == (control, n, 0)
+            assert gain.control_mean == pytest.approx(1.0)
+
+
+def test_a_switch_from_shadow_to_service_needs_one_call(sqlite: str) -> None:
+    with shop(sqlite, Clock(), shadow=True) as service:
+        for k in range(30):
+            answers = decided(service, f"user{k}", own=ARMS[k % K], own_propensity=1 / K)
+            paid(service, [each.id for each in answers], float(k % K == 2))
+        service.refresh("shop")
+        change(service, control_share=0.5)
+        answers = [answer for k in range(20) for answer in decided(service, f"new{k}", own=ARMS[0])]
+        warm = [each for each in answers if not each.control]
+        assert {each.arms[0].arm for each in warm} == {"item2"}  # which others liked
+        assert service.task("shop", "new0").start in ("warm", "control")
+        assert all(each.shadow is None for each in answers)
+        assert service.gain("shop").control_tasks + service.gain("shop").warm_tasks == 0
+
+
+def by_hand(service: Service) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means of y, π/p and yπ/p of every task, from its decisions."""
+    table = schema.decisions
+    tasks: dict[int, list[tuple[float, float]]] = {}
+    with service.database.reading() as connection:
+        query = select(table).where(table.c.value.is_not(None), table.c.propensity.is_not(None))
+        for row in connection.execute(query):
+            tasks.setdefault(row.task, []).append((row.value, row.chance / row.propensity))
+    rows = [np.array(found).T for found in tasks.values()]
+    means = np.array([(y.mean(), w.mean(), (w * y).mean()) for y, w in rows])
+    return means[:, 0], means[:, 1], means[:, 2]
+
+
+def reach(n: int) -> float:
+    size = 7.9 * n / PLANNED
+    return math.sqrt(2 * (1 + 1 / size) * math.log(math.sqrt(size + 1) / 0.05))
+
+
+@pytest.mark.parametrize("default", [None, 0.0])
+def test_what_the_service_would_have_earned_is_that_of_its_decisions(
+    sqlite: str, default: float | None
+) -> None:
+    settings = {"exploration": 0.5, "shadow": True, "default_reward": default}
+    deadline = None if default is None else 3_600.0
+    rng = np.random.default_rng(1)
+    with shop(sqlite, deadline_seconds=deadline, **settings) as service:
+        requests = [
+            DecisionRequest(
+                task=f"user{rng.integers(40)}",
+                own=ARMS[rng.integers(K)],
+                own_propensity=1 / K if rng.random() < 0.9 else None,
+            )
+            for _ in range(250)
+        ]
+        answers = [answer_of(a) for a in service.decide("shop", requests).result(60)]
+        for each in answers[:200]:  # the others wait
+            paid(service, [each.id], float(rng.random() < 0.3))
+        view = service.shadow("shop")
+        means, weights, weighted = by_hand(service)
+        assert view.cannot is None
+        assert view.tasks == len(means)
+        same = [each.shadow is not None and each.shadow.arm == each.arms[0].arm for each in answers]
+        assert (view.decisions, view.agreed) == (250, sum(same))
+        expected = {
+            "own": (means.mean(), means),
+            "inverse_propensity": (weighted.mean(), weighted),
+        }
+        ratio = weighted.sum() / weights.sum()
+        influence = (weighted - ratio * weights) / weights.mean()
+        expected["self_normalised"] = (ratio, influence)
+        expected["difference"] = (ratio - means.mean(), influence - means)
+        for name, (mean, values) in expected.items():
+            half = reach(len(means)) * values.std(ddof=1) / math.sqrt(len(means))
+            found = getattr(view, name)
+            assert (found.mean, found.low, found.high) == pytest.approx(
+                (mean, mean - half, mean + half)
+            )
+        assert view.effective_tasks == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
+
+
+def test_without_chance_in_the_own_choice_it_cannot_be_said(sqlite: str) -> None:
+    with shop(sqlite, shadow=True) as service:
+        assert service.shadow("shop").cannot is not None  # no reward yet
+        answers = decided(service, *(f"user{i}" for i in range(60)), own=ARMS[0], own_propensity=1)
+        paid(service, [each.id for each in answers])
+        view: ShadowView = service.shadow("shop")
+        assert view.cannot is not None
+        assert "chooses arms that the log does not" in view.cannot
+        assert view.self_normalised.mean is None
+        assert view.own.mean == 1.0
