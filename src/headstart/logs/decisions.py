@@ -35,7 +35,8 @@ class LoggedDecisions:
 
     Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
     arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
-    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then.
+    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then. Where
+    some arms could not be chosen, `allowed` (n, K) says which could.
 
     >>> rng = np.random.default_rng(0)
     >>> log = hs.LoggedDecisions(
@@ -55,6 +56,8 @@ class LoggedDecisions:
     rewards: Floats
     propensities: Floats
     propensities_of_all: Floats | None
+    allowed: Booleans | None = None  # (n, K), which arms could be chosen; None for all
+    times: Floats | None = None  # (n,), when the decisions were made, in seconds
     features: Schema | None = None  # by which the arms were made of attributes, settled
     abouts: Sequence[Mapping[str, Any] | None] | None = None  # what was known of the tasks
 
@@ -67,6 +70,8 @@ class LoggedDecisions:
         rewards: ArrayLike,
         propensities: ArrayLike,
         propensities_of_all: ArrayLike | None = None,
+        allowed: ArrayLike | None = None,
+        times: ArrayLike | None = None,
         features: Schema | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
@@ -91,8 +96,18 @@ class LoggedDecisions:
         of_all = propensities_of_all
         if of_all is not None:
             of_all = _checked_propensities(of_all, chosen, indices, n_arms)
+        mask = None if allowed is None else np.asarray(allowed)
+        if mask is not None and (mask.shape != (n, n_arms) or mask.dtype != np.bool_):
+            raise ValueError(f"allowed must be booleans of shape (n, K) = ({n}, {n_arms})")
+        if mask is not None and not mask[np.arange(n), indices].all():
+            raise ValueError("allowed must be true for every choice")
+        made = None if times is None else checks.floats("times", times)
+        if made is not None:
+            checks.shape("times", made, (n,), "(n,)")
         for name, value in (
             ("tasks", list(tasks)),
+            ("allowed", mask),
+            ("times", made),
             ("arms", numbers),
             ("choices", indices.astype(np.int64)),
             ("rewards", paid),
@@ -301,6 +316,7 @@ class _Reader:
             rewards=all_of["rewards"][order],
             propensities=all_of["propensities"][order],
             propensities_of_all=None if everything is None else everything[order],
+            times=all_of["times"][order] if "times" in all_of else None,
         )
         if self.columns.features is not None:
             object.__setattr__(log, "features", self.columns.features)
