@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from docs.building.public import documented_names, has_own_docstring
+from msgspec import Struct
 
 _STARS: dict[object, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*",
@@ -33,7 +34,7 @@ class PublicCallable(NamedTuple):
         """The names of what a call takes, stars included; none for what only the library makes."""
         kind = self.value
         if inspect.isclass(kind) and (
-            _is_protocol(kind) or issubclass(kind, BaseException | Enum | dict | list)
+            _is_protocol(kind) or issubclass(kind, BaseException | Enum | dict | Struct)
         ):
             return []
         taken = inspect.signature(self.value).parameters.values()
@@ -84,7 +85,7 @@ def problems() -> list[str]:
             found += [
                 f"{one.full} does not list {name}" for name in taken if name not in documented
             ]
-        known = {*taken, *dir(one.value), *inspect.get_annotations(one.value)}
+        known = {*taken, *_attributes(one.value)} if inspect.isclass(one.value) else taken
         found += [f"{one.full} lists {name}" for name in documented if name not in known]
     return found
 
@@ -92,6 +93,12 @@ def problems() -> list[str]:
 def _documented(one: PublicCallable) -> list[str]:
     listed = sections(inspect.getdoc(one.value) or "")
     return [name for section in _LISTED for name in listed.get(section, ())]
+
+
+def _attributes(kind: type) -> set[str]:
+    """The attributes of a class and of its instances."""
+    own = re.findall(r"self\.(\w+)", inspect.getsource(kind))
+    return {*dir(kind), *inspect.get_annotations(kind), *own}
 
 
 def _is_protocol(kind: object) -> bool:

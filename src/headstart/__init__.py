@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headstart import environments, learners, policies, priors, theory
+    from headstart import environments, learners, policies, priors, schedules, theory
     from headstart.core.prior import Mixture, Prior
     from headstart.core.ridge import RidgeEstimate
     from headstart.core.statistics import TaskStatistics
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from headstart.simulation import (
         Agent,
         InformedAgent,
+        JointAgent,
         Learner,
         Optimal,
         Rounds,
+        Turns,
         evaluate,
         simulate,
     )
@@ -56,6 +58,7 @@ __all__ = [
     "Features",
     "Flag",
     "InformedAgent",
+    "JointAgent",
     "Learner",
     "LoggedDecisions",
     "MetaBandit",
@@ -69,6 +72,7 @@ __all__ = [
     "Tags",
     "Task",
     "TaskStatistics",
+    "Turns",
     "Vector",
     "compare",
     "environments",
@@ -77,6 +81,7 @@ __all__ = [
     "learners",
     "policies",
     "priors",
+    "schedules",
     "simulate",
     "theory",
 ]
@@ -93,6 +98,7 @@ _HOME = {
     "Features": "features",
     "Flag": "features",
     "InformedAgent": "simulation",
+    "JointAgent": "simulation",
     "Learner": "simulation",
     "LoggedDecisions": "live",
     "MetaBandit": "live",
@@ -106,6 +112,7 @@ _HOME = {
     "Tags": "features",
     "Task": "core.task",
     "TaskStatistics": "core.statistics",
+    "Turns": "simulation",
     "Vector": "features",
     "compare": "studies.comparisons",
     "evaluate": "simulation",

@@ -93,7 +93,8 @@ every_law = pytest.mark.parametrize("law", agents.LAWS, ids=lambda law: law.__na
 def test_agents_are_found() -> None:
     assert {kind.__name__ for kind in implementing(simulation, Agent)} == {"Learner"}
     assert {kind.__name__ for kind in implementing(simulation, InformedAgent)} == {"Optimal"}
-    assert {kind.__name__ for kind in implementing(learners, Agent)} == {"MetaLinEXP3", "MetaTS"}
+    found = {kind.__name__ for kind in implementing(learners, Agent)}
+    assert found == {"MetaLinEXP3", "MetaTS", "PriorUpdate"}
 
 
 @every_law

@@ -27,6 +27,10 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"dimension": 3, "n_kinds": 2, "within_kinds": 0.0, "reward": "linear"},
     ],
     "Ellipsoid": [{"dimension": 2, "n_arms": 3, "cosine": 1.0, "noise_scale": 0.5}],
+    "Hierarchy": [
+        {"dimension": 4, "n_directions": 2, "decision_set": "fresh", "noise_scale": 0.0},
+        {"dimension": 1, "n_arms": 1, "task_variance": 0.0, "mean_variance": 0.0},
+    ],
     "NonStochastic": [{"adversary": "reacting"}, {"dimension": 2, "share": 0.5, "spread": 0.0}],
     "Ratings": [
         {"table": random_table(seed=1), "dimension": 3, "n_arms": 4},

@@ -196,3 +196,48 @@ def published_start(directions: Sequence[Floats], start: str, d: int) -> Floats:
         last = directions[-1]
         weights = np.array([max(float(v @ last), 0.0) + 1.0 / len(directions) for v in directions])
     return np.asarray(weights / weights.sum() @ np.array(directions))
+
+
+def prior_update(noise: float, prior: float, tau: int, first: int, widening: float) -> Choose:
+    """Peleg et al. (2022): τ rounds for the gram alone, then Thompson sampling from N(μ̂, Σ̂)."""
+
+    def estimated(finished: Data, d: int) -> tuple[Floats, Floats]:
+        if len(finished) < first:
+            return np.zeros(d), prior * np.eye(d)
+        inverses = [np.linalg.inv(x[:tau].T @ x[:tau]) for x, _ in finished]
+        pairs = zip(inverses, finished, strict=True)
+        found = np.array([inverse @ x[:tau].T @ y[:tau] for inverse, (x, y) in pairs])
+        raw = np.cov(found.T)
+        values, vectors = np.linalg.eigh(raw - noise * np.mean(inverses, axis=0))
+        kept = sum(
+            max(value, 0.0) * np.outer(v, v) for value, v in zip(values, vectors.T, strict=True)
+        )
+        wider = widening * np.sqrt(d / len(found)) * np.trace(raw) / d
+        return found.mean(0), np.asarray(kept + (wider + 1e-9 * prior) * np.eye(d))
+
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
+        x, y = own
+        d = arms.shape[1]
+        if len(y) < tau:
+            known = np.linalg.inv(1e-3 * np.eye(d) + x.T @ x)
+            return int(np.argmax([arm @ known @ arm for arm in arms]))
+        return thompson(*normal_posterior(*estimated(finished, d), x, y, noise), arms, u)
+
+    return choose
+
+
+def affine_subspace(noise: float, p: int, across: float, inside: float) -> Choose:
+    """Bilaj et al. (2024) with Thompson sampling; the components by a singular decomposition."""
+
+    def choose(finished: Data, own: Rewarded, arms: Floats, u: Floats, u0: Floats) -> int:
+        d = arms.shape[1]
+        ridge = [np.linalg.solve(x.T @ x + np.eye(d), x.T @ y) for x, y in finished]
+        mean = np.mean(ridge, axis=0) if ridge else np.zeros(d)
+        strength = inside * np.eye(d)
+        if len(ridge) > p:
+            first = np.linalg.svd(np.array(ridge) - mean)[2][:p]
+            strength = across * np.eye(d) + (inside - across) * first.T @ first
+        covariance = np.asarray(noise * np.linalg.inv(strength), dtype=np.float64)
+        return thompson(*normal_posterior(np.asarray(mean), covariance, *own, noise), arms, u)
+
+    return choose

@@ -111,7 +111,9 @@ def test_choices_have_the_frequencies_that_are_told() -> None:
     zeros = np.zeros((n, 1, 3))
     agent = MetaLinEXP3(start="uniform", exploration=0.1)
     seen = SecondMoment.empty(2, n, np.ones(n))
-    state = agent.learn(agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), seen=seen))
+    state = agent.learn(
+        agent.begin(2, n), Played(loss=np.tile([3.0, -4.0], (n, 1)), start=seen, seen=seen)
+    )
     rounds = Rounds(hs.Task(arms=arms, rewards=zeros, means=zeros), rng.random((n, 1, 2)))
     agent.play(state, rounds)
     told, chosen = rounds.propensities, rounds.choices[:, 0]

@@ -204,9 +204,10 @@ class RunningEstimate:
     def observe(self, features: Floats, rewards: Floats) -> None:
         """Learn the rewards (…) of any features (…, d)."""
         arms = np.ascontiguousarray(features).reshape(self._size, 1, -1)
-        self._reading = self._one_arm
+        prepared, self._reading = self._reading, self._one_arm
         kernels.project_features(self._state, arms, self._reading.projections)
         self.learn_choices(arms, self._first, np.ascontiguousarray(rewards).reshape(self._size))
+        self._reading = prepared
 
     def _after(self, status: int) -> bool:
         """Refactorise and revise where that is due; whether any estimate was derived anew."""

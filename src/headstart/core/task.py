@@ -119,13 +119,16 @@ class Task:
     def regrets(self, choices: Integers) -> Floats:
         """The pseudo-regret of choices, (…, T): the best mean of the round less the chosen one.
 
-        With a comparator, its mean less the chosen one, which may be below 0 in a round.
+        With a comparator, its mean less the chosen one, which may be below 0 in a round. Where m
+        arms are chosen per round, the sum of the m best means less the sum of the chosen means.
 
         Parameters
         ----------
-        choices : ndarray of int of shape (…, T)
+        choices : ndarray of int of shape (…, T) or (…, T, m)
             The chosen arms.
         """
+        if choices.ndim > len(self.lead) + 1:
+            return self._regrets_of_several(choices)
         if self.comparator is not None:
             fixed = (self.arms @ self.comparator[..., None, :, None])[..., 0].argmax(-1)
             compared, played = (
@@ -139,6 +142,17 @@ class Task:
         for t in range(self.horizon):
             kernels.regrets(means[t], chosen[t], regret[t])
         return regret.T.reshape(*self.lead, self.horizon)
+
+    def _regrets_of_several(self, choices: Integers) -> Floats:
+        ranked = self.means
+        if self.comparator is not None:
+            ranked = (self.arms @ self.comparator[..., None, :, None])[..., 0]
+        best = np.argsort(ranked, axis=-1)[..., -choices.shape[-1] :]
+        # Sorted, so that the same arms in another order differ by exactly 0.
+        compared, played = (
+            np.sort(np.take_along_axis(self.means, arms, -1), axis=-1) for arms in (best, choices)
+        )
+        return np.asarray((compared - played).sum(-1))
 
 
 class Reaction:

@@ -32,11 +32,21 @@ class Frame(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RatingTable:
-    """Ratings (n,) of items (n,) by users (n,), each pair at most once.
+    """Ratings of items by users, each pair at most once.
 
-    `users` and `items` are indices into `user_names` and `item_names`, which are sorted and each
-    occur. `source` names the origin of the rows in errors.
+    Parameters
+    ----------
+    users, items : ndarray of int of shape (n,)
+        Indices into `user_names` and `item_names`.
+    ratings : ndarray of shape (n,)
+        The ratings.
+    user_names, item_names : ndarray
+        The names, sorted; each occurs.
+    source : str
+        Names the origin of the rows in errors.
 
+    Examples
+    --------
     >>> from headstart.datasets import RatingTable
     >>> table = RatingTable.from_columns(
     ...     np.array(["ann", "bob", "ann"]),
@@ -57,12 +67,28 @@ class RatingTable:
 
     @classmethod
     def from_frame(cls, frame: Frame, *, user: str, item: str, rating: str) -> "RatingTable":
-        """The table in three columns of a pandas or Polars frame."""
+        """The table in three columns of a frame.
+
+        Parameters
+        ----------
+        frame : pandas or Polars DataFrame
+            The ratings, a row each.
+        user, item, rating : str
+            The names of the columns.
+        """
         return _columns(frame, (user, item, rating), source="the frame", unit="row", first=0)
 
     @classmethod
     def from_file(cls, path: str | Path, *, user: str, item: str, rating: str) -> "RatingTable":
-        """The table in three columns of a CSV file with a header, or of a Parquet file."""
+        """The table in three columns of a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A CSV file with a header, or a Parquet file.
+        user, item, rating : str
+            The names of the columns.
+        """
         file = Path(path)
         endings = {".csv": _read_csv, ".parquet": _read_parquet}
         if file.suffix.lower() not in endings:
@@ -84,8 +110,16 @@ class RatingTable:
     ) -> "RatingTable":
         """Check three columns and encode the names.
 
-        An error names the source and the position: with `unit` "row" and `first` 0 it is row 0, 1,
-        …; a file with a header counts "line" 2, 3, ….
+        Parameters
+        ----------
+        users, items, ratings : ndarray of shape (n,)
+            The columns.
+        source : str
+            Names the origin of the rows in errors.
+        unit : str, default "row"
+            What errors count: "row", or "line" for a file.
+        first : int, default 0
+            The number of the first: 0 for rows, 2 for the lines of a file with a header.
         """
 
         def refuse(index: int, problem: str) -> ValueError:
@@ -143,9 +177,14 @@ class RatingTable:
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
     def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
-        """Keep items with enough ratings, then users with enough ratings of those; once, with ≥.
+        """Keep items with enough ratings, then users with enough ratings of those.
 
         Once, as the paper does: afterwards an item may have fewer ratings than `item_ratings`.
+
+        Parameters
+        ----------
+        item_ratings, user_ratings : int
+            The least number of ratings of an item, and of a user.
         """
         return _filtered(
             self,

@@ -331,6 +331,13 @@ def _interpolate(played: tuple[Floats, Floats] | None, value: float) -> float | 
 class Diagnosis:
     """The theory's measures of a recording (`record`, `replay`), by subject.
 
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        The recording.
+
+    Examples
+    --------
     >>> from headstart import diagnosis
     >>> recording = diagnosis.record(
     ...     hs.environments.Synthetic(dimension=3, reward="linear"),

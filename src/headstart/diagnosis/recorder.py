@@ -1,6 +1,9 @@
 """Recorder: a simulation with every quantity of the theory, as one dataset."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -23,7 +26,7 @@ from headstart.learners.oful import paper_learners
 from headstart.policies import OFUL, Uniform
 from headstart.priors import Fixed, Hierarchical
 from headstart.progress import Progress
-from headstart.simulation import Agent, Agents, simulate
+from headstart.simulation import Agent, Agents, InformedAgent, JointAgent, simulate
 from headstart.simulation.agent import several
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
@@ -48,28 +51,47 @@ def record(
 ) -> xr.Dataset:
     """Simulate, and record the statistics, parameter, bias and confidence sets of each task.
 
-    The numbers are those of `simulate`. In addition, the Oracle plays at each of
-    `regularizations`, which gives the λ of least regret. `failure_probability` is that of the
-    confidence sets, 1/T unless given. Of an agent without a prior there is the regret alone,
-    `agent_regret`. OPT, which sees the means, is left out. Progress is in tasks, each played,
-    rebuilt and, by the Oracle, played again.
+    The numbers are those of `simulate`. Of an agent without a prior there is the regret alone,
+    `agent_regret`. OPT, which sees the means, is left out.
 
     An example is at `Diagnosis`.
+
+    Parameters
+    ----------
+    environment : Environment
+        Where tasks come from.
+    learners : Agent, sequence of Agent, mapping of str to Agent, or callable
+        What is recorded, as for `simulate`.
+    n_tasks : int
+        The number of tasks.
+    horizon : int
+        The number of rounds of a task, T.
+    noise_scale : float
+        The sub-Gaussian scale of the noise.
+    replications : int, default 50
+        The number of independent repetitions.
+    seed : int, default 0
+        The seed.
+    failure_probability : float, optional
+        δ of the confidence sets, by default 1/T.
+    regularizations : sequence of float, optional
+        The Oracle plays at each of these too, which gives the λ of least regret.
+    progress : callable, optional
+        Called with the tasks done and their number, each played, rebuilt and, by the Oracle, played
+        again.
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability
     sampled = _TaskRecorder(environment)
     every = several(learners)
     estimating: list[Learner] = []
-    others: list[Agent] = []
+    others: list[Agent | JointAgent] = []
 
-    def playing(_: Environment) -> list[Agent]:
+    def playing(_: Environment) -> list[Agent | JointAgent]:
         # Learners may need attributes of the prepared environment, so they are built from it.
         built = every(sampled.source) if callable(every) else every
         estimating.extend(agent for agent in built if isinstance(agent, Learner))
-        others.extend(
-            agent for agent in built if not isinstance(agent, Learner) and isinstance(agent, Agent)
-        )
+        others.extend(agent for agent in built if not isinstance(agent, Learner | InformedAgent))
         return [*estimating, *others]
 
     n_oracle = min(n_tasks, _ORACLE_TASKS)
@@ -77,7 +99,7 @@ def record(
         progress,
         lambda: n_tasks * (2 * len(estimating) + len(others)) + n_oracle * len(regularizations),
     )
-    settings = {"horizon": horizon, "replications": replications, "seed": seed}
+    settings: Any = {"horizon": horizon, "replications": replications, "seed": seed}
     played = simulate(sampled, playing, n_tasks=n_tasks, progress=count.step, **settings)
     results = played.sel(learner=[learner.name for learner in estimating])
     tasks = sampled.tasks
@@ -147,7 +169,7 @@ class _TaskRecorder:
     def dimension(self) -> int:
         return self.source.dimension
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "_TaskRecorder":
+    def prepare(self, replications: int, rng: np.random.Generator) -> _TaskRecorder:
         if isinstance(self.source, PreparableEnvironment):
             self.source = self.source.prepare(replications, rng)
         return self

@@ -2,6 +2,7 @@
 
 from headstart.datasets import DataMissing
 from headstart.environments.ellipsoid import Ellipsoid
+from headstart.environments.hierarchy import Hierarchy
 from headstart.environments.non_stochastic import BeliefAdversary, NonStochastic
 from headstart.environments.ratings import AllUsers, Clusters, LastFM, MovieLens, Nearest, Ratings
 from headstart.environments.shop import Shop, ShopWorld
@@ -13,6 +14,7 @@ __all__ = [
     "Clusters",
     "DataMissing",
     "Ellipsoid",
+    "Hierarchy",
     "LastFM",
     "MovieLens",
     "Nearest",

@@ -18,11 +18,25 @@ class Ellipsoid:
     """The setting of Li, Xu and Xie (2026): similar tasks, arms drawn afresh in every round.
 
     Arms are b = b̄ + √d·Lu with u uniform on the unit sphere and LLᵀ = Σ = 0.05·GᵀG + 0.01·I, so
-    that E bbᵀ = b̄b̄ᵀ + Σ; G is standard normal and ‖b̄‖ = 0.1, once per replication. A task's w has
-    a direction uniform in the cone of pairwise cosines of at least `cosine`, and a length uniform
-    in [0, size], which the paper does not state: 0.5 agrees with its table. Rewards are xᵀw, with
-    noise of `noise_scale` (the paper has none).
+    that E bbᵀ = b̄b̄ᵀ + Σ; G is standard normal and ‖b̄‖ = 0.1, once per replication. Rewards are
+    xᵀw plus noise.
 
+    Parameters
+    ----------
+    dimension : int, default 5
+        The number of features, d.
+    n_arms : int, default 40
+        The number of arms of a round, K.
+    cosine : float, default -1.0
+        A task's w has a direction uniform in the cone of pairwise cosines of at least this.
+    size : float, default 0.5
+        The length of w is uniform in [0, size]. The paper does not state it: 0.5 agrees with its
+        table.
+    noise_scale : float, default 0.0
+        The standard deviation of the noise; the paper has none.
+
+    Examples
+    --------
     >>> environment = hs.environments.Ellipsoid(cosine=0.9)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> prepared.sample(10, 2, np.random.default_rng(1)).arms.shape

@@ -19,6 +19,15 @@ class BeliefAdversary:
     below the first axis, and −size otherwise. Before it is played it counts as 2·margin below.
     An agent that stops playing an arm once it looks bad never sees that it pays.
 
+    Parameters
+    ----------
+    size : float, default 1.0
+        What an axis pays, or takes.
+    margin : float, default 0.5
+        How far below the first axis an axis must look.
+
+    Examples
+    --------
     >>> nothing = hs.TaskStatistics.zeros(3, (1,))
     >>> hs.environments.BeliefAdversary().parameter(nothing)
     array([[0., 1., 1.]])
@@ -28,7 +37,13 @@ class BeliefAdversary:
     margin: float = 0.5
 
     def parameter(self, played: TaskStatistics) -> Floats:
-        """The w of the next round, (R, d)."""
+        """The w of the next round, (R, d).
+
+        Parameters
+        ----------
+        played : TaskStatistics
+            The rounds played so far.
+        """
         d = played.dimension
         bias = np.full(d, -2.0 * self.margin)
         bias[0] = 0.0
@@ -44,18 +59,33 @@ class BeliefAdversary:
 class NonStochastic:
     """Arms along the axes, in random order and of random length, and an adversary that chooses w_t.
 
-    In every round there is one arm per axis, its length uniform in [1 − spread, 1]: arms are drawn
-    afresh, and an arm says nothing about the others. The first axis always pays 0. The others pay
-    ±size (times the length), with noise of `noise_scale`:
-
-    - "switching": −size in the first `share` of the rounds, and +size from then on, whatever is
-      played;
-    - "reacting": what `BeliefAdversary` chooses from the rounds played so far.
+    In every round there is one arm per axis: arms are drawn afresh, and an arm says nothing about
+    the others. The first axis always pays 0, the others ±size times the length.
 
     Regret is against the arm of largest xᵀΣw_t in every round. Learners that assume one w per task
     stop playing arms that look bad, and miss them when they pay: their regret grows linearly with
-    the horizon. That of LinEXP3 does not (docs/explanation/non-stochastic.md).
+    the horizon. The regret of LinEXP3 does not (docs/explanation/non-stochastic.md).
 
+    Parameters
+    ----------
+    dimension : int, default 5
+        The number of axes, d.
+    adversary : {"switching", "reacting"}, default "switching"
+        "switching" pays −size in the first `share` of the rounds, and +size from then on, whatever
+        is played; "reacting" pays what `BeliefAdversary` chooses from the rounds played so far.
+    size : float, default 1.0
+        What an axis pays, or takes.
+    margin : float, default 0.5
+        The margin of `BeliefAdversary`.
+    share : float, default 0.1
+        The share of rounds before the switch.
+    spread : float, default 0.5
+        The length of an arm is uniform in [1 − spread, 1].
+    noise_scale : float, default 0.1
+        The standard deviation of the noise.
+
+    Examples
+    --------
     >>> environment = hs.environments.NonStochastic(dimension=3, adversary="switching")
     >>> environment.sample(10, 1, np.random.default_rng(0)).arms.shape
     (1, 10, 3, 3)

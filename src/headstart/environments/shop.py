@@ -42,22 +42,50 @@ _CALIBRATION_USERS = 400
 class Shop:
     """A shop: in each visit a user is shown one of its items, and clicks or does not.
 
-    Items have a price, a category, a brand and a popularity, of which a share of `missing` values
-    is not known. What a user thinks of an item is the sum of what all users think of its
-    attributes, what the user's segment thinks of its category, an effect of the item itself
-    (standard deviation `item_effect`), and the user's own taste in categories and prices
-    (`taste`). `strength` multiplies the parts that attributes explain. The probability of a click
-    is the logistic function of that sum, or with the `truth` "linear" it is proportional to it,
-    from 0 to 0.95; its mean over users and items is `click_rate`.
+    Items have a price, a category, a brand and a popularity. What a user thinks of an item is the
+    sum of what all users think of its attributes, what the user's segment thinks of its category,
+    an effect of the item itself, and the user's own taste in categories and prices. The
+    probability of a click follows from that sum.
 
-    `world` draws one such shop with its users, who come for `mean_visits` on average while others
-    do. After every `season` visits a share of `replaced` items gives way to new ones, and what
-    users think of categories moves by `drift` (a standard deviation). A share of `late` clicks
-    is reported late, after `late_seconds` on average, and a share of `lost` ones never.
+    `world` draws one such shop with its users, who come while others do. As an environment, a task
+    is a user of the first season.
 
-    As an environment, a task is a user of the first season. A round offers `n_offered` of the
-    items, encoded by the schema `features`.
+    Parameters
+    ----------
+    n_items, n_categories, n_brands, n_segments : int, default 200, 8, 20 and 3
+        How many items are on sale at once, and their categories, brands and segments of users.
+    click_rate : float, default 0.05
+        The mean probability of a click over users and items.
+    truth : {"logistic", "linear"}, default "logistic"
+        The probability of a click is the logistic function of the sum, or proportional to it, from
+        0 to 0.95.
+    strength : float, default 1.0
+        Multiplies the parts of the sum that attributes explain.
+    item_effect : float, default 0.3
+        The standard deviation of the effects of the items themselves.
+    taste : float, default 0.35
+        The standard deviation of users' own tastes.
+    mean_visits : float, default 12.0
+        The mean number of visits of a user.
+    season : int, default 3000
+        The number of visits of a season.
+    replaced : float, default 0.1
+        The share of items that new ones replace after every season.
+    drift : float, default 0.0
+        The standard deviation by which users' thoughts of categories move after every season.
+    late : float, default 0.3
+        The share of clicks that are reported late.
+    late_seconds : float, default 600.0
+        The mean delay of these, in seconds.
+    lost : float, default 0.05
+        The share of clicks that are never reported.
+    missing : float, default 0.05
+        The share of the items' attributes that are not known.
+    n_offered : int, default 20
+        As an environment, how many items a round offers, encoded by the schema `features`.
 
+    Examples
+    --------
     >>> world = hs.environments.Shop(n_items=50).world(seed=0, n_users=100)
     >>> world.items[0]
     {'price': 13.05, 'category': 'beauty', 'brand': 'ember', 'popularity': 58.0}
@@ -136,7 +164,15 @@ class Shop:
         return self.features.dimension
 
     def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> "ShopWorld":
-        """One shop, its items of all seasons, its users and their visits; a seed repeats it."""
+        """One shop, its items of all seasons, its users and their visits.
+
+        Parameters
+        ----------
+        seed : int or numpy.random.Generator
+            Repeats the world.
+        n_users : int, default 1000
+            The number of users.
+        """
         return ShopWorld(self, checks.count("n_users", n_users), np.random.default_rng(seed))
 
     def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedShop":
@@ -297,10 +333,28 @@ class ShopWorld:
     decided by one uniform number of the visit, whatever is shown: two methods that play the same
     world are compared on equal terms.
 
-    Attributes: `items`, the raw attributes of the items of all seasons, a missing value as None;
-    `visitors` (V,), whose visit each is; `times` (V,), in seconds; `reported` (V,), when a click of
-    the visit is reported, ∞ if never.
+    Parameters
+    ----------
+    shop : Shop
+        The kind of shop.
+    n_users : int
+        The number of users.
+    rng : numpy.random.Generator
+        The source of all randomness.
 
+    Attributes
+    ----------
+    items : list of dict
+        The raw attributes of the items of all seasons, a missing value as None.
+    visitors : ndarray of int of shape (V,)
+        The user of each visit.
+    times : ndarray of shape (V,)
+        When each visit takes place, in seconds.
+    reported : ndarray of shape (V,)
+        When a click of the visit is reported, ∞ if never.
+
+    Examples
+    --------
     >>> world = hs.environments.Shop(n_items=20).world(seed=1, n_users=50)
     >>> shown = world.best(0)  # what one who knows each user would show
     >>> int(world.probability(0, world.on_sale(0)).argmax()) == shown
@@ -342,30 +396,68 @@ class ShopWorld:
         return self._users.segments
 
     def user(self, user: int) -> dict[str, object]:
-        """What is known of a user."""
+        """What is known of a user.
+
+        Parameters
+        ----------
+        user : int
+            The number of the user.
+        """
         return {"segment": self.shop.segments[self._users.segments[user]]}
 
     def season(self, visit: int) -> int:
-        """The season of a visit."""
+        """The season of a visit.
+
+        Parameters
+        ----------
+        visit : int
+            The number of the visit.
+        """
         return visit // self.shop.season
 
     def on_sale(self, visit: int) -> Integers:
-        """The items that can be shown in a visit."""
+        """The items that can be shown in a visit.
+
+        Parameters
+        ----------
+        visit : int
+            The number of the visit.
+        """
         return self._on_sale[self.season(visit)]
 
     def probability(self, visit: int, items: Sequence[int] | Integers) -> Floats:
-        """The probability of a click in this visit for each of the items, if it is shown."""
+        """The probability of a click in this visit for each of the items, if it is shown.
+
+        Parameters
+        ----------
+        visit : int
+            The number of the visit.
+        items : sequence of int
+            The numbers of the items.
+        """
         chosen = np.asarray(items, dtype=np.int64)
         user = int(self.visitors[visit])
         return self._opinions.probability(self._users, user, self.season(visit), chosen)
 
     def best(self, visit: int) -> int:
-        """The item on sale with the largest probability of a click in this visit."""
+        """The item on sale with the largest probability of a click in this visit.
+
+        Parameters
+        ----------
+        visit : int
+            The number of the visit.
+        """
         items = self.on_sale(visit)
         return int(items[self.probability(visit, items).argmax()])
 
     def click(self, visit: int, item: int) -> bool:
-        """Whether this visit ends in a click if it is shown this item."""
+        """Whether this visit ends in a click if it is shown this item.
+
+        Parameters
+        ----------
+        visit, item : int
+            The numbers of the visit and of the item.
+        """
         return bool(self._uniforms[visit] < self.probability(visit, [item])[0])
 
     def log(
@@ -375,11 +467,22 @@ class ShopWorld:
         policy: Literal["popular", "random"] = "popular",
         seed: int | np.random.Generator = 0,
     ) -> "pd.DataFrame":
-        """The first n visits, all if None, as a shop without a bandit would log them.
+        """The first visits, as a shop without a bandit would log them.
 
-        A pandas frame with a row per visit: user, segment, item, the item's attributes, what was
-        clicked (1.0 or 0.0; a lost click is a 0), and the propensity of the item that was shown.
-        The policy "popular" shows items in proportion to √popularity, "random" all alike.
+        Parameters
+        ----------
+        n : int, optional
+            How many visits, by default all.
+        policy : {"popular", "random"}, default "popular"
+            Show items in proportion to √popularity, or all alike.
+        seed : int or numpy.random.Generator, default 0
+            Decides what is shown.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per visit: user, segment, item, the item's attributes, what was clicked (1.0 or
+            0.0; a lost click is a 0), and the propensity of the item that was shown.
         """
         import pandas as pd  # noqa: PLC0415 - slow, and only needed for frames
 

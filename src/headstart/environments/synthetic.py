@@ -26,22 +26,49 @@ from headstart.environments.task_distributions import (
 class Synthetic:
     """Tasks w ~ N(mean, Σ₀) and arms (q_k + g)/‖q_k + g‖ around columns of an orthonormal basis.
 
-    `variance` is E‖w − w̄‖², the paper's Var, when `variance_of` is "task" (Σ₀ = variance·I/d), and
-    that of each coordinate when it is "coordinate"; 0 makes all tasks equal. `covariance` (d, d)
-    takes its place with any Σ₀. The `task_distribution` "basis" is uniform over the vectors S·e_i
-    instead, with S = `parameter_bound`: the two extremes of the paper's Section 5.2. With `n_kinds`
-    above 1, tasks are of so many kinds, equally likely, with means at equal distances from each
-    other; `within_kinds` is the share of the variance that tasks of one kind have, isotropic.
+    Parameters
+    ----------
+    dimension : int, default 20
+        The number of features, d.
+    n_arms : int, default 5
+        The number of arms of a round, K. With more arms than dimensions the basis is repeated.
+    task_distribution : {"gaussian", "basis"}, default "gaussian"
+        "basis" is uniform over the vectors S·e_i instead, with S = `parameter_bound`: the two
+        extremes of the paper's Section 5.2.
+    mean : float or array_like of shape (d,), default 1.0
+        The mean task, w̄.
+    variance : float, default 1.0
+        E‖w − w̄‖², the paper's Var; 0 makes all tasks equal.
+    variance_of : {"task", "coordinate"}, default "task"
+        Whether `variance` is that of the task (Σ₀ = variance·I/d), or of each coordinate.
+    covariance : array_like of shape (d, d), optional
+        Any Σ₀, instead of `variance`.
+    n_kinds : int, default 1
+        Tasks are of this many kinds, equally likely, with means at equal distances from each other.
+    within_kinds : float, default 0.1
+        The share of the variance that tasks of one kind have, isotropic.
+    parameter_bound : float, optional
+        S, for "basis".
+    spread : float, default 1.0
+        The size of g: ‖g‖² ≈ spread².
+    decision_set : {"fresh", "fixed"}, default "fresh"
+        Whether arms are drawn in every round, or once for all rounds and tasks.
+    reward : {"winner", "linear"}, default "winner"
+        "winner" pays 1 to the arm that is best after noise and 0 to the others, as in the paper's
+        plots; "linear" pays xᵀw plus noise, as in its theory.
+    shift : {"round", "none"}, optional
+        "round" maps each round's utilities to [0, 1] before the noise. By default the paper's
+        choice: "round" for "winner" and "none" for "linear".
+    noise_scale : float, default 1.0
+        The standard deviation of the noise.
+    n_side : int, default 0
+        p: tasks carry side information z ~ N(0, I_p), and w = mean + Hz + N(0, (1 − a)Σ₀). H is
+        drawn once per replication such that w has covariance Σ₀ over all of them.
+    side_explains : float, default 0.0
+        a, the share of the variance that z explains.
 
-    `spread` is the size of g: ‖g‖² ≈ spread². With more arms than dimensions the basis is
-    repeated. The `decision_set` is "fresh" in every round, or "fixed" for all rounds and
-    tasks. `reward` is "winner", the 0/1 of the paper's plots, or "linear", the model of its
-    theory; `shift` is as in `rewards.sample_rewards`.
-
-    With `n_side` = p above 0 tasks carry side information z ~ N(0, I_p), and
-    w = mean + Hz + N(0, (1 − a)Σ₀), where a = `side_explains` is the share of the variance that z
-    explains; H is drawn once per replication such that w has covariance Σ₀ over all of them.
-
+    Examples
+    --------
     >>> environment = hs.environments.Synthetic(dimension=5, n_arms=3, reward="linear")
     >>> task = environment.sample(horizon=50, replications=2, rng=np.random.default_rng(0))
     >>> task.arms.shape
@@ -176,11 +203,29 @@ class Synthetic:
         )
 
     def sample_parameters(self, size: int, rng: np.random.Generator) -> Floats:
-        """Independent samples of w, (size, d)."""
+        """Independent samples of w, (size, d).
+
+        Parameters
+        ----------
+        size : int
+            How many.
+        rng : numpy.random.Generator
+            The source of all randomness.
+        """
         return self._parameters.sample(size, rng)
 
     def sample_arms(self, bases: Floats, rounds: int, rng: np.random.Generator) -> Floats:
-        """Arms (T, R, K, d) around the bases (R, K, d); rounds first, as in a task's memory."""
+        """Arms (T, R, K, d) around the bases; rounds first, as in a task's memory.
+
+        Parameters
+        ----------
+        bases : ndarray of shape (R, K, d)
+            The columns of an orthonormal basis.
+        rounds : int
+            The number of rounds, T.
+        rng : numpy.random.Generator
+            The source of all randomness.
+        """
         arms = rng.standard_normal((rounds, *bases.shape))
         arms *= self.spread / np.sqrt(self.dimension)
         arms += bases

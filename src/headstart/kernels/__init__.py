@@ -9,6 +9,7 @@ of the library but array types: another backend could be a sibling package.
 from headstart.kernels.choice import (
     TIE_TOLERANCE,
     choose,
+    choose_several,
     pick,
     propensities,
     regrets,
@@ -85,6 +86,7 @@ __all__ = [
     "centre_variance",
     "change_reward",
     "choose",
+    "choose_several",
     "climb",
     "climb_kinds",
     "component_posterior",

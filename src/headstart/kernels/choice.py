@@ -58,6 +58,27 @@ def choose(
 
 
 @compiled
+def choose_several(
+    scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
+) -> None:
+    """Pick m different arms in every row, largest score first, as choices (R, m); set the rewards.
+
+    Scores are finite. What the first tie leaves of a uniform number breaks the next one.
+    """
+    n_arms, left = scores.shape[1], np.empty((1, scores.shape[1]))
+    for i in range(scores.shape[0]):
+        for k in range(n_arms):
+            left[0, k] = scores[i, k]
+        uniform = uniforms[i]
+        for slot in range(choices.shape[1]):
+            chosen, tied = pick(left, 0, uniform)
+            uniform = uniform * tied - math.floor(uniform * tied)
+            left[0, chosen] = -np.inf
+            choices[i, slot] = chosen
+            rewards[i, slot] = payoffs[i, chosen]
+
+
+@compiled
 def propensities(scores: Floats, probabilities: Floats) -> None:
     """Set probabilities (K,) to the mean over rows of each arm's probability to be picked."""
     probabilities[:] = 0.0

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.interfaces import Policy
 from headstart.learners.meta_ts import MetaTS
+from headstart.learners.prior_update import PriorUpdate
 from headstart.policies import BayesUCB, Thompson
 from headstart.priors import Fixed, Hierarchical, KnownVariances
 from headstart.simulation.learner import Learner
@@ -29,8 +30,17 @@ def lin_ts(
 ) -> Learner:
     """LinTS (Agrawal and Goyal, 2013): Thompson sampling, every task from N(0, `prior_variance`·I).
 
-    `scale` multiplies the standard deviation of the draw: v of their paper, in units of the noise.
+    Parameters
+    ----------
+    noise_variance, prior_variance : float, default 1.0
+        The variances of the noise and of the prior.
+    scale : float, default 1.0
+        Multiplies the standard deviation of the draw: v of their paper, in units of the noise.
+    name : str, default "LinTS"
+        The label in results.
 
+    Examples
+    --------
     >>> lin_ts(noise_variance=2.0, prior_variance=4.0).prior.regularization
     0.5
     """
@@ -50,6 +60,19 @@ def bayes_oracle(
 ) -> Learner:
     """Bayes-UCB (Kaufmann et al., 2012) from the true distribution of tasks, N(w̄, τ²I).
 
+    Parameters
+    ----------
+    mean_parameter : array_like of shape (d,) or (R, d)
+        w̄.
+    noise_variance, task_variance : float, default 1.0
+        The variances s² of the noise and τ² of tasks about w̄.
+    z : float, default 1.0
+        How many standard deviations are added to the mean.
+    name : str, default "Bayes oracle"
+        The label in results.
+
+    Examples
+    --------
     >>> bayes_oracle(mean_parameter=[1.0], task_variance=0.1).prior.regularization
     10.0
     """
@@ -69,6 +92,15 @@ def meta_ts(
 ) -> MetaTS:
     """Meta-TS (Kveton et al., 2021): the prior mean of a task is sampled from h's posterior.
 
+    Parameters
+    ----------
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        The variances s² of the noise, τ² of tasks about h and κ² of h.
+    name : str, default "Meta-TS"
+        The label in results.
+
+    Examples
+    --------
     >>> meta_ts(task_variance=0.1).task_variance
     0.1
     """
@@ -89,6 +121,15 @@ def ada_ts(
 ) -> Learner:
     """AdaTS (Basu et al., 2021): a task's prior integrates over h, N(E h, τ²I + Cov h).
 
+    Parameters
+    ----------
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        The variances s² of the noise, τ² of tasks about h and κ² of h.
+    name : str, default "AdaTS"
+        The label in results.
+
+    Examples
+    --------
     >>> ada_ts(mean_variance=10.0).prior.mean_variance
     10.0
     """
@@ -105,14 +146,24 @@ def hier_ts(
 ) -> Learner:
     """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
 
-    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks,
-    from which one draw is taken here. Where tasks come one after the other, that is AdaTS too.
+    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks, also
+    of those that run (`headstart.schedules`), from which one draw is taken here. Where tasks come
+    one after the other, that is AdaTS too.
 
-    >>> hier_ts().prior == ada_ts().prior
-    True
+    Parameters
+    ----------
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        The variances s² of the noise, τ² of tasks about h and κ² of h.
+    name : str, default "HierTS"
+        The label in results.
+
+    Examples
+    --------
+    >>> hier_ts().prior == ada_ts().prior, hier_ts().joint
+    (True, True)
     """
     known = _known(noise_variance, task_variance, mean_variance)
-    return Learner(name, Thompson(), known)
+    return Learner(name, Thompson(), known, joint=True)
 
 
 def hier_bayes_ucb(
@@ -125,23 +176,66 @@ def hier_bayes_ucb(
 ) -> Learner:
     """HierBayesUCB (Guan and Xiong, 2024): xᵀE w + √(2 log(1/δ))·sd(xᵀw), w given all rewards.
 
-    δ is `failure_probability`; the paper's bounds take 1/(number of tasks · rounds per task).
+    Parameters
+    ----------
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        The variances s² of the noise, τ² of tasks about h and κ² of h.
+    failure_probability : float, default 0.05
+        δ; the paper's bounds take 1/(number of tasks · rounds per task).
+    name : str, default "HierBayesUCB"
+        The label in results.
 
+    Examples
+    --------
     >>> round(hier_bayes_ucb(failure_probability=0.01).policy.z, 3)
     3.035
     """
     checks.probability("failure_probability", failure_probability)
     policy = BayesUCB(z=math.sqrt(2.0 * math.log(1.0 / failure_probability)))
-    return Learner(name, policy, _known(noise_variance, task_variance, mean_variance))
+    known = _known(noise_variance, task_variance, mean_variance)
+    return Learner(name, policy, known, joint=True)
 
 
-def ours(*, policy: Policy = _OURS, name: str = "Hierarchical") -> Learner:
+def prior_update(
+    *,
+    noise_variance: float = 1.0,
+    prior_variance: float = 1.0,
+    exploration: int | None = None,
+    widening: float = 1.0,
+    name: str = "prior update",
+) -> PriorUpdate:
+    """Prior update (Peleg, Pearl and Meir, 2022): Thompson sampling from an estimated N(μ, Σ).
+
+    >>> prior_update(exploration=10).exploration
+    10
+    """
+    return PriorUpdate(
+        name=name,
+        noise_variance=noise_variance,
+        prior_variance=prior_variance,
+        exploration=exploration,
+        widening=widening,
+    )
+
+
+def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchical") -> Learner:
     """Ours, without settings: the mean task, its variance and the noise are all learned.
 
+    Parameters
+    ----------
+    policy : Policy, default BayesUCB()
+        How an arm is chosen.
+    joint : bool, default False
+        Whether to learn also from tasks that run, where tasks overlap (`headstart.schedules`).
+    name : str, default "Hierarchical"
+        The label in results.
+
+    Examples
+    --------
     >>> type(ours().prior).__name__
     'Hierarchical'
     """
-    return Learner(name, policy, Hierarchical())
+    return Learner(name, policy, Hierarchical(), joint=joint)
 
 
 def _known(noise_variance: float, task_variance: float, mean_variance: float) -> KnownVariances:

@@ -14,6 +14,17 @@ def lin_exp3(
 ) -> MetaLinEXP3:
     """LinEXP3 (Neu and Olkhovskaya, 2020, as Li, Xu and Xie, 2026, have it): every task from zero.
 
+    Parameters
+    ----------
+    n_tasks : int, default 20
+        The number of tasks.
+    arm_bound : float or array_like of shape (R,), optional
+        The largest norm of an arm; by default the largest seen.
+    name : str, default "LinEXP3"
+        The label in results.
+
+    Examples
+    --------
     >>> lin_exp3().start
     'none'
     """
@@ -29,6 +40,19 @@ def meta_lin_exp3(
 ) -> MetaLinEXP3:
     """Meta-LinEXP3 (Li, Xu and Xie, 2026): LinEXP3 from a start that completed tasks give.
 
+    Parameters
+    ----------
+    n_tasks : int, default 20
+        The number of tasks.
+    start : {"uniform", "pcrw"}, default "pcrw"
+        How completed tasks are averaged (`MetaLinEXP3`).
+    arm_bound : float or array_like of shape (R,), optional
+        The largest norm of an arm; by default the largest seen.
+    name : str, default "Meta-LinEXP3"
+        The label in results.
+
+    Examples
+    --------
     >>> meta_lin_exp3(n_tasks=100).name
     'Meta-LinEXP3'
     """

@@ -39,6 +39,16 @@ class SecondMoment:
             self, total=self.total + arms.mT @ arms, count=self.count + float(arms.shape[1])
         )
 
+    def since(self, start: "SecondMoment", known: "SecondMoment") -> "SecondMoment":
+        """What is known, and the arms that were added to the start to get this."""
+        if known.total is start.total:
+            return self
+        return SecondMoment(
+            total=known.total + (self.total - start.total),
+            count=known.count + (self.count - start.count),
+            bound=np.maximum(known.bound, self.bound),
+        )
+
     def solve(self, vectors: Floats, *, ridge: Floats, smallest: float) -> Floats:
         """S̃⁻¹v of vectors (R, d): S̃ = S̄ + ξI, its eigenvalues at least `smallest`; ξ is (R,)."""
         mean = self.total / np.maximum(self.count, 1.0)[:, None, None]
@@ -50,9 +60,10 @@ class SecondMoment:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Played:
-    """What is learned from a task: Σθ̂ (R, d), and the arms that were seen."""
+    """What is learned from a task: Σθ̂ (R, d), and the arms seen before it and after it."""
 
     loss: Floats
+    start: SecondMoment
     seen: SecondMoment
 
 
@@ -65,15 +76,36 @@ class MetaLinEXP3:
 
         q_a ∝ exp(−μ⟨b_a, h⟩ − η⟨b_a, Σθ̂⟩),   p = (1 − γ)q + γ/K,   θ̂ = S̃⁻¹ b_a·loss/(K p_a)
 
-    S̃ = S̄ + ξI with eigenvalues of at least `smallest_eigenvalue`, S̄ the mean of bbᵀ over the N arms
-    seen before this round, in all tasks, and ξ = L²(Λ/3N + √(2Λ/N + Λ²/9N²)), Λ = log(2dT/δ), L² at
-    N = 0. A task of n rounds, one of `n_tasks` m, has T = mn, η = √(log K/n) and γ = √(log K/mn)
-    unless `rate` and `exploration` are given. L is `arm_bound`, a number or one per replication, or
-    else the largest ‖b‖ seen.
+    S̃ = S̄ + ξI, S̄ the mean of bbᵀ over the N arms seen before this round, in all tasks, and
+    ξ = L²(Λ/3N + √(2Λ/N + Λ²/9N²)), Λ = log(2dT/δ), L² at N = 0. A task of n rounds, one of m, has
+    T = mn.
 
-    The start h is 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks ("uniform"), or
-    their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks, τ = `offset` ("pcrw").
+    Parameters
+    ----------
+    name : str, default "Meta-LinEXP3"
+        The label in results.
+    start : {"none", "uniform", "pcrw"}, default "pcrw"
+        The start h: 0 ("none": LinEXP3), the mean of v̂ = Σθ̂/‖Σθ̂‖ over completed tasks
+        ("uniform"), or their mean with weights ∝ max(v̂ᵀv̂_last, 0) + τ/s after s tasks ("pcrw").
+    n_tasks : int, default 20
+        The number of tasks, m.
+    rate : float, optional
+        η, by default √(log K/n).
+    exploration : float, optional
+        γ, by default √(log K/mn).
+    start_rate : float, default 1.0846
+        μ.
+    offset : float, default 1.0
+        τ.
+    arm_bound : float or array_like of shape (R,), optional
+        L, a number or one per replication; by default the largest ‖b‖ seen.
+    smallest_eigenvalue : float, default 0.01
+        The least eigenvalue of S̃.
+    failure_probability : float, default 0.05
+        δ.
 
+    Examples
+    --------
     >>> agent = hs.learners.MetaLinEXP3()
     >>> results = hs.simulate(hs.environments.NonStochastic(), [agent], n_tasks=2, horizon=20)
     >>> bool((results.propensity > 0).all())
@@ -149,7 +181,7 @@ class MetaLinEXP3:
             weighted = rounds.features * (losses / (k * chosen))[:, None]
             loss += seen.solve(weighted, ridge=ridge, smallest=self.smallest_eigenvalue)
             seen = seen.with_arms(arms)
-        return Played(loss=loss, seen=seen)
+        return Played(loss=loss, start=_seen(state), seen=seen)
 
     def learn(self, state: State, played: Played) -> State:
         """Keep the arms that were seen, and the direction of the task's Σθ̂."""
@@ -158,10 +190,16 @@ class MetaLinEXP3:
             size = np.linalg.norm(played.loss, axis=-1, keepdims=True)
             last = played.loss / np.where(size > 0.0, size, 1.0)
             directions = np.concatenate([directions, last[:, None, :]], axis=1)
-        return _to_state(played.seen, directions)
+        return _to_state(played.seen.since(played.start, _seen(state)), directions)
 
     def learned_start(self, state: State) -> Floats:
-        """The start h of the next task, (R, d)."""
+        """The start h of the next task, (R, d).
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state.
+        """
         directions = state["directions"]
         n = directions.shape[1]
         if n == 0:

@@ -1,6 +1,7 @@
 """MetaTS: Thompson sampling from a prior mean that is sampled once per task."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -20,15 +21,25 @@ from headstart.simulation.rounds import Rounds
 class MetaTS:
     """Meta-TS (Kveton et al., 2021): Thompson sampling from N(h̃, τ²I), h̃ ~ p(h | completed tasks).
 
-    The model is reward = xᵀw + noise of variance s², w ~ N(h, τ²I), h ~ N(0, κ²I), with s², τ² and
-    κ² given. AdaTS integrates over h where this samples it.
+    The model is reward = xᵀw + noise of variance s², w ~ N(h, τ²I), h ~ N(0, κ²I), all three given.
+    AdaTS integrates over h where this samples it.
 
+    Parameters
+    ----------
+    name : str, default "Meta-TS"
+        The label in results.
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        s², τ² and κ².
+
+    Examples
+    --------
     >>> agent = hs.learners.MetaTS(task_variance=0.1)
     >>> results = hs.simulate(hs.environments.Synthetic(), [agent], n_tasks=2, horizon=5)
     >>> results.learner.item()
     'Meta-TS'
     """
 
+    chooses_several: ClassVar[bool] = True
     name: str = "Meta-TS"
     noise_variance: float = 1.0
     task_variance: float = 1.0
@@ -66,7 +77,15 @@ class MetaTS:
         return self._known.absorb(state, played.statistics)
 
     def sampled_mean(self, state: State, uniforms: Floats) -> Floats:
-        """A draw h̃ (R, d) from the posterior of the mean task, by uniforms (R, d) in [0, 1)."""
+        """A draw h̃ (R, d) from the posterior of the mean task.
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state.
+        uniforms : ndarray of shape (R, d)
+            Random numbers in [0, 1).
+        """
         mean, covariance = self._known.mean_posterior(state)
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
         return np.asarray(mean + (np.linalg.cholesky(covariance) @ normals[..., None])[..., 0])

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from headstart.interfaces import Policy
 from headstart.policies import OFUL
-from headstart.priors import Average, Corollary2, Fixed, Pooled, SingleModel
+from headstart.priors import Average, Corollary2, Fixed, Pooled, SingleModel, Subspace
 from headstart.priors._estimation import EstimationRegularization
 from headstart.simulation.learner import Learner, Optimal
 
@@ -43,6 +43,17 @@ def paper_learners(
 def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = ITL) -> Learner:
     """ITL, independent task learning: OFUL from zero in every task (Abbasi-Yadkori et al., 2011).
 
+    Parameters
+    ----------
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of a task.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "ITL"
+        The label in results.
+
+    Examples
+    --------
     >>> itl(regularization=0.1).prior.regularization
     0.1
     """
@@ -58,6 +69,19 @@ def oracle(
 ) -> Learner:
     """The Oracle of Cella, Lazaric and Pontil (2020): BIAS-OFUL from the true mean task w̄.
 
+    Parameters
+    ----------
+    mean_parameter : array_like of shape (d,) or (R, d)
+        w̄.
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of a task.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "Oracle"
+        The label in results.
+
+    Examples
+    --------
     >>> oracle(mean_parameter=[1.0, 1.0]).prior.bias
     [1.0, 1.0]
     """
@@ -73,6 +97,19 @@ def avg_oful(
 ) -> Learner:
     """AVG-OFUL (Cella et al., 2020): the bias is the mean of the tasks' ridge estimates (Eq. 7).
 
+    Parameters
+    ----------
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of a task.
+    estimation_regularization : float or "same", default 1.0
+        The λ of the tasks' ridge estimates.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "AVG-OFUL"
+        The label in results.
+
+    Examples
+    --------
     >>> avg_oful(regularization=10.0).name
     'AVG-OFUL'
     """
@@ -91,6 +128,19 @@ def rr_oful(
 ) -> Learner:
     """RR-OFUL (Cella et al., 2020): the bias is one ridge regression over all tasks (Eq. 8).
 
+    Parameters
+    ----------
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of a task.
+    estimation_regularization : float or "same", default 1.0
+        The λ of the regression over all tasks.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "RR-OFUL"
+        The label in results.
+
+    Examples
+    --------
     >>> rr_oful(estimation_regularization="same").prior.estimation_regularization
     'same'
     """
@@ -108,6 +158,17 @@ def corollary2_oful(
 ) -> Learner:
     """AVG-OFUL with λ = 1/(T·Var_h), of Corollary 2 of Cella et al. (2020), from completed tasks.
 
+    Parameters
+    ----------
+    estimation_regularization : float, default 1.0
+        The λ of the tasks' ridge estimates.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "λ=1/(T·Var)"
+        The label in results.
+
+    Examples
+    --------
     >>> corollary2_oful().prior.estimation_regularization
     1.0
     """
@@ -120,7 +181,37 @@ def pooled_oful(
 ) -> Learner:
     """One OFUL over the rewards of all tasks, which ignores that there are tasks.
 
+    Parameters
+    ----------
+    regularization : float, default 1.0
+        λ.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "pooled"
+        The label in results.
+
+    Examples
+    --------
     >>> pooled_oful(regularization=2.0).prior.regularization
     2.0
     """
     return Learner(name, policy, SingleModel(regularization=regularization))
+
+
+def affine_subspace(
+    *,
+    n_directions: int = 1,
+    regularization: float = 1.0,
+    inside: float = 0.1,
+    policy: Policy = _OFUL,
+    name: str = "subspace",
+) -> Learner:
+    """Bilaj, Dhouib and Maghsudi (2024): tasks are pulled to the affine subspace of earlier ones.
+
+    With `OFUL` it is their LinUCB, with `Thompson` their Thompson sampling.
+
+    >>> affine_subspace(n_directions=2).prior.n_directions
+    2
+    """
+    prior = Subspace(n_directions=n_directions, regularization=regularization, inside=inside)
+    return Learner(name, policy, prior)

@@ -30,16 +30,31 @@ class ColumnNames(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The names of a log's columns; the features are several columns, or one of lists.
+    """The names of a log's columns.
 
-    The features may be a schema, `Features`: then every attribute is a column of its name, and
-    those of tasks are the side. In text files nothing but an empty text is a missing level.
+    Parameters
+    ----------
+    task : str, default "task"
+        The column of the tasks' names.
+    features : str, sequence of str or Features, default "features"
+        One column of lists, several columns of numbers, or a schema: then every attribute is a
+        column of its name, and those of tasks are the side. In text files nothing but an empty text
+        is a missing level.
+    reward : str, default "reward"
+        The column of rewards.
+    weight : str, optional
+        How many times a row counts.
+    id : str, optional
+        Tells rows apart: of rows with the same id the first counts.
+    time : str, optional
+        When a row was made, in seconds or as a timestamp.
+    side : sequence of str, optional
+        What is known of the task itself, p columns that are constant within a task.
+    task_type : {"str", "int"}, optional
+        Turns the names of tasks into strings or integers; by default they are what the log holds.
 
-    `weight` counts a row that many times. `id` tells rows apart: of rows with the same id the first
-    counts. `time` is when a row was made, in seconds or as a timestamp. `side` is what is known of
-    the task itself, p columns that are constant within a task. `task_type` turns the names of tasks
-    into strings or integers; by default they are what the log holds.
-
+    Examples
+    --------
     >>> from headstart.logs import Columns
     >>> columns = Columns(task="user", features=["age", "price"], reward="click", id="event")
     >>> columns.names()
@@ -124,13 +139,32 @@ class DecisionColumns:
     """The names of the columns of a log of decisions, one row per round.
 
     Either `arm` names the chosen arm, one of a catalogue that holds all arms of every round; or
-    `arms` has the features of the round's arms, a list of K lists of d numbers (JSON in a text
-    file), and `choice` the index of the chosen one. `propensity` is the probability with which it
-    was chosen, and `propensities`, if there is such a column, those of all K arms. Rounds are in
-    the order of `time`, if there is such a column, else in that of the log. With `features`, a
-    schema, arms are items with attributes, in the catalogue or as lists of objects, and those of
-    context and tasks are columns of their names.
+    `arms` has the features of the round's arms, and `choice` the index of the chosen one.
 
+    Parameters
+    ----------
+    task : str, default "task"
+        The column of the tasks' names.
+    reward : str, default "reward"
+        The column of rewards.
+    propensity : str, default "propensity"
+        The probability with which the arm was chosen.
+    arm : str, optional
+        The id of the chosen arm.
+    arms : str, default "arms"
+        A list of K lists of d numbers (JSON in a text file).
+    choice : str, default "choice"
+        The index of the chosen arm.
+    propensities : str, optional
+        The probabilities of all K arms.
+    time : str, optional
+        Rounds are in the order of this column; by default in the order of the log.
+    features : Features, optional
+        A schema: arms are items with attributes, in the catalogue or as lists of objects, and the
+        attributes of context and tasks are columns of their names.
+
+    Examples
+    --------
     >>> from headstart.logs import DecisionColumns
     >>> DecisionColumns(arm="item", time="at").names()
     ['task', 'reward', 'propensity', 'item', 'at']

@@ -33,11 +33,31 @@ _ROUNDING = 1e-4
 class LoggedDecisions:
     """Decisions in the order in which they were made: n rounds.
 
-    Shapes: tasks n names; arms (n, K, d), as many in every round; choices (n,), indices of the
-    arms; rewards (n,); propensities (n,), the probability with which each choice was made, above 0.
-    If known, `propensities_of_all` (n, K) has those of all arms: the overlap is exact then. Where
-    some arms could not be chosen, `allowed` (n, K) says which could.
+    Parameters
+    ----------
+    tasks : sequence of str or int
+        The names of the tasks, one per round.
+    arms : array_like of shape (n, K, d)
+        The arms of every round, as many in each.
+    choices : array_like of int of shape (n,)
+        The indices of the chosen arms.
+    rewards : array_like of shape (n,)
+        Their rewards.
+    propensities : array_like of shape (n,)
+        The probability with which each choice was made, above 0.
+    propensities_of_all : array_like of shape (n, K), optional
+        The probabilities of all arms: the overlap is exact then.
+    allowed : array_like of bool of shape (n, K), optional
+        Which arms could be chosen. All by default.
+    times : array_like of shape (n,), optional
+        When the decisions were made, in seconds.
+    features : Features, optional
+        The settled schema by which the arms were made of attributes.
+    abouts : sequence of mappings or None, optional
+        What was known of the tasks, one per round.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> log = hs.LoggedDecisions(
     ...     tasks=["ann"] * 4,
@@ -56,10 +76,10 @@ class LoggedDecisions:
     rewards: Floats
     propensities: Floats
     propensities_of_all: Floats | None
-    allowed: Booleans | None = None  # (n, K), which arms could be chosen; None for all
-    times: Floats | None = None  # (n,), when the decisions were made, in seconds
-    features: Schema | None = None  # by which the arms were made of attributes, settled
-    abouts: Sequence[Mapping[str, Any] | None] | None = None  # what was known of the tasks
+    allowed: Booleans | None = None
+    times: Floats | None = None
+    features: Schema | None = None
+    abouts: Sequence[Mapping[str, Any] | None] | None = None
 
     def __init__(
         self,
@@ -130,13 +150,27 @@ class LoggedDecisions:
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
         **columns: Any,
     ) -> LoggedDecisions:
-        """Rounds in which items with attributes were shown; the other columns are as above.
+        """Rounds in which items with attributes were shown.
 
-        Items are those of every round: dicts by id or in a list, or a DataFrame. Choices are their
-        ids, or indices where they have none. `contexts` and `abouts` have what was known in each
-        round, and of its task, of which the first counts. Numbers that the schema leaves to data
-        are settled by these.
+        Numbers that the schema leaves to data are settled by these.
 
+        Parameters
+        ----------
+        features : Features
+            The schema.
+        tasks : sequence of str or int
+            The names of the tasks, one per round.
+        items : dicts by id or in a list, or DataFrame
+            The items of every round.
+        choices : sequence
+            The ids of the chosen items, or their indices where they have none.
+        contexts, abouts : sequence of mappings or None, optional
+            What was known in each round, and of its task, of which the first counts.
+        **columns
+            The other parameters of `LoggedDecisions`.
+
+        Examples
+        --------
         >>> features = hs.Features(item=[hs.Number("price")], context=[hs.Category("device")])
         >>> log = hs.LoggedDecisions.from_items(
         ...     features,
@@ -198,9 +232,22 @@ def read_decisions(
 ) -> LoggedDecisions:
     """Read a log of decisions; the first bad row is an error that names it.
 
-    catalogue: the features (d,) of every arm by its id, for logs that name the chosen arm; with a
-    schema, its attributes.
+    Parameters
+    ----------
+    logs : path, table, or list of paths
+        As `MetaBandit.fit` takes them.
+    columns : DecisionColumns
+        The names of the log's columns.
+    dimension : int
+        The number of features, d.
+    catalogue : mapping of str to features, optional
+        The features (d,) of every arm by its id, for logs that name the chosen arm; with a schema,
+        its attributes.
+    progress : callable, optional
+        Called with the rows read so far, and their number where it is known.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import DecisionColumns, read_decisions
     >>> log = pd.DataFrame({"task": ["ann", "bob"], "arm": ["tea", "rum"], "reward": [1.0, 0.0]})

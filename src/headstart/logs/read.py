@@ -195,11 +195,31 @@ class Reader:
 class LogReading:
     """One pass over a log: iterate over its tasks; then the report is complete.
 
-    Tasks come in the order in which they first appear. With `grouped_by_task` each comes as soon as
-    its rows end, and one is held in memory at a time, beside a hash of every task before it; a task
-    whose rows are not consecutive is refused. Else the sums of all tasks are held, (d + 2)² numbers
-    each, and tasks come at the end. Rows whose reward is outside of `reward_range` are bad.
+    Tasks come in the order in which they first appear.
 
+    Parameters
+    ----------
+    logs : path, table, or list of paths
+        As `MetaBandit.fit` takes them.
+    columns : Columns
+        The names of the log's columns.
+    dimension : int
+        The number of features, d.
+    on_bad : {"raise", "drop"}, default "raise"
+        Whether bad rows are an error, or left out.
+    reward_range : (float, float), optional
+        Rows whose reward is outside are bad.
+    grouped_by_task : bool, default False
+        Each task comes as soon as its rows end, and one is held in memory at a time, next to a hash
+        of every task before it; a task whose rows are not consecutive is refused. Without it the
+        sums of all tasks are held, (d + 2)² numbers each, and tasks come at the end.
+    find_identical : bool, default False
+        Whether to look for rows that equal an earlier one.
+    progress : callable, optional
+        Called with the rows read so far, and their number where it is known.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, LogReading
     >>> log = pd.DataFrame({"task": ["ann", "bob", "ann"], "x": [1.0, 2.0, 3.0], "reward": 1.0})
@@ -291,7 +311,13 @@ class LogReading:
         return replace(found, set_aside=TaskCount.of(WRONG_UNIT, self._set_aside))
 
     def note_set_aside(self, names: Sequence[str | int]) -> None:
-        """Note for the report the tasks that do not count: their rewards are far too large."""
+        """Note for the report the tasks that do not count: their rewards are far too large.
+
+        Parameters
+        ----------
+        names : sequence of str or int
+            The names of the tasks.
+        """
         self._set_aside = names
 
     def _batches(self, reader: Reader) -> Iterator[Batch]:
@@ -336,6 +362,23 @@ def check_log(
 ) -> LogReport:
     """Read a log and learn nothing: the report, also of rows that are equal.
 
+    Parameters
+    ----------
+    logs : path, table, or list of paths
+        As `MetaBandit.fit` takes them.
+    columns : Columns
+        The names of the log's columns.
+    dimension : int, optional
+        The number of features, d; by default as many as the log has.
+    reward_range : (float, float), optional
+        Rows whose reward is outside are bad.
+    grouped_by_task : bool, default False
+        Whether the rows of each task follow each other.
+    progress : callable, optional
+        Called with the rows read so far, and their number where it is known.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, check_log
     >>> log = pd.DataFrame({"task": ["ann", "ann"], "x": [1.0, 1.0], "reward": [1.0, 1.0]})
@@ -362,6 +405,15 @@ def check_log(
 def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
     """The number of features in the rows of a log: of the columns, or of the first list.
 
+    Parameters
+    ----------
+    logs : path, table, or list of paths
+        As `MetaBandit.fit` takes them.
+    features : str, sequence of str or Features
+        The columns of the features, as for `Columns`.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import n_features
     >>> n_features(pd.DataFrame({"x": [[1.0, 2.0, 3.0]]}), "x")

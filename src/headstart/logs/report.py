@@ -55,8 +55,19 @@ class TaskCount:
 class Scale:
     """The numbers of one feature, or the rewards, over the rows that count.
 
-    Mean and root mean square weigh each row by its weight.
+    Attributes
+    ----------
+    name : str
+        The name of the column.
+    least, largest : float
+        The extreme values.
+    mean, root_mean_square : float
+        With each row weighted by its weight.
+    missing : int
+        How many are missing, over all rows.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, check_log
     >>> log = pd.DataFrame({"task": ["ann", "bob"], "x": [1.0, 3.0], "reward": [1.0, 0.0]})
@@ -70,7 +81,7 @@ class Scale:
     largest: float
     mean: float
     root_mean_square: float
-    missing: int  # over all rows
+    missing: int
 
     @property
     def standard_deviation(self) -> float:
@@ -82,11 +93,30 @@ class Scale:
 class LogReport:
     """What was read: rows, tasks, what was left out and why, and the scale of every feature.
 
-    `duplicates` are rows left out since their id came before; none are looked for without an id.
-    `identical` are rows that equal an earlier one in every column that is read. They count, for an
-    arm may be shown twice; None where they were not looked for. `set_aside` are tasks of which no
-    row counts, and why; None where nothing was learned from the log.
+    Attributes
+    ----------
+    rows, tasks : int
+        How many rows and tasks were read.
+    pieces : int
+        How many files, tables or partitions.
+    bad : tuple of RowCount
+        The bad rows, by reason.
+    duplicates : RowCount or None
+        Rows left out because their id came before; none are looked for without an id.
+    identical : RowCount or None
+        Rows that equal an earlier one in every column that is read. They count, for an arm may be
+        shown twice. None where they were not looked for.
+    features : tuple of Scale
+        The numbers of every feature.
+    reward : Scale
+        The rewards.
+    set_aside : TaskCount or None
+        Tasks of which no row counts, and why; None where nothing was learned from the log.
+    encoded : bool
+        Whether the features are columns of a schema.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, check_log
     >>> log = pd.DataFrame({"task": ["ann", "bob"], "x": [1.0, None], "reward": [1.0, 0.0]})
@@ -97,14 +127,14 @@ class LogReport:
 
     rows: int
     tasks: int
-    pieces: int  # files, tables or partitions
+    pieces: int
     bad: tuple[RowCount, ...]
     duplicates: RowCount | None
     identical: RowCount | None
     features: tuple[Scale, ...]
     reward: Scale
     set_aside: TaskCount | None = None
-    encoded: bool = False  # whether the features are columns of a schema
+    encoded: bool = False
 
     @property
     def n_bad(self) -> int:

@@ -16,10 +16,19 @@ from headstart.logs.rows import Batch, add_rows
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggedTask:
-    """A task of a log: its name, a string or an integer, and what its rows say.
+    """A task of a log, and what its rows say.
 
-    Where there are side columns, `statistics.side` (p,) has them.
+    Attributes
+    ----------
+    name : str or int
+        The name of the task.
+    statistics : TaskStatistics
+        The sums over its rows; `statistics.side` (p,) has the side columns, where there are some.
+    last_time : float or None
+        The time of the last row in seconds, where there is a column of times.
 
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, LogReading
     >>> log = pd.DataFrame({"task": ["ann", "ann"], "x": [1.0, 3.0], "reward": [1.0, 1.0]})
@@ -30,13 +39,24 @@ class LoggedTask:
 
     name: str | int
     statistics: TaskStatistics
-    last_time: float | None  # in seconds, where there is a column of times
+    last_time: float | None
 
 
 @dataclass
 class LogStatistics:
     """The statistics of many tasks, in the order in which they first appear. They add.
 
+    Parameters
+    ----------
+    columns : Columns
+        The names of the log's columns.
+    dimension : int
+        The number of features, d.
+    codes : dict, optional
+        The index of every task by its name.
+
+    Examples
+    --------
     >>> import pandas as pd
     >>> from headstart.logs import Columns, LogReading
     >>> log = pd.DataFrame({"task": ["ann", "bob", "ann"], "x": [1.0, 2.0, 3.0], "reward": 1.0})
@@ -58,7 +78,13 @@ class LogStatistics:
         self._last_times = np.zeros(0)
 
     def add(self, batch: Batch) -> None:
-        """Add the rows of a batch."""
+        """Add the rows of a batch.
+
+        Parameters
+        ----------
+        batch : Batch
+            Rows that were read and checked.
+        """
         before = len(self.codes)
         tasks = self._codes_of(batch.names)
         add_rows(self._sums, tasks, batch.ends, batch.rows)

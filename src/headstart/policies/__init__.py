@@ -2,8 +2,9 @@
 
 from headstart.policies.bayes_ucb import BayesUCB
 from headstart.policies.greedy import Greedy
+from headstart.policies.knowledge_gradient import KnowledgeGradient
 from headstart.policies.oful import OFUL, NormBound
 from headstart.policies.thompson import Thompson
 from headstart.policies.uniform import Uniform
 
-__all__ = ["OFUL", "BayesUCB", "Greedy", "NormBound", "Thompson", "Uniform"]
+__all__ = ["OFUL", "BayesUCB", "Greedy", "KnowledgeGradient", "NormBound", "Thompson", "Uniform"]

@@ -23,23 +23,29 @@ _SLOW = 50.0
 class BayesUCB:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean.
 
-    With z = "growing" it is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB
-    (Kaufmann et al., 2012): it grows without bound unless the task forgets, so that no arm is
-    excluded for good. z = "slow" does so too, and is near 1 for as long as most tasks last:
-    √(1 + log(1 + t/50)) after t rewards, 1.3 after 50 and 1.8 after 500. Where the model is correct
-    and arms are new in every round, growing costs a little; where arms stay the same, or rewards
-    are 0/1 and arms hardly vary, a fixed z can stay with a wrong arm
-    (docs/explanation/learned-prior-results.md).
+    No guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
 
-    `z_mean` is for priors that are learned: a z of its own for m, the part of the width that is the
-    uncertainty of the mean task. All tasks to come learn from what is explored along it, so it pays
-    whatever is left of this one. Of the rest, z counts what this task can still use
-    (`ArmEstimates.index`). "arms" is √(¾ log K) for K arms, 2.0 for 200: the more arms, the further
-    the best of them is above what is known. None: one z for the whole width.
+    Parameters
+    ----------
+    z : float, "growing" or "slow", default 1.0
+        "growing" is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB (Kaufmann et
+        al., 2012): it grows without bound unless the task forgets, so that no arm is excluded for
+        good. "slow" does so too, and is near 1 for as long as most tasks last:
+        √(1 + log(1 + t/50)) after t rewards, 1.3 after 50 and 1.8 after 500. Where the model is
+        correct and arms are new in every round, growing costs a little; where arms stay the same,
+        or rewards are 0/1 and arms hardly vary, a fixed z can stay with a wrong arm
+        (docs/explanation/learned-prior-results.md).
+    noise_scale : float, optional
+        s; by default the prior's noise scale, learned or not.
+    z_mean : float, "arms" or None, default None
+        For priors that are learned: a z of its own for m, the part of the width that is the
+        uncertainty of the mean task. All tasks to come learn from what is explored along it, so it
+        pays whatever is left of this one. Of the rest, z counts what this task can still use
+        (`ArmEstimates.index`). "arms" is √(¾ log K) for K arms, 2.0 for 200: the more arms, the
+        further the best of them is above what is known. None: one z for the whole width.
 
-    s is the prior's noise scale, learned or not, unless `noise_scale` is given. No
-    guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
-
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> arms = estimate.read(np.eye(2))

@@ -14,6 +14,13 @@ from headstart.core.ridge import confidence_radius
 class NormBound:
     """The paper's practical bound on the bias error: ‖h − w*‖ ≤ ‖h‖ + S (Section 6).
 
+    Parameters
+    ----------
+    parameter_bound : float
+        S, a bound of ‖w*‖.
+
+    Examples
+    --------
     >>> hs.policies.OFUL(bias_error=hs.policies.NormBound(parameter_bound=2.0)).bias_error
     NormBound(parameter_bound=2.0)
     """
@@ -28,14 +35,25 @@ class NormBound:
 class OFUL:
     """Score xᵀŵ + β‖x‖ (Eq. 4) with β = scale·(R√(2 log(1/δ) + log det(I + Λ⁻¹V)) + √λ·bias_error).
 
-    With `fixed_bias`, β is the root of the sum of the two terms' squares in place of their sum:
-    strictly smaller, and as safe for an h and Λ fixed before the task begins (method of mixtures
-    over N(h, R²Λ⁻¹), Ville's inequality). A bias that the task's own rewards move needs the sum.
+    Parameters
+    ----------
+    noise_scale : float, default 1.0
+        R, the sub-Gaussian scale of the noise.
+    failure_probability : float, default 0.05
+        δ.
+    bias_error : float or NormBound, default 0.0
+        Stands for the unknown ‖h − w*‖ of Theorem 1, whose guarantee needs an upper bound. The
+        default of 0 has no guarantee: with a valid bound, exploration exceeds what the bias saves
+        (docs/design.md).
+    scale : float, default 1.0
+        Multiplies β.
+    fixed_bias : bool, default False
+        β is the root of the sum of the two terms' squares instead of their sum: strictly smaller,
+        and as safe for an h and Λ fixed before the task begins (method of mixtures over
+        N(h, R²Λ⁻¹), Ville's inequality). A bias that the task's own rewards move needs the sum.
 
-    `bias_error` takes the place of the unknown ‖h − w*‖ of Theorem 1: a number, or
-    `NormBound(parameter_bound=S)`. The theorem's guarantee needs an upper bound. The default of 0
-    has no guarantee: with a valid bound, exploration exceeds what the bias saves (docs/design.md).
-
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> arms = estimate.read(np.eye(2))

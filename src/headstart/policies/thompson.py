@@ -15,8 +15,15 @@ from headstart.policies._noise import noise_scale
 class Thompson:
     """Score xᵀw̃ with one w̃ ~ N(ŵ, (scale·R)²(V + Λ)⁻¹) for all arms of a round; O(d³) per round.
 
-    R is the prior's noise scale, learned or not, unless `noise_scale` is given.
+    Parameters
+    ----------
+    noise_scale : float, optional
+        R; by default the prior's noise scale, learned or not.
+    scale : float, default 1.0
+        Multiplies the standard deviation of the draw.
 
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> arms = estimate.read(np.eye(2))

@@ -7,6 +7,7 @@ from headstart.priors.hierarchical import Hierarchical
 from headstart.priors.known_variances import KnownVariances
 from headstart.priors.pooled import Pooled
 from headstart.priors.single_model import SingleModel
+from headstart.priors.subspace import Subspace
 
 __all__ = [
     "Average",
@@ -16,4 +17,5 @@ __all__ = [
     "KnownVariances",
     "Pooled",
     "SingleModel",
+    "Subspace",
 ]

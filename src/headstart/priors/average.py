@@ -20,10 +20,17 @@ from headstart.priors import _estimation, _memories
 class Average:
     """AVG-OFUL (Eq. 7): h = Σ T_j ŵ_j / Σ T_j, with ŵ_j each task's own ridge estimate towards 0.
 
-    The running task counts with its rounds so far unless `within_task` is off. `regularization`
-    is the λ of the next task; `estimation_regularization` is that of the ŵ_j, or "same" for the
-    paper's one λ, with which a large λ shrinks h itself to 0.
+    Parameters
+    ----------
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of the next task.
+    estimation_regularization : float or "same", default 1.0
+        The λ of the ŵ_j. "same" is the paper's one λ, with which a large λ shrinks h itself to 0.
+    within_task : bool, default True
+        Whether the running task counts with its rounds so far.
 
+    Examples
+    --------
     >>> prior = hs.priors.Average(regularization=1.0)
     >>> memory = prior.empty(2)
     >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):

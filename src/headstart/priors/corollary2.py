@@ -30,11 +30,19 @@ def corollary2_regularization(*, horizon: ArrayLike, variance: ArrayLike) -> Flo
 class Corollary2:
     """λ = 1/(T·Var_h) (Corollary 2), with Var_h = E‖w − h‖² estimated from completed tasks.
 
-    The estimate is the mean of ‖ŵ_j − h‖² over the tasks' ridge estimates, T their mean number of
-    rounds, and h the estimate of `bias`. Before the second task, λ is that of `bias`. Provided for
-    comparison: it contradicts the λ ≥ 1 of Lemma 1 unless Var_h ≤ 1/T, and is far from the Bayes
-    value s²d/Var_h, since it does not depend on the noise.
+    The estimate is the mean of ‖ŵ_j − h‖² over the tasks' ridge estimates, and T their mean number
+    of rounds. Provided for comparison: it contradicts the λ ≥ 1 of Lemma 1 unless Var_h ≤ 1/T, and
+    is far from the Bayes value s²d/Var_h, since it does not depend on the noise.
 
+    Parameters
+    ----------
+    bias : Average or Pooled, default Average()
+        What estimates h. Before the second task, λ is its λ too.
+    estimation_regularization : float, default 1.0
+        The λ of the ŵ_j.
+
+    Examples
+    --------
     >>> prior = hs.priors.Corollary2(bias=hs.priors.Average())
     >>> memory = prior.empty(2)
     >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):

@@ -17,9 +17,15 @@ from headstart.interfaces import Memory
 class Fixed:
     """The same bias for every task: zero is ITL, the mean parameter w̄ is the Oracle.
 
-    `bias` is (d,), or (R, d) for one per replication, or the number 0; `regularization` is a number
-    or a (d, d) matrix.
+    Parameters
+    ----------
+    bias : array_like of shape (d,) or (R, d), or 0, default 0
+        h; with R rows, one per replication.
+    regularization : float or array_like of shape (d, d), default 1.0
+        λ or Λ.
 
+    Examples
+    --------
     >>> oracle = hs.priors.Fixed(bias=[1.0, 1.0], regularization=4.0)
     >>> oracle.prior(oracle.empty(2)).bias
     array([1., 1.])
@@ -36,7 +42,13 @@ class Fixed:
 
     @classmethod
     def zero(cls, *, regularization: ArrayLike = 1.0) -> Fixed:
-        """ITL: every task starts from zero."""
+        """ITL: every task starts from zero.
+
+        Parameters
+        ----------
+        regularization : float or array_like of shape (d, d), default 1.0
+            λ or Λ.
+        """
         return cls(bias=0.0, regularization=regularization)
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:

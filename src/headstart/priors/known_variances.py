@@ -23,6 +23,13 @@ class KnownVariances:
     With `BayesUCB` it is Bayes-UCB, with `Thompson` it is AdaTS (Basu et al., 2021). A baseline for
     `Hierarchical`, which learns the variances.
 
+    Parameters
+    ----------
+    noise_variance, task_variance, mean_variance : float, default 1.0
+        s², τ² and κ².
+
+    Examples
+    --------
     >>> prior = hs.priors.KnownVariances(noise_variance=1.0, task_variance=0.1, mean_variance=1.0)
     >>> task = hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0])
     >>> prior.prior(prior.absorb(prior.empty(2), task)).bias.round(3)
@@ -69,7 +76,13 @@ class KnownVariances:
         return
 
     def mean_posterior(self, memory: Memory) -> tuple[Floats, Floats]:
-        """The mean (…, d) and covariance (…, d, d) of h given all completed tasks."""
+        """The mean (…, d) and covariance (…, d, d) of h given all completed tasks.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
+        """
         ratio = np.full((1, 1), self.task_variance / self.mean_variance)
         posterior = Posterior(Sums.from_memory(memory), self._regularizations(memory), ratio)
         one = np.ones((*memory["count"].shape, 1, 1))

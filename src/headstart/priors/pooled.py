@@ -21,9 +21,17 @@ from headstart.priors import _estimation, _memories
 class Pooled:
     """RR-OFUL (Eq. 8): h = (Σ V_j + λI)⁻¹ Σ b_j, as if all tasks were one.
 
-    The running task's data counts unless `within_task` is off. `regularization` is the λ of the
-    next task; `estimation_regularization` is that of the pooled regression, or "same".
+    Parameters
+    ----------
+    regularization : float or array_like of shape (d, d), default 1.0
+        The λ or Λ of the next task.
+    estimation_regularization : float or "same", default 1.0
+        The λ of the pooled regression. "same" is the paper's one λ.
+    within_task : bool, default True
+        Whether the running task's data counts.
 
+    Examples
+    --------
     >>> prior = hs.priors.Pooled(regularization=1.0)
     >>> memory = prior.empty(2)
     >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):

@@ -20,6 +20,13 @@ class SingleModel:
     This ignores that there are tasks: right if all of them share one parameter, and overconfident
     if they do not.
 
+    Parameters
+    ----------
+    regularization : float, default 1.0
+        λ.
+
+    Examples
+    --------
     >>> prior = hs.priors.SingleModel(regularization=1.0)
     >>> task = hs.TaskStatistics.from_data(np.eye(2), [2.0, 0.0])
     >>> start = prior.prior(prior.absorb(prior.empty(2), task))

@@ -180,6 +180,18 @@ class DecisionRequest(Message):
     idempotency_key: Name | None = None
 
 
+class LooseDecisionRequest(DecisionRequest):
+    """A decision in words of another protocol, which knows neither sides nor schemas.
+
+    told: what is known of the context and of the task, together. The bandit's schema, or its
+    `side_names`, say which is which; what they do not have is left out, of arms too. deferred:
+    whether the arm may never be shown.
+    """
+
+    told: Attributes = {}
+    deferred: bool = False
+
+
 class ServiceChoice(Message):
     """What the service would have chosen in shadow mode, and with what chance."""
 

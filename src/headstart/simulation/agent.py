@@ -11,6 +11,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.interfaces import Environment
 from headstart.simulation.rounds import Rounds
+from headstart.simulation.turns import Turns
 
 # What an agent carries from task to task: named arrays with the replications on the first axis,
 # so that replications can be played in chunks. Objects of another library are an array of dtype
@@ -27,6 +28,10 @@ class Agent(Protocol):
     randomness comes from `rounds.uniforms`, so that the same seed gives the same numbers.
     Entries along the first axis are independent: a slice of the state plays as it does in the
     full state.
+
+    Where tasks overlap (`headstart.schedules`), a task plays from the state at its begin, and
+    `learn` gets the state at its end: other tasks may have been learned in between. An agent that
+    takes m arms per round, where `rounds.n_chosen` asks for them, says `chooses_several = True`.
 
     >>> class First:
     ...     name = "first"
@@ -152,9 +157,68 @@ class InformedAgent(Protocol):
         ...
 
 
+@runtime_checkable
+class JointAgent(Protocol):
+    """An agent that plays overlapping tasks in one loop: `begin`, then `play_jointly`.
+
+    It may share rewards between tasks that run, and is the only kind of agent that can play where
+    rewards are late. `play_jointly` is pure, as the methods of `Agent` are. Something that is an
+    `Agent` too is played as one where one task runs at a time; with `joint = False`, also where
+    tasks overlap and no reward is late.
+
+    >>> class Alternating:
+    ...     '''The next arm at every turn, whichever task it is.'''
+    ...
+    ...     name = "alternating"
+    ...
+    ...     def n_uniforms(self, n_arms, dimension):
+    ...         return 0
+    ...
+    ...     def begin(self, dimension, replications):
+    ...         return {"next": np.zeros(replications, dtype=int)}
+    ...
+    ...     def play_jointly(self, state, turns):
+    ...         arm = state["next"]
+    ...         while not turns.over:
+    ...             turns.choose(arm)
+    ...             arm = (arm + 1) % turns.n_arms
+    ...         return {"next": arm}
+    >>> results = hs.simulate(
+    ...     hs.environments.Synthetic(n_arms=3),
+    ...     Alternating(),
+    ...     n_tasks=2,
+    ...     horizon=3,
+    ...     schedule=hs.schedules.InParallel(2),
+    ... )
+    >>> results.choice.to_numpy().squeeze()
+    array([[0, 2, 1],
+           [1, 0, 2]], dtype=int32)
+    """
+
+    @property
+    def name(self) -> str:
+        """The label in results. With the seed, it determines the agent's random numbers."""
+        ...
+
+    def n_uniforms(self, n_arms: int, dimension: int) -> int:
+        """How many random numbers a turn takes, beside the one that breaks ties."""
+        ...
+
+    def begin(self, dimension: int, replications: int) -> State:
+        """The state before any task."""
+        ...
+
+    def play_jointly(self, state: State, turns: Turns) -> State:
+        """Play all turns; return the state after them. No task goes on from one call to the next.
+
+        Simulations call it once for all tasks that overlap, and again for the next ones.
+        """
+        ...
+
+
 # What is compared, one or several, or how to make it from the prepared environment: the mean
 # parameter that the Oracle starts from may be drawn there.
-AnyAgent = Agent | InformedAgent
+AnyAgent = Agent | InformedAgent | JointAgent
 Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
 Agents = AnyAgent | Mapping[str, AnyAgent] | Several
 
@@ -164,7 +228,7 @@ def several(agents: Agents) -> Several:
 
     Agents in a dict are those of its values, named as there.
     """
-    if isinstance(agents, type | str | Agent | InformedAgent):
+    if isinstance(agents, type | str | Agent | InformedAgent | JointAgent):
         return cast(Several, [agents])
     if isinstance(agents, Mapping):
         return [_named(agent, name) for name, agent in agents.items()]

@@ -11,6 +11,7 @@ from headstart import checks
 from headstart.arrays import Integers
 from headstart.interfaces import Environment
 from headstart.progress import Progress
+from headstart.schedules import Schedule
 from headstart.simulation.agent import Agents
 from headstart.simulation.run import Run
 
@@ -23,10 +24,17 @@ def simulate(
     *,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
+    schedule: Schedule | None = None,
+    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
-    """Play a sequence of tasks, every agent carrying its state from one to the next.
+    """Play tasks one after the other, every agent carrying its state from one to the next.
+
+    A `schedule` plays them in another order, such as `schedules.InParallel(5)`; the coordinate
+    `turn` of the results then says when each round was played. With `n_chosen` = m, m arms are
+    chosen in each round, and all their rewards are seen; choice and reward have one more dimension,
+    `position`, and regret is against the sum of the m best means.
 
     All agents play the same arms with the same noise. An agent's own random numbers depend on the
     seed and on its name alone, so that adding or removing an agent changes no other's results.
@@ -81,8 +89,10 @@ def simulate(
         seed=seed,
         workers=workers,
         progress=progress,
+        n_chosen=n_chosen,
+        schedule=schedule,
     )
-    return run.sequence(n).isel(trained=0)
+    return run.scheduled(n).isel(trained=0)
 
 
 def evaluate(
@@ -94,13 +104,14 @@ def evaluate(
     horizon: int,
     replications: int = 1,
     seed: int | np.random.Generator | None = 0,
+    n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """The paper's protocol: train on N tasks, then play M test tasks, each from the same state.
 
     The test tasks are the same at every N, no test task learns from another, and the numbers at
-    one N do not depend on the others.
+    one N do not depend on the others. `n_chosen` is as in `simulate`.
 
     Parameters
     ----------
@@ -148,5 +159,6 @@ def evaluate(
         seed=seed,
         workers=workers,
         progress=progress,
+        n_chosen=n_chosen,
     )
     return run.tests(sizes, m).assign_coords(trained=sizes)

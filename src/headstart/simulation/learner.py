@@ -1,15 +1,18 @@
 """Learner and Optimal: the paper's agents, and its two loops (Algorithms 1 and 2)."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
 from headstart.core.task import Episode
 from headstart.interfaces import (
+    LivePriorEstimator,
     Memory,
     Policy,
     PriorEstimator,
+    RunningBias,
     by_parts,
     check_parts,
     n_side,
@@ -17,6 +20,8 @@ from headstart.interfaces import (
 )
 from headstart.simulation.agent import State
 from headstart.simulation.rounds import Rounds
+from headstart.simulation.running_tasks import RunningTasks
+from headstart.simulation.turns import Turns
 
 # How many memories a learner keeps the priors of: one per number of training tasks.
 _KEPT = 8
@@ -26,7 +31,9 @@ _KEPT = 8
 class Learner:
     """An agent made of a policy and a prior.
 
-    Its state is the prior's memory.
+    Its state is the prior's memory. Where tasks overlap (`headstart.schedules`), a task starts from
+    the tasks that ended before it began; with `joint`, every round uses all rewards of all tasks so
+    far, also of those that run, at O(d³) or more per round.
 
     Parameters
     ----------
@@ -48,11 +55,18 @@ class Learner:
     name: str
     policy: Policy
     prior: PriorEstimator
+    joint: bool = False
+    chooses_several: ClassVar[bool] = True
     # The last memories and the priors that they give: many test tasks start from each.
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_parts(self.policy, self.prior)
+        if self.joint and not isinstance(self.prior, LivePriorEstimator):
+            raise ValueError(
+                "a joint learner needs a prior that can take a task out of its memory, with scale "
+                f"and merge, got {type(self.prior).__name__}"
+            )
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """Those of the policy."""
@@ -77,7 +91,11 @@ class Learner:
             scores = self.policy.scores(estimates, rounds.uniforms)
             choices, rewards = rounds.choose_largest(scores)
             next_arms = None if rounds.over else rounds.arms
-            if running_bias is None:
+            if rounds.n_chosen > 1:
+                _learn_several(estimate, running_bias, rounds, rewards)
+                if next_arms is not None:
+                    estimate.read(next_arms)
+            elif running_bias is None:
                 estimate.learn_choices(arms, choices, rewards, next_arms)
             else:
                 estimate.learn_choices(arms, choices, rewards)
@@ -88,6 +106,16 @@ class Learner:
             if next_arms is not None:
                 arms = next_arms
         return rounds.episode(estimate.statistics)
+
+    def play_jointly(self, state: State, turns: Turns) -> Memory:
+        """Play overlapping tasks; a late reward is learned when it arrives."""
+        tasks = RunningTasks(self.policy, self.prior, state, share=self.joint)
+        while not turns.over:
+            estimates = tasks.read(turns)
+            scores = self.policy.scores(estimates, turns.uniforms)
+            for arrived in turns.choose_largest(scores):
+                tasks.learn(arrived)
+        return tasks.completed
 
     def _start(self, state: State, side: Floats | None) -> Prior:
         """The prior of the next task, computed once for tasks that start from the same memory."""
@@ -122,6 +150,7 @@ class Optimal:
     """
 
     name: str = "OPT"
+    chooses_several: ClassVar[bool] = True
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
         """None of its own: only ties are random."""
@@ -140,3 +169,16 @@ class Optimal:
     def learn(self, state: State, played: Episode) -> State:
         """Nothing is learned."""
         return state
+
+
+def _learn_several(
+    estimate: RunningEstimate, running_bias: RunningBias | None, rounds: Rounds, rewards: Floats
+) -> None:
+    """Learn the rewards (R, m) of the arms chosen last, one after the other."""
+    features = rounds.features
+    for i in range(rounds.n_chosen):
+        x = features[:, i].reshape(*rounds.lead, rounds.dimension)
+        y = rewards[:, i].reshape(rounds.lead)
+        estimate.observe(x, y)
+        if running_bias is not None:
+            estimate.move(running_bias.observe(x, y))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from headstart import checks, kernels
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.core.task import Episode, Reaction, Task, by_round, utilities
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floats:
@@ -26,7 +29,8 @@ class Rounds:
 
     An agent sees the task's side information, the arms of the round, its random numbers and the
     rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
-    the arrays that it sees.
+    the arrays that it sees. Where `n_chosen` is m > 1, a round takes m different arms, and choices,
+    rewards and features have m entries per round: (R, m) instead of (R,).
 
     Parameters
     ----------
@@ -46,8 +50,8 @@ class Rounds:
            [1, 1, 1, 1]])
     """
 
-    def __init__(self, task: Task, uniforms: Floats) -> None:
-        self.lead = task.lead
+    def __init__(self, task: Task, uniforms: Floats, n_chosen: int = 1) -> None:
+        self.lead, self.n_chosen = task.lead, n_chosen
         self.horizon, self.n_arms, self.dimension = task.horizon, task.n_arms, task.dimension
         # What is known of the task before its first round, (…, p), or None.
         self.side = task.side
@@ -57,8 +61,13 @@ class Rounds:
         self._ties = np.ascontiguousarray(by_round(uniforms[..., -1], 1))
         self.replications = self._ties.shape[1]
         self._rows = np.arange(self.replications)
-        self._choices = np.empty(self._ties.shape, dtype=np.int64)
-        self._rewards = np.empty(self._ties.shape)
+        # The axis of the arms of a round, where there are several.
+        self._several: tuple[int, ...] = ()
+        if n_chosen > 1:
+            self._several, self._rows = (n_chosen,), self._rows[:, None]
+            _check_several(task, n_chosen)
+        self._choices = np.empty((*self._ties.shape, *self._several), dtype=np.int64)
+        self._rewards = np.empty(self._choices.shape)
         self._propensities: Floats | None = None
         self._played = 0
         self._reaction: Reaction | None = None
@@ -91,28 +100,31 @@ class Rounds:
 
         Parameters
         ----------
-        choices : array_like of int of shape (R,)
+        choices : array_like of int of shape (R,) or (R, m)
             The indices of the arms.
-        propensities : array_like of shape (R,), optional
+        propensities : array_like of the same shape, optional
             The probabilities with which these arms were chosen, for agents that know them: results
             then have them.
 
         Returns
         -------
-        ndarray of shape (R,)
+        ndarray of the same shape
             The rewards.
         """
         if self.over:
             raise self._no_more()
         given = np.asarray(choices)
-        if given.shape != (self.replications,) or given.dtype.kind not in "iu":
+        if given.shape != (self.replications, *self._several) or given.dtype.kind not in "iu":
+            each = "one" if not self._several else f"{self.n_chosen} in a row"
             raise ValueError(
-                f"choices must be {self.replications} integers, one per replication, "
-                f"got {given.dtype} of shape {given.shape}"
+                f"choices must be {self.replications * self.n_chosen} integers, {each} per "
+                f"replication, got {given.dtype} of shape {given.shape}"
             )
         if given.min() < 0 or given.max() >= self.n_arms:
             wrong = given[(given < 0) | (given >= self.n_arms)][0]
             raise ValueError(f"choices must be from 0 to {self.n_arms - 1}, got {wrong}")
+        if self._several and not np.diff(np.sort(given, axis=-1), axis=-1).all():
+            raise ValueError("choices must be different arms in a replication, got one twice")
         t = self._played
         if propensities is not None:
             self._record_propensities(propensities)
@@ -132,9 +144,9 @@ class Rounds:
 
         Returns
         -------
-        choices : ndarray of int of shape (R,)
+        choices : ndarray of int of shape (R,) or (R, m)
             The indices of the arms.
-        rewards : ndarray of shape (R,)
+        rewards : ndarray of the same shape
             The rewards.
         """
         if self.over:
@@ -144,8 +156,11 @@ class Rounds:
         if flat.size != self.replications * self.n_arms:
             expected = (*self.lead, self.n_arms)
             raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
+        if self._several and not np.isfinite(flat).all():
+            raise ValueError("scores must be finite where several arms are chosen, got NaN or ∞")
         choices, rewards = self._choices[t], self._rewards[t]
-        kernels.choose(
+        choose = kernels.choose if not self._several else kernels.choose_several
+        choose(
             flat.reshape(self.replications, self.n_arms),
             self._ties[t],
             self._payoffs[t],
@@ -157,7 +172,7 @@ class Rounds:
 
     @property
     def features(self) -> Floats:
-        """The features of the arms chosen last, (R, d)."""
+        """The features of the arms chosen last, (R, d) or (R, m, d)."""
         if not self._played:
             raise ValueError("features are those of the arms chosen last, got no choice so far")
         t = self._played - 1
@@ -165,20 +180,18 @@ class Rounds:
 
     @property
     def choices(self) -> Integers:
-        """The arms chosen so far, (…, t)."""
-        return self._choices[: self._played].T.reshape(*self.lead, self._played)
+        """The arms chosen so far, (…, t) or (…, t, m)."""
+        return self._so_far(self._choices)
 
     @property
     def rewards(self) -> Floats:
-        """Their rewards, (…, t)."""
-        return self._rewards[: self._played].T.reshape(*self.lead, self._played)
+        """Their rewards, (…, t) or (…, t, m)."""
+        return self._so_far(self._rewards)
 
     @property
     def propensities(self) -> Floats | None:
-        """The propensities of the choices so far, (…, t), 0 where untold; None if all are."""
-        if self._propensities is None:
-            return None
-        return self._propensities[: self._played].T.reshape(*self.lead, self._played)
+        """The propensities of the choices so far, 0 where untold; None if all are."""
+        return None if self._propensities is None else self._so_far(self._propensities)
 
     def episode(self, statistics: TaskStatistics | None = None) -> Episode:
         """The record so far.
@@ -190,23 +203,32 @@ class Rounds:
         """
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
         if statistics is None:
-            rounds = np.arange(self._played)[:, None]
+            rounds = np.arange(self._played).reshape(-1, *(1,) * self._rows.ndim)
             features = self._arms[rounds, self._rows, self._choices[: self._played]]
-            shape = (*self.lead, self._played, self.dimension)
-            statistics = TaskStatistics.from_data(features.swapaxes(0, 1).reshape(shape), rewards)
+            n = self._played * self.n_chosen
+            statistics = TaskStatistics.from_data(
+                features.swapaxes(0, 1).reshape(*self.lead, n, self.dimension),
+                rewards.reshape(*self.lead, n),
+            )
         if self.side is not None:
             statistics = replace(statistics, side=self.side)
         return Episode(choices=choices, rewards=rewards, statistics=statistics)
 
     def _record_propensities(self, propensities: ArrayLike) -> None:
         told = checks.floats("propensities", propensities)
-        checks.shape("propensities", told, (self.replications,), "(R,)")
+        meaning = "(R, m)" if self._several else "(R,)"
+        checks.shape("propensities", told, self._choices.shape[1:], meaning)
         if told.min() <= 0.0 or told.max() > 1.0:
             wrong = told[(told <= 0.0) | (told > 1.0)][0]
             raise ValueError(f"propensities must be above 0 and at most 1, got {wrong}")
         if self._propensities is None:
-            self._propensities = np.zeros(self._ties.shape)
+            self._propensities = np.zeros(self._choices.shape)
         self._propensities[self._played] = told
+
+    def _so_far(self, array: NDArray[Number]) -> NDArray[Number]:
+        """An array over (T, R, …) as (…, t, …), for the rounds that were played."""
+        played = array[: self._played].swapaxes(0, 1)
+        return played.reshape(*self.lead, self._played, *self._several)
 
     def _end_round(self) -> None:
         self._played += 1
@@ -218,3 +240,13 @@ class Rounds:
 
     def _no_more(self) -> ValueError:
         return ValueError(f"a task has {self.horizon} rounds, all of which are played")
+
+
+def _check_several(task: Task, n_chosen: int) -> None:
+    """A task in which several arms can be chosen in a round."""
+    if n_chosen > task.n_arms:
+        raise ValueError(
+            f"n_chosen must be at most the number of arms, {task.n_arms}, got {n_chosen}"
+        )
+    if task.adversary is not None:
+        raise ValueError(f"n_chosen must be 1 where an adversary reacts, got {n_chosen}")

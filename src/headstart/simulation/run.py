@@ -19,11 +19,13 @@ from headstart.arrays import Floats
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
+from headstart.schedules import InSequence, Schedule
 from headstart.simulation.agent import (
     Agent,
     Agents,
     AnyAgent,
     InformedAgent,
+    JointAgent,
     State,
     checked,
     join,
@@ -31,10 +33,11 @@ from headstart.simulation.agent import (
     take,
 )
 from headstart.simulation.rounds import Rounds, draw_uniforms
+from headstart.simulation.turns import Stretch, Turns, checked_order, stretches
 
 # Random streams: the first number of a spawn key is what draws from it, and for a task the second
 # is whether it trains or tests, so that tests are the same at any number of training tasks.
-_ENVIRONMENT, _TASK, _AGENT = 0, 1, 2
+_ENVIRONMENT, _TASK, _AGENT, _SCHEDULE = 0, 1, 2, 3
 _TRAINING, _TEST = 0, 1
 
 # The bytes of inverses, arms and projections per chunk of replications, which is played through
@@ -51,11 +54,19 @@ class Drawn:
 
     task: Task
     uniforms: Floats
+    n_chosen: int
+
+    def rounds(self, part: slice) -> Rounds:
+        """Some replications of the task, as an agent sees it."""
+        return Rounds(self.task[part], self.uniforms[part], self.n_chosen)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TaskRecord:
-    """Choices, rewards, regrets and propensities (R, T) of one agent in one task, as views."""
+    """Choices, rewards, regrets and propensities of one agent in one task, as views.
+
+    Each is (R, T); with m arms per round, all but regrets are (R, T, m).
+    """
 
     choice: NDArray[np.int32]
     reward: Floats
@@ -75,17 +86,19 @@ class TaskRecord:
 class Record:
     """Choices, rewards, regrets, propensities over (learner, trained, replication, task, round).
 
-    A propensity is 0 where the agent does not tell it.
+    A propensity is 0 where the agent does not tell it. With `n_chosen` = m arms per round, all but
+    regrets have one more dimension.
     """
 
-    def __init__(self, *shape: int) -> None:
-        self.choice = np.empty(shape, dtype=np.int32)
-        self.reward = np.empty(shape)
+    def __init__(self, *shape: int, n_chosen: int = 1) -> None:
+        of_arms = shape if n_chosen == 1 else (*shape, n_chosen)
+        self.choice = np.empty(of_arms, dtype=np.int32)
+        self.reward = np.empty(of_arms)
         self.regret = np.empty(shape)
-        self.propensity = np.zeros(shape)
+        self.propensity = np.zeros(of_arms)
 
     def at(self, learner: int, trained: int, task: int) -> TaskRecord:
-        """The entries of one agent in one task, (R, T)."""
+        """The entries of one agent in one task."""
         at = (learner, trained, slice(None), task)
         return TaskRecord(
             choice=self.choice[at],
@@ -108,12 +121,19 @@ class Run:
         seed: int | np.random.Generator | None,
         workers: int | None,
         progress: Progress | None,
+        n_chosen: int,
+        schedule: Schedule | None = None,
     ) -> None:
         checks.having(
             "environment", environment, "sample", "an environment, such as environments.Synthetic()"
         )
         every = several(agents)
         known = every if callable(every) else _check_agents(every)
+        self._schedule = InSequence() if schedule is None else schedule
+        checks.having(
+            "schedule", self._schedule, "order", "a schedule, such as schedules.InParallel(5)"
+        )
+        self._n_chosen = checks.count("n_chosen", n_chosen)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
         self._seed = _seed(seed)
@@ -124,19 +144,33 @@ class Run:
             environment = environment.prepare(self._replications, self._rng(_ENVIRONMENT))
         self._environment = environment
         self._agents = _check_agents(known(environment)) if callable(known) else known
+        for agent in self._agents:
+            _check_abilities(agent, self._n_chosen, self._schedule.delay)
 
-    def sequence(self, n_tasks: int) -> xr.Dataset:
-        """Play tasks one after the other, learning from each; `trained` is of length 1."""
+    def scheduled(self, n_tasks: int) -> xr.Dataset:
+        """Play tasks in the order of the schedule, learning from each; `trained` has length 1."""
+        order = checked_order(self._schedule, n_tasks, self._horizon, self._rng(_SCHEDULE))
         record = self._record(1, n_tasks)
         report = self._reporter(n_tasks)
         states = self._begin()
         with _threads(self._workers) as map_chunks:
-            for j in range(n_tasks):
-                for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
-                    at = record.at(i, 0, j)
-                    states[i] = _train(agent, states[i], drawn, map_chunks, at)
-                    report()
-        return self._dataset(record)
+            for stretch in stretches(order, self._schedule.delay):
+                numbers = range(stretch.first, stretch.first + stretch.n_tasks)
+                tasks = [self._task(_TRAINING, j) for j in numbers]
+                for i, agent in enumerate(self._agents):
+                    drawn = [
+                        self._drawn(agent, task, _TRAINING, j)
+                        for j, task in zip(numbers, tasks, strict=True)
+                    ]
+                    at = [record.at(i, 0, j) for j in numbers]
+                    states[i] = _train(agent, states[i], stretch, drawn, map_chunks, at)
+                    for _ in numbers:
+                        report()
+        played = self._dataset(record)
+        if np.array_equal(order, np.repeat(np.arange(n_tasks), self._horizon)):
+            return played
+        turn = np.argsort(order, kind="stable").reshape(n_tasks, self._horizon) + 1
+        return played.assign_coords(turn=(("task", "round"), turn))
 
     def tests(self, sizes: Sequence[int], n_test: int) -> xr.Dataset:
         """Train; then play the test tasks from the states after each number of training tasks."""
@@ -144,19 +178,24 @@ class Run:
         record = self._record(len(sizes), n_test)
         report = self._reporter(n_training + n_test * len(sizes))
         states, states_after = self._begin(), {}
+        alone = Stretch(0, 1, np.zeros(self._horizon, dtype=np.int64))
         with _threads(self._workers) as map_chunks:
             for j in range(n_training):
                 if j in sizes:
                     states_after[j] = list(states)
-                for i, (agent, drawn) in enumerate(self._draw(_TRAINING, j)):
-                    states[i] = _train(agent, states[i], drawn, map_chunks, None)
+                task = self._task(_TRAINING, j)
+                for i, agent in enumerate(self._agents):
+                    drawn = self._drawn(agent, task, _TRAINING, j)
+                    states[i] = _train(agent, states[i], alone, [drawn], map_chunks, [None])
                     report()
             states_after[n_training] = states
             for m in range(n_test):
-                for i, (agent, drawn) in enumerate(self._draw(_TEST, m)):
+                task = self._task(_TEST, m)
+                for i, agent in enumerate(self._agents):
+                    drawn = self._drawn(agent, task, _TEST, m)
                     for k, size in enumerate(sizes):
                         state, at = states_after[size][i], record.at(i, k, m)
-                        _test(agent, state, drawn, map_chunks, at)
+                        _test(agent, state, alone, drawn, map_chunks, at)
                         report()
         return self._dataset(record)
 
@@ -168,19 +207,21 @@ class Run:
         ]
 
     def _record(self, n_sizes: int, n_tasks: int) -> Record:
-        return Record(len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
+        shape = (len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
+        return Record(*shape, n_chosen=self._n_chosen)
 
     def _dataset(self, record: Record) -> xr.Dataset:
         dims = ("learner", "trained", "replication", "task", "round")
-        _, _, replications, n_tasks, horizon = record.choice.shape
+        of_arms = dims if self._n_chosen == 1 else (*dims, "position")
+        _, _, replications, n_tasks, horizon = record.regret.shape
         variables: dict[str, Any] = {
-            "choice": (dims, record.choice, {"long_name": "index of the arm played"}),
-            "reward": (dims, record.reward),
+            "choice": (of_arms, record.choice, {"long_name": "index of the arm played"}),
+            "reward": (of_arms, record.reward),
             "regret": (dims, record.regret, {"long_name": "best mean less the mean played"}),
         }
         if record.propensity.any():
             told = np.where(record.propensity > 0.0, record.propensity, np.nan)
-            variables["propensity"] = (dims, told, {"long_name": "probability of that choice"})
+            variables["propensity"] = (of_arms, told, {"long_name": "probability of that choice"})
         cohorts = getattr(self._environment, "cohorts", None)
         shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
         return xr.Dataset(
@@ -205,15 +246,19 @@ class Run:
 
         return report
 
-    def _draw(self, kind: int, number: int) -> Iterator[tuple[AnyAgent, Drawn]]:
-        """A task in every replication, and for every agent in turn its random numbers."""
+    def _task(self, kind: int, number: int) -> Task:
+        """A task in every replication."""
         rng = self._rng(_TASK, kind, number)
         task = self._environment.sample(self._horizon, self._replications, rng)
         _check_task(task, (self._replications,), self._horizon, self._dimension)
-        for agent in self._agents:
-            n_uniforms = agent.n_uniforms(task.n_arms, task.dimension)
-            rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
-            yield agent, Drawn(task=task, uniforms=draw_uniforms(task, n_uniforms, rng))
+        return task
+
+    def _drawn(self, agent: AnyAgent, task: Task, kind: int, number: int) -> Drawn:
+        """The task with the agent's random numbers."""
+        n_uniforms = agent.n_uniforms(task.n_arms, task.dimension)
+        rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
+        uniforms = draw_uniforms(task, n_uniforms, rng)
+        return Drawn(task=task, uniforms=uniforms, n_chosen=self._n_chosen)
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
@@ -241,37 +286,101 @@ def _seed(seed: int | np.random.Generator | None) -> int:
 
 
 def _train(
-    agent: AnyAgent, state: State, drawn: Drawn, map_chunks: MapChunks, record: TaskRecord | None
+    agent: AnyAgent,
+    state: State,
+    stretch: Stretch,
+    drawn: Sequence[Drawn],
+    map_chunks: MapChunks,
+    records: Sequence[TaskRecord | None],
 ) -> State:
-    """Play a task, record it where `record` is given, and return the state after it."""
+    """Play the tasks of a stretch, record those with a record, and return the state after them."""
+    play = _play_jointly if _plays_jointly(agent, stretch) else _play_by_task
 
     def play_chunk(part: slice) -> State:
-        before = take(state, part)
-        after = agent.learn(before, _play(agent, before, drawn, part, record))
-        return checked(after, len(drawn.uniforms[part]), f"{agent.name}.learn")
+        return play(agent, take(state, part), stretch, drawn, part, records)
 
-    return join(list(map_chunks(play_chunk, _chunks(drawn.task))))
+    return join(list(map_chunks(play_chunk, _chunks(drawn[0].task))))
 
 
 def _test(
-    agent: AnyAgent, state: State, drawn: Drawn, map_chunks: MapChunks, record: TaskRecord
+    agent: AnyAgent,
+    state: State,
+    alone: Stretch,
+    drawn: Drawn,
+    map_chunks: MapChunks,
+    record: TaskRecord,
 ) -> None:
     """Play a task and record it, without learning from it."""
 
     def play_chunk(part: slice) -> State:
         before = take(state, part)
-        _play(agent, before, drawn, part, record)
+        if isinstance(agent, Agent | InformedAgent):
+            _play(agent, before, drawn, part, record)
+        else:
+            _play_jointly(agent, before, alone, [drawn], part, [record])
         return before
 
     list(map_chunks(play_chunk, _chunks(drawn.task)))
 
 
+def _plays_jointly(agent: AnyAgent, stretch: Stretch) -> bool:
+    if not isinstance(agent, JointAgent):
+        return False
+    by_task = isinstance(agent, Agent | InformedAgent)
+    shares = stretch.n_tasks > 1 and getattr(agent, "joint", True)
+    return not by_task or stretch.delay > 0 or shares
+
+
+def _play_jointly(
+    agent: AnyAgent,
+    state: State,
+    stretch: Stretch,
+    drawn: Sequence[Drawn],
+    part: slice,
+    records: Sequence[TaskRecord | None],
+) -> State:
+    """Play a chunk of a stretch in one loop; returns the state after it."""
+    assert isinstance(agent, JointAgent)
+    every = [one.rounds(part) for one in drawn]
+    turns = Turns(every, stretch.order, stretch.delay)
+    after = agent.play_jointly(state, turns)
+    turns.check_over(agent.name)
+    for one, rounds, record in zip(drawn, every, records, strict=True):
+        if record is not None:
+            record.write(part, one.task[part], rounds)
+    return checked(after, every[0].replications, f"{agent.name}.play_jointly")
+
+
+def _play_by_task(
+    agent: AnyAgent,
+    state: State,
+    stretch: Stretch,
+    drawn: Sequence[Drawn],
+    part: slice,
+    records: Sequence[TaskRecord | None],
+) -> State:
+    """Play a chunk of a stretch, each task from the state at its begin; returns the last state."""
+    assert isinstance(agent, Agent | InformedAgent)
+    begun: dict[int, State] = {}
+    for task, ended in stretch.events():
+        if not ended:
+            begun[task] = state
+            continue
+        played = _play(agent, begun.pop(task), drawn[task], part, records[task])
+        n = len(drawn[task].uniforms[part])
+        state = checked(agent.learn(state, played), n, f"{agent.name}.learn")
+    return state
+
+
 def _play(
-    agent: AnyAgent, state: State, drawn: Drawn, part: slice, record: TaskRecord | None
+    agent: Agent | InformedAgent,
+    state: State,
+    drawn: Drawn,
+    part: slice,
+    record: TaskRecord | None,
 ) -> Any:
     """Play a chunk; returns what the agent learns from. Only an informed agent gets the means."""
-    task = drawn.task[part]
-    rounds = Rounds(task, drawn.uniforms[part])
+    task, rounds = drawn.task[part], drawn.rounds(part)
     if isinstance(agent, InformedAgent):
         if task.adversary is not None:
             raise ValueError(
@@ -282,7 +391,7 @@ def _play(
     else:
         played = agent.play(state, rounds)
     if not rounds.over:
-        n = rounds.choices.shape[-1]
+        n = rounds.choices.shape[len(rounds.lead)]
         raise ValueError(f"{agent.name} must play all {rounds.horizon} rounds of a task, got {n}")
     if record is not None:
         record.write(part, task, rounds)
@@ -321,13 +430,26 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
         raise ValueError("agents must hold at least one agent, got none")
     for agent in known:
         checks.having("agents", agent, "begin", _AN_AGENT)
-        if not isinstance(agent, Agent | InformedAgent):
+        if not isinstance(agent, Agent | InformedAgent | JointAgent):
             raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
     names = [agent.name for agent in known]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"agents must have different names, got {sorted(twice)} more than once")
     return known
+
+
+def _check_abilities(agent: AnyAgent, n_chosen: int, delay: int) -> None:
+    """The agent can choose so many arms per round, and play without the latest rewards."""
+    if n_chosen > 1 and not getattr(agent, "chooses_several", False):
+        raise ValueError(
+            f"n_chosen must be 1 for {agent.name}, which chooses one arm per round, got {n_chosen}"
+        )
+    if delay > 0 and not isinstance(agent, JointAgent | InformedAgent):
+        raise ValueError(
+            f"the schedule must have no delay for {agent.name}, which needs every reward before "
+            f"its next round, got a delay of {delay}; agents with play_jointly can do without"
+        )
 
 
 def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int) -> None:

@@ -47,6 +47,7 @@ NUMBERS = (
     "policies",
     "priors",
     "progress.py",
+    "schedules.py",
     "simulation",
     "specs.py",
     "studies/digests.py",

@@ -28,6 +28,13 @@ _ENGINE: Final = "h5netcdf"
 class StudyFolder:
     """The folder of one study: study.toml, finished shards, and at the end results.nc.
 
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart.studies import StudyFolder
     >>> StudyFolder(Path("out/small")).results.name
@@ -54,11 +61,23 @@ class StudyFolder:
         return self.path / "study.toml"
 
     def shard(self, number: int) -> Path:
-        """The file of one shard, until its numbers are in the results."""
+        """The file of one shard, until its numbers are in the results.
+
+        Parameters
+        ----------
+        number : int
+            The shard's number, from 0.
+        """
         return self.path / "shards" / f"{number:05d}.nc"
 
     def open(self, study: Study) -> None:
-        """Begin, resume or extend a study; a folder with numbers of another one is an error."""
+        """Begin, resume or extend a study; a folder with numbers of another one is an error.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+        """
         check_folder(self.path)
         made = self.made()
         there, wanted = self._begun() if made is None else made.study, study.plain()
@@ -89,7 +108,15 @@ class StudyFolder:
         return tomllib.loads(self._study.read_text(encoding="utf-8"))
 
     def holds(self, study: Study, now: Provenance) -> bool:
-        """Whether the results are those of this study, to the letter, and of these sources."""
+        """Whether the results are those of this study, to the letter, and of these sources.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+        now : Provenance
+            The versions and digests of the sources.
+        """
         if not self.results.exists():
             return False
         kept = read_attributes(self.results)
@@ -99,7 +126,19 @@ class StudyFolder:
     def finish(
         self, study: Study, now: Provenance, joined: xr.Dataset, wall_seconds: float
     ) -> None:
-        """Write the results and the manifest."""
+        """Write the results and the manifest.
+
+        Parameters
+        ----------
+        study : Study
+            The study.
+        now : Provenance
+            The versions and digests of the sources.
+        joined : xarray.Dataset
+            The results of all shards.
+        wall_seconds : float
+            How long the run took.
+        """
         joined.attrs |= {
             "study": study.to_toml(),
             "sources": now.sources_text,

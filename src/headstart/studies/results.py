@@ -12,10 +12,19 @@ DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "ro
 
 
 def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
-    """The results after `trained` training tasks, by default the study's last number of them.
+    """The results after a number of training tasks.
 
     Replications of one cohort are averaged to one, so that all of them are independent.
 
+    Parameters
+    ----------
+    results : xarray.Dataset
+        The results of a study.
+    trained : int, optional
+        The number of training tasks, by default the study's last.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import at_training
     >>> regret = (("trained", "replication"), [[4.0, 6.0], [1.0, 3.0]])
@@ -31,6 +40,13 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
 def independent(results: xr.Dataset) -> xr.Dataset:
     """The results with one replication per cohort, its mean; as they are without cohorts.
 
+    Parameters
+    ----------
+    results : xarray.Dataset
+        The results of a study.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import independent
     >>> results = xr.Dataset(
@@ -56,6 +72,17 @@ def totals(
 ) -> xr.DataArray:
     """A variable summed over tasks and rounds: (learner, regularization, replication).
 
+    Parameters
+    ----------
+    results : xarray.Dataset
+        The results of a study.
+    variable : str, default "regret"
+        Which variable.
+    trained : int, optional
+        The number of training tasks, by default the study's last.
+
+    Examples
+    --------
     >>> import xarray as xr
     >>> from headstart.studies import totals
     >>> dims = ("learner", "regularization", "trained", "replication", "task", "round")

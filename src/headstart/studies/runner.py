@@ -62,8 +62,30 @@ def run(
     progress: Progress | None = None,
     notify: Callable[[str], None] | None = None,
 ) -> xr.Dataset:
-    """Run, resume or extend one study in a folder; return its results.
+    """Run, resume or extend one study in a folder.
 
+    Parameters
+    ----------
+    study : Study
+        The study.
+    folder : str or Path
+        Where its results are kept.
+    workers : int, optional
+        The number of processes, one per core by default.
+    scheduler : str, optional
+        The address of a Dask scheduler, whose workers play instead.
+    progress : callable, optional
+        Called with how much is done and how much there is in all.
+    notify : callable, optional
+        Called with sentences about parts that are played again, and why.
+
+    Returns
+    -------
+    xarray.Dataset
+        The results.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import studies
     >>> from headstart.specs import Spec

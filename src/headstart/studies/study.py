@@ -46,9 +46,19 @@ _FORBIDDEN = set('/\\:*?"<>|')
 class LearnerSpec:
     """A learner of a study: a policy and a prior, a method, an agent, or none of them for OPT.
 
-    A method is a function of `headstart.learners`, with settings; an agent a class of
-    `headstart.learners`, or of another module, with a field `name`.
+    Parameters
+    ----------
+    name : str
+        The label in results.
+    policy, prior : Spec, optional
+        The two parts of a `Learner`, with settings.
+    agent : Spec, optional
+        A class of `headstart.learners`, or of another module, with a field `name`.
+    method : Spec, optional
+        A function of `headstart.learners`, with settings.
 
+    Examples
+    --------
     >>> from headstart.specs import Spec
     >>> from headstart.studies import LearnerSpec
     >>> average = Spec(kind="Average", settings={"regularization": "@regularization"})
@@ -81,11 +91,20 @@ class LearnerSpec:
     def of(
         cls, agent: AnyAgent, *, policy: Spec | None = None, **settings: specs.Setting
     ) -> "LearnerSpec":
-        """The spec of an agent, such as those of `headstart.learners`.
+        """The spec of an agent.
 
-        The settings are its prior's, or those of an agent without one, instead of its own: this is
-        where placeholders go. `policy` replaces the learner's.
+        Parameters
+        ----------
+        agent : Agent
+            Such as those of `headstart.learners`.
+        policy : Spec, optional
+            Replaces the learner's policy.
+        **settings
+            Replace the settings of its prior, or of an agent without one: this is where
+            placeholders go.
 
+        Examples
+        --------
         >>> from headstart import learners
         >>> from headstart.studies import LearnerSpec
         >>> spec = LearnerSpec.of(learners.avg_oful(), regularization="@regularization")
@@ -131,7 +150,15 @@ class LearnerSpec:
             specs.check(self.method, specs.METHODS, where=f"learner {self.name!r} method")
 
     def build(self, name: str, resolve: Callable[[str], object]) -> AnyAgent:
-        """The learner, under another name; `resolve` gives the values that strings with @ name."""
+        """The learner, under another name.
+
+        Parameters
+        ----------
+        name : str
+            The name.
+        resolve : callable
+            Returns the values that strings with @ name.
+        """
         where = f"learner {self.name!r}"
         if self.agent is not None:
             spec, at = self._named(name), f"{where} agent"
@@ -196,12 +223,43 @@ class StudySettings(TypedDict, total=False):
 class Study:
     """An experiment: learners that play the same tasks, at every regularization of a grid.
 
-    `sequence` plays `tasks` tasks in a row, memory carried along (`simulate`); `train-then-test`
-    plays `test_tasks` from the memory after each of `training_tasks` (`evaluate`). Replications
-    are played in shards of `shard`, each with a random stream that follows from the seed and the
-    shard's number. With `keep_test_tasks` the results have every test task as well as their mean.
-    `folder` is that of the study's file: classes of one's own are found there.
+    Parameters
+    ----------
+    name : str
+        The name of the study.
+    environment : Spec
+        Where tasks come from.
+    learners : tuple of LearnerSpec
+        What is compared.
+    horizon : int
+        The number of rounds of a task.
+    protocol : {"sequence", "train-then-test"}, default "sequence"
+        Play tasks in a row, memory carried along (`simulate`), or test tasks from the memory after
+        training tasks (`evaluate`).
+    tasks : int, default 20
+        The number of tasks in a sequence.
+    training_tasks : tuple of int, default (10,)
+        After how many training tasks the test tasks are played.
+    test_tasks : int, default 10
+        The number of test tasks.
+    regularization : tuple of float, default (1.0,)
+        The grid of λ.
+    replications : int, default 100
+        The number of independent repetitions.
+    shard : int, default 25
+        How many replications are played together, with a random stream that follows from the seed
+        and the shard's number.
+    seed : int, default 0
+        The seed.
+    keep_test_tasks : bool, default False
+        Whether results have every test task as well as their mean.
+    about : str, optional
+        A text about the study.
+    folder : str, optional
+        The folder of the study's file: classes of one's own are found there.
 
+    Examples
+    --------
     >>> from headstart.specs import Spec
     >>> from headstart.studies import LearnerSpec, Study
     >>> study = Study(
@@ -287,6 +345,19 @@ class Study:
     ) -> "Study":
         """The study of objects, such as `simulate` takes: dataclasses of plain values.
 
+        Parameters
+        ----------
+        name : str
+            The name of the study.
+        environment : Environment
+            Where tasks come from.
+        learners : sequence of Agent or LearnerSpec
+            What is compared.
+        **settings
+            The other fields of `Study`.
+
+        Examples
+        --------
         >>> from headstart.studies import Study
         >>> agents = [hs.learners.itl(), hs.learners.ours()]
         >>> world = hs.environments.Synthetic(reward="linear")
@@ -321,7 +392,13 @@ class Study:
         return [learner.name for learner in self.learners if learner.swept]
 
     def check_trained(self, trained: int | None) -> None:
-        """A number N of training tasks that results are wanted after: the study has it, or None."""
+        """Check that the study has results after so many training tasks.
+
+        Parameters
+        ----------
+        trained : int or None
+            The number N of training tasks; None is always right.
+        """
         sizes = self.training_tasks if self.protocol == "train-then-test" else (0,)
         if trained is not None and trained not in sizes:
             raise ValueError(f"trained must be one of {', '.join(map(str, sizes))}, got {trained}")

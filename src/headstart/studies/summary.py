@@ -23,8 +23,19 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret; None where it has none of the grid.
+    """A learner at its λ of least regret.
 
+    Attributes
+    ----------
+    learner : str
+        Its name.
+    regularization : float or None
+        That λ; None where it has none of the grid.
+    regret, reward : Interval
+        Their means over replications, and 95 % intervals.
+
+    Examples
+    --------
     >>> from headstart.intervals import interval
     >>> from headstart.studies import LearnerSummary
     >>> regret = interval(np.array([3.0, 4.0, 5.0]))
@@ -42,8 +53,19 @@ class LearnerSummary:
 class Summary:
     """Learners at their best, and each against the reference, if there is one.
 
-    `trained` is the number N of training tasks; None for a sequence.
+    Attributes
+    ----------
+    trained : int or None
+        The number N of training tasks; None for a sequence.
+    learners : sequence of LearnerSummary
+        The learners at their best.
+    reference : str or None
+        The name of the reference.
+    comparisons : sequence of Comparison
+        The other learners against it.
 
+    Examples
+    --------
     >>> from headstart.studies import Summary
     >>> summary = Summary(trained=None, learners=[], reference="ITL", comparisons=[])
     >>> summary.reference
@@ -90,10 +112,23 @@ _COMPARED = {
 def summarise(
     study: Study, results: xr.Dataset, *, reference: str | None = None, trained: int | None = None
 ) -> Summary:
-    """Summarise regrets after `trained` training tasks, by default the last number of the study.
+    """Summarise regrets: every learner at its best λ, and against the reference.
 
-    The reference is `default_reference` unless given. OPT, which has no regret, is not compared.
+    OPT, which has no regret, is not compared.
 
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : xarray.Dataset
+        Its results.
+    reference : str, optional
+        The name of a learner; by default the first one that starts every task from zero.
+    trained : int, optional
+        The number of training tasks, by default the study's last.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import studies
     >>> from headstart.specs import Spec

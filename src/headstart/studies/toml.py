@@ -12,8 +12,17 @@ from headstart.studies.study import PROTOCOL_OF, PROTOCOLS, LearnerSpec, Study
 
 
 def from_toml(text: str, folder: str | Path = "") -> Study:
-    """The study in a text; classes of one's own are found in the folder.
+    """The study in a text.
 
+    Parameters
+    ----------
+    text : str
+        The study in TOML.
+    folder : str or Path, optional
+        Where classes of one's own are found.
+
+    Examples
+    --------
     >>> from headstart import studies
     >>> study = studies.from_toml('''
     ... name = "small"
@@ -53,8 +62,15 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
 
 
 def from_file(path: str | Path) -> Study:
-    """The study in a file; classes of one's own are found beside it.
+    """The study in a file; classes of one's own are found next to it.
 
+    Parameters
+    ----------
+    path : str or Path
+        The TOML file.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import studies
     >>> from headstart.specs import Spec

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 from tests.service.engine.setting import (
@@ -163,7 +163,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
 @given(
     steps=STEPS,
     rule=st.sampled_from(["sum", "last", "first", "max"]),

@@ -37,14 +37,38 @@ class AllUsers:
     def sample(
         self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
-        """All eligible users, shuffled anew for every replication."""
+        """All eligible users, shuffled for every replication.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n, d)
+            The vectors of all users.
+        eligible : ndarray of int
+            The users that can be tasks.
+        replications : int
+            The number of replications, R.
+        rng : numpy.random.Generator
+            The source of all randomness.
+
+        Returns
+        -------
+        list of ndarray of int
+            The users of each replication, in order.
+        """
         return [rng.permutation(eligible) for _ in range(replications)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
-    """The paper's LastFM tasks: a random user and its n − 1 nearest in l2, shuffled.
+    """The paper's LastFM tasks: a random user and its nearest in l2, shuffled.
 
+    Parameters
+    ----------
+    n_users : int, default 20
+        The number of users, the first one included.
+
+    Examples
+    --------
     >>> vectors = np.array([[0.0], [0.1], [5.0], [5.2]])
     >>> grouping = hs.environments.Nearest(n_users=2)
     >>> groups = grouping.sample(vectors, np.arange(4), 1, np.random.default_rng(0))
@@ -81,13 +105,27 @@ class Clusters:
     """The paper's MovieLens tasks: KMeans clusters that are compact and large enough.
 
     The paper filters "clusterings" by silhouette, but no clustering of its users reaches 0.15 as a
-    whole; single clusters do. So a cluster passes if the mean silhouette of its users is at least
-    `least_silhouette` and at least `least_users` of them are eligible. In one clustering one or two
-    pass, and its seed decides which: so `n_clusterings` of them are made, from `seed` onwards, and
-    all clusters that pass are used (equal ones once). Replication r plays cluster r mod (number
-    that pass), its users shuffled anew. Clusters of different clusterings overlap, so replications
-    are not independent; `cohorts` says which belong together.
+    whole; single clusters do. So a cluster passes if the mean silhouette of its users is large
+    enough and enough of them are eligible. In one clustering one or two pass, and its seed decides
+    which: so several are made, and all clusters that pass are used (equal ones once). Replication r
+    plays cluster r mod (number that pass), its users shuffled. Clusters of different clusterings
+    overlap, so replications are not independent; `cohorts` says which belong together.
 
+    Parameters
+    ----------
+    n_clusters : int, default 20
+        The number of clusters of a clustering.
+    least_users : int, default 20
+        How many users of a cluster must be eligible.
+    least_silhouette : float, default 0.15
+        The least mean silhouette of a cluster.
+    n_clusterings : int, default 10
+        How many clusterings are made.
+    seed : int, default 0
+        The seed of the first clustering; the others follow.
+
+    Examples
+    --------
     >>> hs.environments.Clusters(least_users=30).n_clusters
     20
     """
@@ -123,7 +161,15 @@ class Clusters:
         return [rng.permutation(members[r % len(members)]) for r in range(replications)]
 
     def members(self, vectors: Floats, eligible: Integers) -> list[Integers]:
-        """The eligible users of every cluster that passes, by seed, then by label."""
+        """The eligible users of every cluster that passes, by seed, then by label.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n, d)
+            The vectors of all users.
+        eligible : ndarray of int
+            The users that can be tasks.
+        """
         passing: dict[bytes, Integers] = {}
         for labels, silhouettes in self.clusterings(vectors):
             for k in np.flatnonzero(silhouettes >= self.least_silhouette):
@@ -138,6 +184,15 @@ class Clusters:
         Two clusters overlap if they share at least half of the users of the smaller; cohorts are
         the connected components, numbered by their first cluster. Replications of one cohort play
         mostly the same users, so the cohorts are what is independent.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n, d)
+            The vectors of all users.
+        eligible : ndarray of int
+            The users that can be tasks.
+        replications : int
+            The number of replications, R.
         """
         members = self.members(vectors, eligible)
         cohort = np.arange(len(members))
@@ -150,7 +205,13 @@ class Clusters:
         return np.asarray(numbers[np.arange(replications) % len(members)], dtype=np.int64)
 
     def clusterings(self, vectors: Floats) -> list[tuple[Integers, Floats]]:
-        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,)."""
+        """Per clustering, the cluster of every user, (n,), and each cluster's silhouette, (C,).
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n, d)
+            The vectors of all users.
+        """
         if len(vectors) <= self.n_clusters:
             raise ValueError(
                 f"n_clusters must be below the number of users, {len(vectors)}, "

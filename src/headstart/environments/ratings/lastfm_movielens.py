@@ -27,11 +27,22 @@ from headstart.environments.rewards import Mode, Shift
 class LastFM:
     """`Ratings` of HetRec 2011's play counts, 741 users × 538 artists, with the paper's settings.
 
-    The "ratings" are play counts, so that at most 3 plays include none. `data` is the folder of
-    the publisher's files; without it they are searched in $HEADSTART_DATA and in the download
-    cache, and DataMissing is raised if they are in neither. The other settings are those of
-    `Ratings`.
+    The "ratings" are play counts, so that at most 3 plays include none.
 
+    Parameters
+    ----------
+    data : str or Path, optional
+        The folder of the publisher's files. By default they are searched in $HEADSTART_DATA and in
+        the download cache, and DataMissing is raised if they are in neither.
+    dimension, transform, features, unit_arms
+        As for `Ratings`.
+    grouping, n_arms, liked, disliked, unrated_disliked
+        As for `Ratings`.
+    reward, shift, noise_scale
+        As for `Ratings`.
+
+    Examples
+    --------
     >>> environment = hs.environments.LastFM(n_arms=10)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape
@@ -62,7 +73,15 @@ class LastFM:
 
     @staticmethod
     def files(data: str | Path | None = None, **settings: object) -> list[Path]:
-        """The file of ratings, for studies to notice when it changes."""
+        """The file of ratings, for studies to notice when it changes.
+
+        Parameters
+        ----------
+        data : str or Path, optional
+            The folder of the publisher's files.
+        **settings
+            The other settings, which are not used.
+        """
         return [find(LASTFM, data)]
 
     @property
@@ -84,10 +103,23 @@ class MovieLens:
     """`Ratings` of MovieLens-1M, 847 users × 618 films, with the paper's settings.
 
     Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film is not a
-    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1. With
-    `user_attributes` a task's side information is the user's gender, age and occupation, 23
-    numbers. `data` is as in `LastFM`; the other settings are those of `Ratings`.
+    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1.
 
+    Parameters
+    ----------
+    data : str or Path, optional
+        As for `LastFM`.
+    dimension, transform, features, unit_arms
+        As for `Ratings`.
+    grouping, n_arms, liked, disliked, unrated_disliked
+        As for `Ratings`.
+    reward, shift, noise_scale
+        As for `Ratings`.
+    user_attributes : bool, default False
+        A task's side information is the user's gender, age and occupation, 23 numbers.
+
+    Examples
+    --------
     >>> environment = hs.environments.MovieLens(grouping=hs.environments.AllUsers())
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> prepared.sample(50, 2, np.random.default_rng(1)).arms.shape

@@ -32,13 +32,44 @@ from headstart.environments.ratings.grouping import AllUsers, Clusters, Grouping
 class Ratings:
     """One task per user: w is the user's vector, the arms are items, xᵀw is the utility.
 
-    Items with fewer than `min_item_ratings` are dropped, then users with fewer than
-    `min_user_ratings`; vectors come from an SVD (`embedding`). Every round offers one item rated
-    at least `liked` and `n_arms` − 1 rated at most `disliked`, unrated ones among them if
-    `unrated_disliked`; a user without such items is not eligible as a task. `liked` and `disliked`
-    apply to ratings before the `transform`. `grouping` selects the users of a replication.
-    `user_attributes`, by user name, are the tasks' side information: as many numbers for each.
+    Vectors come from an SVD of the ratings (`embedding`). Every round offers one liked item and
+    disliked ones; a user without such items is not eligible as a task.
 
+    Parameters
+    ----------
+    table : RatingTable
+        The ratings.
+    min_item_ratings, min_user_ratings : int, default 1
+        Items with fewer ratings are dropped, then users with fewer.
+    dimension : int, default 10
+        The number of singular vectors, d.
+    transform : {"raw", "log"}, default "raw"
+        "log" takes log(1 + rating) before the SVD.
+    features : {"users-scaled", "items-scaled"}, default "users-scaled"
+        Of M ≈ U S Vᵀ, users and items are U S and V, or U and V S.
+    unit_arms : bool, default False
+        Whether every item is scaled to length 1.
+    grouping : Grouping, default AllUsers()
+        Selects the users of a replication: `AllUsers`, `Clusters` or `Nearest`.
+    n_arms : int, default 5
+        The number of arms of a round: one liked item, the others disliked.
+    liked, disliked : float, default 4.0 and 3.0
+        The least rating of a liked item and the largest of a disliked one, before the `transform`.
+    unrated_disliked : bool, default False
+        Whether unrated items count as disliked.
+    reward : {"winner", "linear"}, default "winner"
+        "winner" pays 1 to the arm that is best after noise and 0 to the others, as in the paper's
+        plots; "linear" pays xᵀw plus noise, as in its theory.
+    shift : {"round", "none"}, optional
+        "round" maps each round's utilities to [0, 1] before the noise. By default the paper's
+        choice: "round" for "winner" and "none" for "linear".
+    noise_scale : float, default 1.0
+        The standard deviation of the noise.
+    user_attributes : mapping of user names to array_like of shape (p,), optional
+        The tasks' side information: as many numbers for each user.
+
+    Examples
+    --------
     >>> from headstart.datasets import RatingTable
     >>> rng = np.random.default_rng(0)
     >>> table = RatingTable.from_columns(
@@ -92,7 +123,17 @@ class Ratings:
         rating: str = "rating",
         **settings: Any,
     ) -> Ratings:
-        """From three columns of a pandas or Polars frame; settings are those of the class."""
+        """From three columns of a frame.
+
+        Parameters
+        ----------
+        frame : pandas or Polars DataFrame
+            The ratings, a row each.
+        user, item, rating : str, default "user", "item" and "rating"
+            The names of the columns.
+        **settings
+            The other parameters of `Ratings`.
+        """
         table = RatingTable.from_frame(frame, user=user, item=item, rating=rating)
         return cls(table=table, **settings)
 
@@ -106,7 +147,17 @@ class Ratings:
         rating: str = "rating",
         **settings: Any,
     ) -> Ratings:
-        """From three columns of a CSV or Parquet file; settings are those of the class."""
+        """From three columns of a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            A CSV or Parquet file.
+        user, item, rating : str, default "user", "item" and "rating"
+            The names of the columns.
+        **settings
+            The other parameters of `Ratings`.
+        """
         table = RatingTable.from_file(path, user=user, item=item, rating=rating)
         return cls(table=table, **settings)
 

@@ -45,20 +45,30 @@ class Hierarchical:
     estimates. Whether tasks are alike, and whether this one is, is revised with the task's own
     rewards (`Mixture`).
 
-    `covariance` is "factor", Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks
-    support, none included; "isotropic", Σ₀ = τ²I; or "full", any Σ₀. With "factor" and `find_kinds`
-    tasks may also be of kinds, w ~ N(h_c, τ²I), as many as the latest 64 support, where that is
-    more likely than directions (up to 128 features). The mean is that of all tasks, with "full" and
-    with kinds that of the latest 64. With `n_side` = p above 0 tasks carry side information z (p,),
-    and their mean is h + Hz where that predicts them better (the latest 256 tasks decide).
-    With `intercept` the last feature is the constant 1, which you append, and its coefficient an
-    offset of the rewards, brought to the scale of the other features. A last feature whose mean
-    square is not that of a constant 1 gives a warning.
+    Parameters
+    ----------
+    covariance : {"factor", "isotropic", "full"}, default "factor"
+        "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support, none
+        included; "isotropic" is Σ₀ = τ²I; "full" is any Σ₀. The mean is that of all tasks; with
+        "full" and with kinds, that of the latest 64.
+    intercept : bool, default False
+        The last feature is the constant 1, which you append, and its coefficient an offset of the
+        rewards, brought to the scale of the other features. A last feature whose mean square is not
+        that of a constant 1 gives a warning.
+    n_side : int, default 0
+        p: tasks carry side information z (p,), and their mean is h + Hz where that predicts them
+        better (the latest 256 tasks decide).
+    find_kinds : bool, default True
+        With "factor", tasks may also be of kinds, w ~ N(h_c, τ²I), as many as the latest 64
+        support, where that is more likely than directions (up to 128 features).
+    least_signal : float, default 0.0
+        The mean task is taken to explain at least this many times the variance of the noise. Where
+        arms stay the same and rewards are rare, what is tried first may look alike by chance; a
+        mean that may be as small as that says would end all exploration. In live use 0.1 is the
+        default.
 
-    The mean task is taken to explain at least `least_signal` times the variance of the noise. Where
-    arms stay the same and rewards are rare, what is tried first may look alike by chance; a mean
-    that may be as small as that says would end all exploration. In live use 0.1 is the default.
-
+    Examples
+    --------
     >>> prior = hs.priors.Hierarchical()
     >>> memory, rng = prior.empty(3), np.random.default_rng(0)
     >>> for _ in range(20):
@@ -250,11 +260,23 @@ class Hierarchical:
         return
 
     def variances(self, memory: Memory) -> Variances:
-        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first."""
+        """The most likely variances (restricted maximum likelihood) of Σ₀ = τ²I; 0 at first.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
+        """
         return IsotropicFit(memory, self.least_signal).most_likely()
 
     def directions(self, memory: Memory) -> Directions:
-        """The directions along which tasks differ, with covariance "factor"."""
+        """The directions along which tasks differ, with covariance "factor".
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory.
+        """
         if self.covariance != "factor":
             raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
         scales = self._factors(memory["unit"], memory["ridges"].shape[-1])

@@ -119,7 +119,7 @@ def ratio_doubt(compared: Compared) -> float:
 
 def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
     """What the warm start is worth, as far as it can be said."""
-    compared = activity.early_means(connection, bandit.id)
+    compared = activity.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
     n = warm.n + control.n

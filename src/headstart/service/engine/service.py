@@ -295,6 +295,11 @@ class Service:
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
 
+    def catalogue_versions(self) -> dict[str, int]:
+        """How often the catalogue of each bandit has changed."""
+        with self.database.reading() as connection:
+            return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
+
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, those behind `after`."""
         with self.database.reading() as connection:
@@ -337,6 +342,11 @@ class Service:
         """A decision as it was made, and what became of it."""
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
+
+    def decision_of_key(self, bandit: str, key: str) -> str | None:
+        """The decision that an idempotency key got, None if there is none."""
+        with self.database.reading() as connection:
+            return decisions.of_key(connection, bandits.named(connection, bandit).id, key)
 
     def export(
         self, bandit: str, start: float, end: float, *, rewarded: bool

@@ -8,7 +8,7 @@ import secrets
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from starlette.routing import Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headstart.service.engine.service import Service
-from headstart.service.http import problems
+from headstart.service.http import ofrep, personalizer, problems
 from headstart.service.http.decoding import (
     DisconnectedError,
     Headers,
@@ -46,6 +46,7 @@ from headstart.service.store.database import reason_of
 from headstart.service.store.keys import REFRESH_SECONDS
 
 Header = tuple[bytes, bytes]
+Answer = tuple[int, bytes | Iterator[bytes], list[Header]]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.:-]{1,64}")
 _JSON_HEADER = (b"content-type", JSON.encode())
@@ -165,14 +166,15 @@ class Application:
         if pages is not None:
             table = Sessions(service.database, self._security.keys, service.clock)
             self._pages = Pages(pages, self._security, table, service.clock)
+        self._completions = Completions()
         self._resources = {
             "service": service,
             "jobs": jobs,
             "metrics": self._metrics,
             "description": _encode(describe(ROUTES)),
+            "wait": self._completions.wait,
         }
-        self._table = RouteTable(ROUTES)
-        self._completions = Completions()
+        self._table = RouteTable([*ROUTES, *ofrep.ROUTES, *personalizer.ROUTES])
         self._waiting = 0
         prefix = secrets.token_hex(4)
         self._ids = (f"{prefix}-{n:x}" for n in itertools.count(1))
@@ -200,6 +202,8 @@ class Application:
         else:
             request_id = next(self._ids)
         method, template = scope["method"], "other"
+        route: Route | None = None
+        names: dict[str, str] = {}
         raw_path = scope.get("raw_path") or scope["path"].encode()
         path = raw_path.decode("latin-1")
         try:
@@ -208,21 +212,21 @@ class Application:
                 status = await self._page(scope, receive, send, request_id)
             else:
                 route, names = self._table.find(method, path)
-                template, status = route.path, route.status
+                template = route.path
                 if route.role is not None:
                     self._security.check(headers, route.role, changes=route.method != "GET")
-                content, kind = await self._answer(
+                status, content, kinds = await self._answer(
                     route, names, scope["query_string"], headers, receive
                 )
                 if isinstance(content, bytes):
-                    await _respond(send, status, content, [kind], request_id)
+                    await _respond(send, status, content, kinds, request_id)
                 else:
-                    head = (status, [kind], request_id)
+                    head = (status, kinds, request_id)
                     await self._stream(send, receive, content, head, whole=method != "HEAD")
         except DisconnectedError:
             status = 499
         except Exception as error:  # every error becomes an answer
-            status = await self._refuse(send, error, request_id)
+            status = await self._refuse(send, error, request_id, route, names)
         method = method if method in _METHODS else "other"
         seconds = time.perf_counter() - start
         self._metrics.count(template, method, status, seconds)
@@ -257,8 +261,8 @@ class Application:
 
     async def _answer(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes | Iterator[bytes], Header]:
-        """The content of an answer, and its type."""
+    ) -> Answer:
+        """The status of an answer, its content and its headers."""
         if route.takes_upload and not is_json(headers):
             return await self._uploaded(route, names, query, headers, receive)
         body = b""
@@ -270,12 +274,14 @@ class Application:
         self._waiting += 1
         try:
             if route.row is not None:
-                return await self._rows(route, names["bandit"], body), _JSON_HEADER
+                return route.status, await self._rows(route, names["bandit"], body), [_JSON_HEADER]
             arguments: dict[str, Any] = dict(names)
             if route.query is not None:
                 arguments["query"] = decode_query(route.query, query)
             if route.takes_upload:
                 arguments["upload"] = None
+            if route.takes_headers:
+                arguments["headers"] = headers
             if route.body is not None and (body or not route.body_optional):
                 arguments["body"] = await _off_loop_if_long(body, decode, route.decoder, body)
             return await self._called(route, arguments)
@@ -303,7 +309,7 @@ class Application:
 
     async def _uploaded(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
-    ) -> tuple[bytes | Iterator[bytes], Header]:
+    ) -> Answer:
         """A log instead of a request, which is in the query."""
         if self._jobs is None:
             raise _no_jobs()
@@ -316,22 +322,23 @@ class Application:
                 await asyncio.to_thread(upload.write, part)
         return await self._called(route, {**names, "body": body, "upload": upload})
 
-    async def _called(
-        self, route: Route, arguments: dict[str, Any]
-    ) -> tuple[bytes | Iterator[bytes], Header]:
+    async def _called(self, route: Route, arguments: dict[str, Any]) -> Answer:
         if "jobs" in route.resources and self._jobs is None:
             raise _no_jobs()
         resources = {name: self._resources[name] for name in route.resources}
         call = partial(route.function, **resources, **arguments)
         if route.waits:
             answer = await self._completions.wait(call())
+        elif route.is_coroutine:
+            answer = await call()
         else:
             answer = await asyncio.to_thread(call)
         if isinstance(answer, Stream):
-            return answer.parts, (b"content-type", answer.content_type.encode())
+            return route.status, answer.parts, [(b"content-type", answer.content_type.encode())]
         if isinstance(answer, Text):
-            return answer.content, (b"content-type", answer.content_type.encode())
-        return (b"" if route.status == 204 else _encode(answer)), _JSON_HEADER
+            kind = (b"content-type", answer.content_type.encode())
+            return answer.status, answer.content, [kind, *answer.headers]
+        return route.status, b"" if route.status == 204 else _encode(answer), [_JSON_HEADER]
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
         """Have a page answer; its status."""
@@ -352,8 +359,15 @@ class Application:
             self._log_error(error, request_id)  # the answer has begun, and cannot be another
         return status
 
-    async def _refuse(self, send: Send, error: Exception, request_id: str) -> int:
-        """Answer with a problem; its status."""
+    async def _refuse(
+        self,
+        send: Send,
+        error: Exception,
+        request_id: str,
+        route: Route | None,
+        names: Mapping[str, str],
+    ) -> int:
+        """Answer with a problem, or as the route says it; its status."""
         expected = problems.from_exception(error)
         if isinstance(error, SQLAlchemyError):
             self._log.event(
@@ -362,12 +376,15 @@ class Application:
         if expected is None:
             self._log_error(error, request_id)
             expected = problems.internal(request_id)
-        problem = expected.problem
+        status, content = expected.problem.status, problems.content_of(expected.problem)
         headers = problems.headers_of(expected)
-        if problem.status in (408, 413):
+        if status in (408, 413):
             headers.append((b"connection", b"close"))  # the rest of the body is not read
-        await _respond(send, problem.status, problems.content_of(problem), headers, request_id)
-        return problem.status
+        if route is not None and route.refusal is not None:
+            status, content = route.refusal(expected, names)
+            headers[0] = _JSON_HEADER
+        await _respond(send, status, content, headers, request_id)
+        return status
 
     def _log_error(self, error: Exception, request_id: str) -> None:
         """An error of the service: where it happened, without the values that it may name."""

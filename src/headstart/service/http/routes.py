@@ -1,12 +1,13 @@
 """Routes: every call of the interface, from which calls are routed, decoded and described.
 
 A route is a function. Its name, docstring and types are the operation's name, summary and schemas;
-it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics` and
-`description` of the application, `body`, `query` and `upload` of the call, or a name in the path.
+it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics`,
+`description` and `wait` (which awaits futures) of the application, `body`, `query`, `headers` and
+`upload` of the call, or a name in the path.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import date
@@ -67,16 +68,23 @@ from headstart.service.messages import (
 
 VERSION = "v1"
 JSON = "application/json"
-_RESOURCES = ("service", "jobs", "metrics", "description")  # of the application
+_RESOURCES = ("service", "jobs", "metrics", "description", "wait")  # of the application
 _LARGEST_FIT = 2**31 - 1
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Text(msgspec.Struct):
-    """An answer that is not JSON of a message."""
+    """An answer that is not JSON of a message, or has another status or other headers."""
 
     content: bytes
     content_type: str
+    status: int = 200
+    headers: list[tuple[bytes, bytes]] = []
+
+
+# An error in the words of another protocol, its status and JSON, given the names in the path.
+Refusal = Callable[[ServiceError, Mapping[str, str]], tuple[int, bytes]]
+Wait = Callable[[Future[Any]], Awaitable[Any]]
 
 
 class Stream(msgspec.Struct):
@@ -92,6 +100,7 @@ class Route:
 
     errors: the statuses of its own refusals. answer: the type of the answer, of one row where the
     body is one `row` or a list of them, None without a message; media: then its content type.
+    refusal: how errors are said, if not as problems.
     """
 
     method: str
@@ -109,7 +118,11 @@ class Route:
     names: tuple[str, ...]  # in the path
     resources: tuple[str, ...]  # that the function needs of the application
     takes_upload: bool  # whether a log may take the place of the body
-    waits: bool  # whether the function returns a future; else it works, in a thread
+    takes_headers: bool
+    # What the function returns: a future, a coroutine, or, else, what it worked out in a thread.
+    waits: bool
+    is_coroutine: bool
+    refusal: Refusal | None
     decoder: Decoder[Any]  # of the body, or of one row
     rows_decoder: Decoder[list[Any]]
 
@@ -127,15 +140,19 @@ class Route:
 ROUTES: list[Route] = []
 
 
-def _route(
+def route(
     method: str,
     path: str,
     role: Role | None,
     *,
+    to: list[Route] = ROUTES,
+    refusal: Refusal | None = None,
     status: int = 200,
     errors: Sequence[int] = (),
     media: str = JSON,
 ) -> Callable[[F], F]:
+    """A function that answers a method and a path, added to a list of routes."""
+
     def add(function: F) -> F:
         signature = inspect.signature(function)
         types = {name: taken.annotation for name, taken in signature.parameters.items()}
@@ -147,7 +164,7 @@ def _route(
             answer = get_args(get_args(answers)[0])[0]
         body = types.get("body")
         body_optional = body is not None and signature.parameters["body"].default is None
-        ROUTES.append(
+        to.append(
             Route(
                 method=method,
                 path=path,
@@ -164,7 +181,10 @@ def _route(
                 names=tuple(compile_path(path)[2]),
                 resources=tuple(name for name in _RESOURCES if name in types),
                 takes_upload="upload" in types,
+                takes_headers="headers" in types,
                 waits=waits,
+                is_coroutine=inspect.iscoroutinefunction(function),
+                refusal=refusal,
                 decoder=Decoder(body if row is None else row),
                 rows_decoder=Decoder(list[row]),  # type: ignore[valid-type]
             )
@@ -175,7 +195,7 @@ def _route(
 
 
 _get, _put, _patch, _post, _delete = (
-    partial(_route, method) for method in ("GET", "PUT", "PATCH", "POST", "DELETE")
+    partial(route, method) for method in ("GET", "PUT", "PATCH", "POST", "DELETE")
 )
 
 BANDITS = f"/{VERSION}/bandits"

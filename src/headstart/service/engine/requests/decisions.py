@@ -21,7 +21,7 @@ from headstart.service.engine.requests.tasks import (
     open_all,
     write_learned,
 )
-from headstart.service.engine.requests.telling import Shown, Told, new_of, told
+from headstart.service.engine.requests.telling import Shown, Told, new_of, strict, told
 from headstart.service.engine.sums import ratio_of
 from headstart.service.engine.transaction import Transaction
 from headstart.service.messages import (
@@ -107,12 +107,13 @@ def decide(
     keys = Keys(transaction, bandit, requests, DecisionAnswer)
     wanted = []
     catalogue, names = bandit.catalogue, bandit.model.feature_names
-    for place, request in enumerate(requests):
-        before = keys.answer(request) if keys else None
-        if before is not None:
-            answers[place] = before
-            continue
+    for place, loose in enumerate(requests):
         try:
+            request = strict(bandit, loose)
+            before = keys.answer(request) if keys else None
+            if before is not None:
+                answers[place] = before
+                continue
             shown = catalogue.shown(request, names)
             tells = told(bandit, request)
             own = _own(bandit, request, shown)

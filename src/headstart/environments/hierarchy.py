@@ -1,0 +1,94 @@
+"""Hierarchy: a mean task drawn once, tasks around it, and arms on the unit sphere."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from headstart import checks
+from headstart.arrays import Floats
+from headstart.core.task import Task
+from headstart.environments import rewards
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchy:
+    """The model of Meta-TS, AdaTS and HierTS: h ~ N(0, κ²I) once per replication, w ~ N(h, τ²I).
+
+    κ² = `mean_variance`, τ² = `task_variance`. With `n_directions` = p above 0, tasks lie around an
+    affine subspace: w ~ N(h, τ²I + `direction_variance`·UUᵀ), U once per replication. Arms are
+    uniform on the unit sphere, new for every task or, with the `decision_set` "fresh", in every
+    round. Rewards are xᵀw and noise of `noise_scale`.
+
+    >>> environment = hs.environments.Hierarchy(dimension=3, n_arms=15, mean_variance=0.25)
+    >>> prepared = environment.prepare(2, np.random.default_rng(0))
+    >>> task = prepared.sample(10, 2, np.random.default_rng(1))
+    >>> task.arms.shape, bool((task.arms[:, 0] == task.arms[:, 9]).all())
+    ((2, 10, 15, 3), True)
+    """
+
+    dimension: int = 2
+    n_arms: int = 10
+    mean_variance: float = 1.0
+    task_variance: float = 0.01
+    n_directions: int = 0
+    direction_variance: float = 1.0
+    decision_set: Literal["task", "fresh"] = "task"
+    noise_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        checks.count("dimension", self.dimension)
+        checks.count("n_arms", self.n_arms)
+        if checks.count("n_directions", self.n_directions, least=0) > self.dimension:
+            raise ValueError(f"n_directions must be at most dimension, got {self.n_directions}")
+        for name in ("mean_variance", "task_variance", "direction_variance", "noise_scale"):
+            checks.nonnegative(name, getattr(self, name))
+        checks.one_of("decision_set", self.decision_set, ("task", "fresh"))
+
+    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedHierarchy":
+        """Draw the mean task and the directions of every replication."""
+        size, d = checks.count("replications", replications), self.dimension
+        mean = np.sqrt(self.mean_variance) * rng.standard_normal((size, d))
+        basis = np.linalg.qr(rng.standard_normal((size, d, self.n_directions))).Q
+        return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """One task per replication, each around a mean task of its own."""
+        return self.prepare(replications, rng).sample(horizon, replications, rng)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedHierarchy:
+    """A hierarchy with its mean tasks h (R, d) and its directions U (R, d, p)."""
+
+    environment: Hierarchy
+    mean_parameter: Floats
+    directions: Floats
+
+    @property
+    def dimension(self) -> int:
+        """The number of features, d."""
+        return self.environment.dimension
+
+    def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
+        """One task per replication."""
+        settings, rounds = self.environment, checks.count("horizon", horizon)
+        if replications != len(self.mean_parameter):
+            raise ValueError(
+                f"replications must be {len(self.mean_parameter)}, as prepared, got {replications}"
+            )
+        d, p = self.dimension, settings.n_directions
+        own = np.sqrt(settings.task_variance) * rng.standard_normal((replications, d))
+        along = np.sqrt(settings.direction_variance) * rng.standard_normal((replications, p, 1))
+        parameter = self.mean_parameter + own + (self.directions @ along)[..., 0]
+        drawn = rounds if settings.decision_set == "fresh" else 1
+        arms = rng.standard_normal((drawn, replications, settings.n_arms, d))
+        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        return rewards.sample_task(
+            np.repeat(arms, rounds // drawn, axis=0),
+            parameter,
+            mode="linear",
+            shift="none",
+            noise_scale=settings.noise_scale,
+            rng=rng,
+        )
