@@ -284,6 +284,10 @@ class ItemEffects:
         """The effect of an item, 0 of a new one."""
         return float(self.effects[self.index.get(item, -1)])
 
+    def of(self, ids: Sequence[Hashable]) -> Floats:
+        """The effects of items (K,)."""
+        return self.effects[self._places(ids)]
+
     def _places(self, ids: Sequence[Hashable]) -> Integers:
         """Where items are, (K,); −1 for new ones."""
         known = self._known.get(id(ids))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -93,17 +94,41 @@ class OffPolicy:
         )
 
 
+class LogTime:
+    """The clock of a bandit that is evaluated: it shows the times of the log, round by round.
+
+    >>> from headstart.live.off_policy import LogTime
+    >>> bandit = hs.MetaBandit(dimension=2, half_life_seconds=3600, clock=LogTime(), seed=0)
+    >>> bandit.settings.clock()
+    0.0
+    """
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """The time of the round that is played."""
+        return self.now
+
+
 def evaluate_logged(
-    bandit: MetaBandit, log: LoggedDecisions, *, seed: int = 0, progress: Progress | None = None
+    bandit: MetaBandit,
+    log: LoggedDecisions,
+    *,
+    learn: Literal["accepted", "all"] = "accepted",
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> OffPolicy:
     """Estimate the mean reward that a bandit would have had on a log, from which it learns.
 
     In each round the bandit's probability π of the logged choice is compared with the log's p. It
     accepts the round with probability c·π/p, c the smallest p, and learns from what it accepted, as
     if it had chosen so itself (rejection sampling; Li et al. 2011, Dudík et al. 2012). So it is
-    evaluated with the experience it gathered, which is less than the log's. A task is finished
-    after its last round. The doubly robust estimate uses a ridge regression over the log's earlier
-    rounds.
+    evaluated with the experience it gathered, which is less than the log's. With `learn="all"` it
+    learns from every round of the log instead: what is estimated is then the choices that it would
+    make with the log's experience. A task is finished after its last round, and a bandit whose
+    clock is a `LogTime` goes by the times of the log. The doubly robust estimate uses a ridge
+    regression over the log's earlier rounds.
 
     An example is at `OffPolicy`.
 
@@ -114,6 +139,8 @@ def evaluate_logged(
     log : LoggedDecisions
         The log. One of items with attributes (`LoggedDecisions.from_items`) is for a bandit with
         the same features, whose open numbers it settles.
+    learn : {"accepted", "all"}, default "accepted"
+        Whether the bandit learns from the rounds that it accepted, or from all.
     seed : int, default 0
         Decides which rounds are accepted.
     progress : callable, optional
@@ -128,7 +155,13 @@ def evaluate_logged(
     rewards = log.rewards
     if log.features is not None:
         bandit.settle(log.features)
-    weights, robust, overlaps, accepted = _played(bandit, log, seed, progress)
+    clock = bandit.settings.clock
+    if bandit.settings.half_life_seconds is not None and (
+        log.times is None or not isinstance(clock, LogTime)
+    ):
+        raise ValueError("a half-life in seconds needs a log with times, and clock=LogTime()")
+    everything = learn == "all"
+    weights, robust, overlaps, accepted = _played(bandit, log, seed, progress, everything)
     overlap = None if overlaps is None else float(overlaps.mean())
     found = weighted(rewards, weights)
     check_overlap(found, overlap)
@@ -166,7 +199,11 @@ def weighted(rewards: Floats, weights: Floats) -> Weighted:
 
 
 def _played(
-    bandit: MetaBandit, log: LoggedDecisions, seed: int, progress: Progress | None
+    bandit: MetaBandit,
+    log: LoggedDecisions,
+    seed: int,
+    progress: Progress | None,
+    learns_all: bool,
 ) -> tuple[Floats, Floats, Floats | None, Booleans]:
     """Weights, doubly robust rewards, overlaps if they are known, and what was accepted, (n,)."""
     arms, choices, everything = log.arms, log.choices, log.propensities_of_all
@@ -179,17 +216,21 @@ def _played(
     weights, robust, overlaps = np.empty(n), np.empty(n), np.ones(n)
     accepted = np.zeros(n, dtype=bool)
     begun: set[Name] = set()
+    clock = bandit.settings.clock
     for i, task in enumerate(_reporting(log.tasks, progress)):
         choice, x = int(choices[i]), arms[i, choices[i]]
         about = None if log.abouts is None else log.abouts[i]
-        probabilities = bandit.propensities(task, arms[i], about=about)
+        mask = None if log.allowed is None else log.allowed[i]
+        if log.times is not None and isinstance(clock, LogTime):
+            clock.now = float(log.times[i])
+        probabilities = bandit.propensities(task, arms[i], mask=mask, about=about)
         weights[i] = probabilities[choice] / propensities[i]
         if everything is not None:
             overlaps[i] = probabilities[everything[i] > 0].sum()
         guesses = arms[i] @ model.parameter
         robust[i] = probabilities @ guesses + weights[i] * (rewards[i] - guesses[choice])
         accepted[i] = uniforms[i] < scale * weights[i]
-        if accepted[i]:
+        if accepted[i] or learns_all:
             bandit.observe(task, x, float(rewards[i]), about=about)
             begun.add(task)
         model.observe(x, np.asarray(rewards[i]))

@@ -47,6 +47,10 @@ class LoggedDecisions:
         The probability with which each choice was made, above 0.
     propensities_of_all : array_like of shape (n, K), optional
         The probabilities of all arms: the overlap is exact then.
+    allowed : array_like of bool of shape (n, K), optional
+        Which arms could be chosen. All by default.
+    times : array_like of shape (n,), optional
+        When the decisions were made, in seconds.
     features : Features, optional
         The settled schema by which the arms were made of attributes.
     abouts : sequence of mappings or None, optional
@@ -72,6 +76,8 @@ class LoggedDecisions:
     rewards: Floats
     propensities: Floats
     propensities_of_all: Floats | None
+    allowed: Booleans | None = None
+    times: Floats | None = None
     features: Schema | None = None
     abouts: Sequence[Mapping[str, Any] | None] | None = None
 
@@ -84,6 +90,8 @@ class LoggedDecisions:
         rewards: ArrayLike,
         propensities: ArrayLike,
         propensities_of_all: ArrayLike | None = None,
+        allowed: ArrayLike | None = None,
+        times: ArrayLike | None = None,
         features: Schema | None = None,
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> None:
@@ -108,8 +116,18 @@ class LoggedDecisions:
         of_all = propensities_of_all
         if of_all is not None:
             of_all = _checked_propensities(of_all, chosen, indices, n_arms)
+        mask = None if allowed is None else np.asarray(allowed)
+        if mask is not None and (mask.shape != (n, n_arms) or mask.dtype != np.bool_):
+            raise ValueError(f"allowed must be booleans of shape (n, K) = ({n}, {n_arms})")
+        if mask is not None and not mask[np.arange(n), indices].all():
+            raise ValueError("allowed must be true for every choice")
+        made = None if times is None else checks.floats("times", times)
+        if made is not None:
+            checks.shape("times", made, (n,), "(n,)")
         for name, value in (
             ("tasks", list(tasks)),
+            ("allowed", mask),
+            ("times", made),
             ("arms", numbers),
             ("choices", indices.astype(np.int64)),
             ("rewards", paid),
@@ -345,6 +363,7 @@ class _Reader:
             rewards=all_of["rewards"][order],
             propensities=all_of["propensities"][order],
             propensities_of_all=None if everything is None else everything[order],
+            times=all_of["times"][order] if "times" in all_of else None,
         )
         if self.columns.features is not None:
             object.__setattr__(log, "features", self.columns.features)

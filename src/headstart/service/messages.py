@@ -64,6 +64,23 @@ class Guardrail(Message):
     pause: bool = False
 
 
+class Alternative(Message):
+    """Other settings, to be evaluated on the bandit's own decisions; what is None stays as it is.
+
+    without: features, or attributes with their crosses, that are left out.
+    """
+
+    policy: dict[str, object] | None = None
+    prior: dict[str, object] | None = None
+    exploration: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+    half_life_tasks: float | None = None
+    half_life_seconds: float | None = None
+    without: list[Name] = []
+
+
+Alternatives = Annotated[dict[Name, Alternative], Meta(max_length=20)]
+
+
 class BanditConfiguration(Message):
     """How a bandit is set up: `PUT /bandits/{b}`.
 
@@ -98,6 +115,7 @@ class BanditConfiguration(Message):
     shadow: bool = False  # whether the caller's own choice is served, and learned from
     guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []
     retention_seconds: float | None = None  # how long decisions are kept; None for ever
+    evaluate_nightly: Alternatives = {}  # evaluated on the bandit's own decisions, once a day
 
 
 class BanditView(Message):
@@ -264,6 +282,14 @@ class Contribution(Message):
     from_rewards: float
 
 
+class OtherArm(Message):
+    """An arm that a decision did not choose, with its score when the decision was made."""
+
+    arm: str
+    mean: float
+    score: float
+
+
 class RewardPart(Message):
     """One part of a decision's reward."""
 
@@ -274,7 +300,11 @@ class RewardPart(Message):
 
 
 class DecisionRecord(Message):
-    """A decision as it was made, and what became of it."""
+    """A decision as it was made, and what became of it.
+
+    An arm is chosen by its score, which is its mean and what trying it is worth. `others` are the
+    best five that were not chosen; a large batch keeps them for its first decisions only.
+    """
 
     id: str
     bandit: str
@@ -292,6 +322,8 @@ class DecisionRecord(Message):
     shadow: ServiceChoice | None
     contributions: list[Contribution]
     item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
+    score: float | None  # None where others are not kept
+    others: list[OtherArm]
     status: Literal["pending", "paid", "expired"]
     value: float | None
     weight: float | None
@@ -500,6 +532,9 @@ class DecisionLogColumns(Message):
 class EvaluateRequest(Message):
     """Estimate a bandit's mean reward on a log of decisions: `POST /bandits/{b}/evaluate`.
 
+    With neither files nor an upload, the log is the bandit's own decisions, the latest of them, and
+    the settings as they are and each of the `alternatives` are evaluated on it.
+
     The bandit starts cold, without any task: the store's prior is not used, which may know the
     log's tasks. It learns from the log. Its policy and prior are those of the configuration where
     none are given here.
@@ -510,6 +545,7 @@ class EvaluateRequest(Message):
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
     exploration: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
+    alternatives: Alternatives = msgspec.field(default_factory=dict)
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
 
 
@@ -620,7 +656,31 @@ class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
     start: Literal["cold"] = "cold"
 
 
-Report = FitReport | EvaluateReport
+class Evaluated(Message):
+    """What some settings would have earned per round; None where that cannot be said."""
+
+    name: str  # "current" for the bandit's own settings
+    inverse_propensity: Estimate | None = None
+    self_normalised: Estimate | None = None
+    doubly_robust: Estimate | None = None
+    effective_sample_size: float | None = None
+    cannot: str | None = None  # why it cannot be said
+
+
+class OwnLogReport(Message, tag_field="kind", tag="own log"):
+    """Settings evaluated on the bandit's own decisions, from all of which they learn.
+
+    They start without any task, so that a task never meets a prior that knows it.
+    """
+
+    rounds: int
+    tasks: int
+    left_out: dict[str, int]  # decisions that cannot be used, by the reason
+    logged: Estimate  # the mean reward of the decisions themselves
+    settings: list[Evaluated]
+
+
+Report = FitReport | EvaluateReport | OwnLogReport
 
 
 class JobView(Message):

@@ -49,6 +49,7 @@ def application(service: Service, jobs: Jobs) -> Starlette:
     """The pages as an application; those who may see them are its caller's affair."""
     forms: dict[str, Callable[[dict[str, str]], Response]] = {
         "/task/erase": partial(tasks.erase, service),
+        "/evaluate": partial(job_list.evaluate, jobs),
         "/fit/promote": partial(prior.promote, jobs),
         "/fit/withdraw": partial(prior.withdraw, jobs),
     }

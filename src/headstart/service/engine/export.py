@@ -28,6 +28,7 @@ COLUMNS = {
     "task": "string",
     "arm": "string",
     "rank": "int16",
+    "slate": "string",
     "observed": "bool",
     "time": "double",
     "propensity": "double",
@@ -61,9 +62,13 @@ def rows(
     start: float = 0.0,
     end: float = 1e11,
     rewarded: bool = False,
+    after: str = "",
 ) -> Iterator[list[dict[str, Any]]]:
-    """Decisions from one time to before another, some at a time; rewarded: those with a reward."""
-    c, last = decisions.c, first_id(start)
+    """Decisions from one time to before another, and after an id, some at a time.
+
+    rewarded: only those with a reward.
+    """
+    c, last = decisions.c, max(after, first_id(start))
     query = (
         select(decisions, tasks.c.name, tasks.c.control, tasks.c.side)
         .join(tasks, tasks.c.id == c.task)
@@ -163,3 +168,12 @@ def text(pages: Iterator[list[dict[str, Any]]], names: list[str]) -> Iterator[by
 
 def _cell(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else value
+
+
+def latest(database: Database, bandit: BanditRow, n: int) -> bytes:
+    """A Parquet file of the bandit's latest n decisions."""
+    c = decisions.c
+    query = select(c.id).where(c.bandit == bandit.id).order_by(c.id.desc()).offset(n).limit(1)
+    with database.reading() as connection:
+        after = connection.execute(query).scalar_one_or_none()
+    return b"".join(parquet(rows(database, bandit, after=after or ""), bandit.dimension))

@@ -180,23 +180,29 @@ class Sums:
             )
         task.early_metrics = msgspec.json.encode(known).decode()
 
-    def shown(self, bandit: int, arm: str, made: float, n: int = 1) -> None:
-        """A decision for an arm was made; −1 for one that is erased."""
+    def shown(self, bandit: int, arm: str, made: float, n: int) -> None:
+        """Decisions for an arm were made; −1 for one that is erased."""
         self._add(schema.item_days, self._item_day(bandit, arm, made), shown=n)
 
     def earned(
-        self, bandit: int, arm: str, made: float, before: float | None, after: float | None
+        self,
+        bandit: int,
+        arm: str,
+        made: float,
+        before: float | None,
+        after: float | None,
+        n: int = 1,
     ) -> None:
-        """What a decision for an arm counts has become another reward; None is none."""
+        """What n decisions for an arm count has become another reward; None is none."""
         if before == after:
             return
         old, new = before or 0.0, after or 0.0
         self._add(
             schema.item_days,
             self._item_day(bandit, arm, made),
-            rewards=int(after is not None) - int(before is not None),
-            sum=new - old,
-            squares=new * new - old * old,
+            rewards=n * (int(after is not None) - int(before is not None)),
+            sum=n * (new - old),
+            squares=n * (new * new - old * old),
         )
 
     def _item_day(self, bandit: int, arm: str, made: float) -> Key:

@@ -10,6 +10,7 @@ import numpy as np
 
 from headstart import MetaBandit, evaluate_logged, specs
 from headstart.intervals import Interval, interval
+from headstart.live.off_policy import LogTime
 from headstart.live.stored import Model
 from headstart.logs import DecisionColumns, read_decisions
 from headstart.service.engine.configuration import check, model_of
@@ -69,6 +70,7 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
     settings: dict[str, Any] = {**model.settings.plain(), "refresh": "inline"}
     schema = schema_of(work.configuration)
     bandit = MetaBandit(
+        clock=LogTime(),
         dimension=model.dimension if schema is None else None,
         features=schema,
         policy=model.policy,
@@ -84,18 +86,19 @@ def evaluate(work: EvaluateWork, steps: Steps) -> Done:
             rounds=len(logged.rewards),
             tasks=len(set(logged.tasks)),
             accepted=int(estimates.accepted.sum()),
-            logged=_estimate(interval(logged.rewards)),
+            logged=estimate_of(interval(logged.rewards)),
             effective_sample_size=estimates.effective_sample_size,
             overlap=estimates.overlap,
             policy=specs.describe(model.policy, "policies").plain(),
             prior=specs.describe(model.prior, "priors").plain(),
             start="cold",
-            **{name: _estimate(getattr(estimates, name)) for name in _ESTIMATES},
+            **{name: estimate_of(getattr(estimates, name)) for name in _ESTIMATES},
         )
     )
 
 
-def _estimate(of: Interval) -> Estimate:
+def estimate_of(of: Interval) -> Estimate:
+    """An interval as a message."""
     mean, low, high = (
         value if math.isfinite(value) else None for value in (of.mean, of.low, of.high)
     )

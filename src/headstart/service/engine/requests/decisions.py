@@ -3,6 +3,7 @@
 import math
 import os
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -34,6 +35,7 @@ from headstart.service.messages import (
 )
 from headstart.service.store import schema
 from headstart.service.store.blocks import first_id
+from headstart.service.store.others import packed_numbers, packed_others
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries.tasks import TaskEntry
 from headstart.service.store.schema import decisions as table
@@ -60,6 +62,7 @@ _COLUMNS = (
     "value",
     "weight",
     "round",
+    "others",
     "catalogue",
     "offered",
     "service_arm",
@@ -67,6 +70,9 @@ _COLUMNS = (
     "chance",
 )
 _INSERT = Prepared(insert(table), _COLUMNS)
+# How many decisions of a transaction keep the arms that they did not choose: to pack and store
+# those of all would take up to a tenth of the time of a large batch.
+_WITH_OTHERS = 32
 
 
 def new_ids(n: int, now: float) -> list[str]:
@@ -245,6 +251,8 @@ class _Batch:
         self._block = transaction.block(n)
         self._rows: list[tuple[Any, ...]] = []
         self._n = {False: 0, True: 0}
+        self._shown: Counter[str] = Counter()
+        self._counted: Counter[str] = Counter()  # as the default
         self._default = bandit.model.settings.default_reward
         self._learned: dict[int, TaskEntry] = {}
 
@@ -347,7 +355,7 @@ class _Batch:
     ) -> DecisionAnswer:
         assert choice.entry is not None
         assert choice.shown.ids is not None
-        arms = []
+        arms, explains = [], len(self._rows) < _WITH_OTHERS
         catalogue = self._bandit.catalogue.digest if choice.shown.are_items else None
         service = (None, None, None) if considered is None else considered
         for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
@@ -367,10 +375,9 @@ class _Batch:
             item = None if effect is None else arm
             ratio = ratio_of(service[2], propensity)
             counted = self._count(choice.entry, chosen.features[i], item, ratio)
-            number, made = self._bandit.number, self._transaction.now
-            self._transaction.sums.shown(number, arm, made)
+            self._shown[arm] += 1
             if counted[0] is not None:
-                self._transaction.sums.earned(number, arm, made, None, counted[0])
+                self._counted[arm] += 1
             self._rows.append(
                 (
                     self._bandit.number,
@@ -391,6 +398,7 @@ class _Batch:
                     self._transaction.now,
                     schema.PENDING,
                     *counted,
+                    parts.others(i, choice.shown.ids) if explains and rank == 0 else None,
                     catalogue,
                     choice.offered,
                     *service,
@@ -425,11 +433,16 @@ class _Batch:
 
     def write(self) -> None:
         """Store the decisions, and the tasks that learned with them."""
+        sums = self._transaction.sums
         _INSERT.execute(self._transaction.connection, self._rows)
         write_learned(self._transaction, self._bandit, list(self._learned.values()))
         for control, n in self._n.items():
             if n:
-                self._transaction.sums.decided(self._bandit.number, control, n)
+                sums.decided(self._bandit.number, control, n)
+        for arm, n in self._shown.items():
+            sums.shown(self._bandit.number, arm, self._transaction.now, n)
+        for arm, n in self._counted.items():
+            sums.earned(self._bandit.number, arm, self._transaction.now, None, self._default, n)
 
 
 class _Parts:
@@ -446,3 +459,19 @@ class _Parts:
         both = np.stack([chosen.from_prior, chosen.from_rewards], 1).astype("<f4").tobytes()
         # Two halves of the precision: as many bytes.
         self.contributions = [both[i * size : (i + 1) * size] for i in range(len(self.indices))]
+        # Of a list of arms there is one row of others, which the first of them has.
+        self._others: list[list[int]] = []
+        self._numbers: list[bytes] = []
+        if chosen.others is not None:
+            own, places, means, scores = chosen.others
+            self._others = places.tolist()
+            self._numbers = packed_numbers(own[: len(places)], means, scores)
+
+    def others(self, i: int, ids: Sequence[Any]) -> bytes | None:
+        """The best arms that were not chosen, as they are stored; None if there were none."""
+        if i >= len(self._others):
+            return None
+        places = self._others[i]
+        if places[-1] < 0:
+            places = [place for place in places if place >= 0]
+        return packed_others(self._numbers[i], [ids[p] for p in places]) if places else None
