@@ -35,7 +35,7 @@ def _basis(x: Floats) -> Floats:
     knots = np.concatenate(ends).astype(np.float64)
     last = np.searchsorted(knots, _SIZE - 1) - 1  # the interval that has the right end
     of = np.minimum(np.searchsorted(knots, x, side="right") - 1, last)
-    values = (np.arange(len(knots) - 1) == of[:, None]).astype(np.float64)
+    values: Floats = (np.arange(len(knots) - 1) == of[:, None]).astype(np.float64)
     for k in range(1, _DEGREE + 1):
         width = knots[k:] - knots[:-k]
         share = (x[:, None] - knots[:-k]) / np.where(width > 0.0, width, 1.0)

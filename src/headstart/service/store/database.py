@@ -3,11 +3,12 @@
 import fcntl
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,10 @@ _MOST_PROCESSES = 10_000
 _CHECK_SECONDS, _STEPS_PER_LOOK = 1.0, 10_000
 
 
+# What `Database.disk` says.
+_DISK = ("store_bytes", "wal_bytes", "disk_free_bytes")
+
+
 class Database:
     """Transactions over the tables.
 
@@ -57,11 +62,12 @@ class Database:
         reader: Engine,
         lock: int | None = None,
         connect: Callable[[], sqlite3.Connection] | None = None,
+        path: Path | None = None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._lock = lock
-        self._connect = connect  # to the SQLite file
+        self._connect, self._path = connect, path  # to the SQLite file
         self._checkpoints: Checkpoints | None = None
         # The threads of a process share one connection that writes to an SQLite file.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
@@ -115,6 +121,16 @@ class Database:
     def connect(self) -> Connection:
         """A connection of its own, on which every statement is a transaction."""
         return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+    def disk(self) -> dict[str, int | None]:
+        """Bytes of an SQLite file, of its log, and free on its disk; None where it is none."""
+        sizes: dict[str, int | None] = dict.fromkeys(_DISK)
+        if self._path is not None:
+            with suppress(OSError):  # files that are gone
+                sizes["disk_free_bytes"] = shutil.disk_usage(self._path.parent).free
+                sizes["store_bytes"] = self._path.stat().st_size
+                sizes["wal_bytes"] = Path(f"{self._path}-wal").stat().st_size
+        return sizes
 
     def keep_log_short(self) -> None:
         """Have a thread copy SQLite's log into its file, so that no commit has to."""
@@ -267,7 +283,7 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(writer, "begin", begin_writing)
-    return Database(writer, _reader(connect), lock, connect)
+    return Database(writer, _reader(connect), lock, connect, path)
 
 
 def _connect(address: str) -> sqlite3.Connection:
