@@ -17,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import STEPS, migrate, version_of
+from headstart.service.store.migrations import STEPS, due, migrate, version_of
 
 _log = logging.getLogger("headstart.service")
 
@@ -45,6 +45,7 @@ _MOST_PROCESSES = 10_000
 _CHECK_SECONDS, _STEPS_PER_LOOK = 1.0, 10_000
 
 
+_PASSWORD_FILE = "password_file"
 # What `Database.disk` says.
 _DISK = ("store_bytes", "wal_bytes", "disk_free_bytes")
 
@@ -182,6 +183,14 @@ def facts(connection: Connection) -> StoreFacts:
     )
 
 
+def steps_due(store: str | Path) -> tuple[int, list[str]]:
+    """The version of a store's tables, and the steps to the current one in words; none is taken."""
+    with snapshot(store) as connection:
+        _check_tables(connection, create=False)
+        steps = [(step.__doc__ or step.__name__).rstrip(".") for step in due(connection)]
+        return version_of(connection), steps
+
+
 @contextmanager
 def snapshot(store: str | Path) -> Iterator[Connection]:
     """One state of a store that may be in use by others; nothing is created or migrated."""
@@ -200,7 +209,7 @@ def snapshot(store: str | Path) -> Iterator[Connection]:
 
 
 def parsed(store: str | Path) -> URL:
-    """The address of a store."""
+    """The address of a store; `?password_file=` names a file that has its password."""
     address = str(store)
     if "://" not in address:
         return URL.create("sqlite", database=address)
@@ -212,6 +221,9 @@ def parsed(store: str | Path) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise ValueError(f"store must be a path or postgresql://…, got {url.drivername}://…")
+    if (file := url.query.get(_PASSWORD_FILE)) is not None:
+        password = Path(str(file)).read_text("utf-8").strip()
+        url = url.difference_update_query([_PASSWORD_FILE]).set(password=password)
     return url
 
 
