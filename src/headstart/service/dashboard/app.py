@@ -39,6 +39,7 @@ _PAGES = {
     "/decisions": decisions.decisions,
     "/decision": decisions.decision,
     "/items": items.items,
+    "/items.csv": items.items_file,
     "/quality": quality.quality,
     "/jobs": job_list.jobs,
     "/health": health.health,

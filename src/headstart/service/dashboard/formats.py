@@ -93,6 +93,13 @@ def interval_words(interval: Interval) -> tuple[str, str, str]:
     return fixed(interval.mean, n), fixed(interval.low, n), fixed(interval.high, n)
 
 
+def change(now: float, before: float, period: str) -> str:
+    """How much more there is than in a period: +12.3 % on the week before."""
+    if before <= 0.0:
+        return f"nothing in {period}"
+    return f"{signed(100.0 * (now / before - 1.0))} % on {period}"
+
+
 def percent(share: float | None) -> str:
     """A share: 12.3 %."""
     if share is None or not math.isfinite(share):

@@ -1,12 +1,15 @@
 """A page: its template and answer, the bandit that its address names, and stretches of time."""
 
+import csv
 import hashlib
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import jinja2
 from sqlalchemy import Connection
@@ -20,6 +23,7 @@ from headstart.service.http import sessions
 from headstart.service.http.proxy import prefix
 from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.item_days import number_of
 
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
@@ -27,6 +31,7 @@ STATIC = _HERE / "static"
 # A page asks for its changing part by this header, and gets it as JSON.
 FRAGMENT = "x-headstart-fragment"
 LIVE_SECONDS = 3  # between refreshes
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what formulas of spreadsheets begin with
 
 _FILTERS = (
     "ago",
@@ -144,10 +149,92 @@ def bandit_page(
     )
 
 
+def table_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
+    """A table as a CSV file of this name."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow(head)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    named = f"attachment; filename*=UTF-8''{quote(name, safe='')}.csv"
+    headers = {"content-disposition": named}
+    return Response(file.getvalue(), media_type="text/csv", headers=headers)
+
+
+def _cell(value: object) -> object:
+    """A cell; a text that a spreadsheet would compute stays a text."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
+
+
 def whole(request: Request, name: str) -> int:
     """A whole number of an address, 0 if there is none."""
     text = request.query_params.get(name, "")
     return min(int(text), 10**9) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Days:
+    """Whole days in UTC, both ends included."""
+
+    since: date
+    until: date
+
+    @property
+    def n(self) -> int:
+        """How many days."""
+        return (self.until - self.since).days + 1
+
+    @property
+    def first(self) -> int:
+        """The number of the first day, since 1970."""
+        return number_of(self.since)
+
+    @property
+    def last(self) -> int:
+        """The number of the last day, since 1970."""
+        return number_of(self.until)
+
+    @property
+    def query(self) -> dict[str, date]:
+        """Itself in an address."""
+        return {"since": self.since, "until": self.until}
+
+    @property
+    def words(self) -> str:
+        """1 Mar to 7 Mar 2026."""
+        since, until = (f"{day:%-d %b}" for day in (self.since, self.until))
+        return f"{until} {self.until:%Y}" if self.n == 1 else f"{since} to {until} {self.until:%Y}"
+
+    @property
+    def before(self) -> "Days":
+        """As many days before these."""
+        first = max(self.since.toordinal() - self.n, 1)
+        return Days(
+            since=date.fromordinal(first),
+            until=date.fromordinal(max(self.since.toordinal() - 1, 1)),
+        )
+
+
+def latest_days(now: float, n: int) -> Days:
+    """The latest n days, today included."""
+    today = datetime.fromtimestamp(now, UTC).date()
+    return Days(since=date.fromordinal(today.toordinal() - n + 1), until=today)
+
+
+def chosen_days(request: Request, now: float) -> Days | None:
+    """The days that an address asks for, by one end or both; None if it asks for none."""
+    since, until = (_date(request.query_params.get(name)) for name in ("since", "until"))
+    today = latest_days(now, 1).until
+    if since is None and until is None:
+        return None
+    first, last = sorted((since or min(until or today, today), until or today))
+    return Days(since=first, until=last)
+
+
+def _date(text: str | None) -> date | None:
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
