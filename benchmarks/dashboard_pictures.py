@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
@@ -29,10 +30,10 @@ from headstart.service.messages import (
 )
 
 NOW = 1_790_000_000.0
-_DAYS, _STEPS, _VISITS = 14, 24, 40  # per day, per step
+_DAYS, _STEPS, _VISITS = 14, 12, 60  # per day, per step
 _DOCS = Path(__file__).parent.parent / "docs" / "figures"
 WIDTHS = {"wide": 1280, "phone": 390}
-SCHEMES = ("light", "dark")
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 class Clock:
@@ -81,7 +82,9 @@ def fill(service: Service, clock: Clock, name: str, wanted: BanditConfiguration,
         ]
         clicks = visitors.clicks(shown, clock.now)
         warm = {answer.id for _, answer in shown if not answer.control}
-        service.reward(name, [_bought(c, c.decision in warm, rng) for c in clicks]).result()
+        if wanted.guardrails:
+            clicks = [_bought(click, click.decision in warm, rng) for click in clicks]
+        service.reward(name, clicks).result()
         if number % 6 == 0:
             service.refresh(name)
     clock.now = NOW

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import column_decimals
+from headstart.service.dashboard.settings import COMBINED
 from headstart.service.engine.service import Service
 from headstart.service.messages import DecisionRecord, not_found
 from headstart.service.store.queries import decisions as queries
@@ -71,13 +72,6 @@ def decision(service: Service, request: Request) -> Response:
     )
 
 
-# How the parts of a reward combine, in words.
-COMBINED = {
-    "sum": "the sum of its parts",
-    "last": "the part that happened last",
-    "first": "the part that happened first",
-    "max": "the largest of its parts",
-}
 _TIE = 1e-6  # scores are kept as float32
 
 
@@ -102,11 +96,13 @@ def _others(record: DecisionRecord) -> dict[str, Any] | None:
 
 def why_not(mean: float, score: float, other_mean: float, other_score: float) -> str:
     """Why an arm was not chosen, by its numbers and those of the arm that was."""
-    gap = other_score - score
-    if abs(gap) <= _TIE * max(abs(score), abs(other_score), 1e-9):
+    tie = _TIE * max(abs(score), abs(other_score), 1e-9)
+    if abs(other_score - score) <= tie:
         return "A tie, which chance decided."
-    if gap > 0.0:
+    if other_score > score:
         return "It scored more: the arm above was tried by chance, to explore."
+    if abs(other_mean - mean) <= tie:
+        return "It is expected to earn as much, but trying the chosen arm is worth more."
     if other_mean > mean:
         return "It is expected to earn more, but trying the chosen arm is worth more."
     if other_score - other_mean > score - mean:
