@@ -481,7 +481,7 @@ class Chooser:
         if not set(map(type, names)) <= _PLAIN:
             names = tuple(map(name_of, names))
         if len(set(names)) < len(names):
-            raise ValueError("tasks must be different names, got one of them twice")
+            raise ValueError("tasks must be different names, got one of them more than once")
         batch = read_batch(len(names), arms, mask, self._names)
         with ExitStack() as stack:
             for name, side in (sides or {}).items():

@@ -90,7 +90,7 @@ class Turns:
     def task(self) -> int:
         """The number of the task whose turn it is."""
         if self.over:
-            raise ValueError(f"all {len(self._order)} turns have been played")
+            raise ValueError(f"no turn is left: all {len(self._order)} were played")
         task: int = self._order[self._played]
         return task
 
