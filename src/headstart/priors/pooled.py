@@ -26,9 +26,9 @@ class Pooled:
     regularization : float or array_like of shape (d, d), default 1.0
         The λ or Λ of the next task.
     estimation_regularization : float or "same", default 1.0
-        The λ of the pooled regression. "same" is the paper's one λ.
+        The λ of the pooled regression. "same" is the paper's single λ.
     within_task : bool, default True
-        Whether the running task's data counts.
+        Whether the running task's data count.
 
     Examples
     --------

@@ -17,11 +17,11 @@ from headstart.priors import _estimation, _memories
 class Subspace:
     """Bilaj, Dhouib and Maghsudi (2024): a task is pulled to the affine subspace of earlier ones.
 
-    The bias h is the mean of the tasks' ridge estimates towards 0, and P projects on the first
-    p = `n_directions` principal components of them: Λ = λ(I − P) + λ_in P, with λ =
-    `regularization` across the subspace and λ_in = `inside` along it. Until there are more than p
-    tasks, Λ = λ_in·I. The paper follows the components online, by CCIPCA; here they are computed
-    from the sums of ŵŵᵀ, to which that converges. p = 0 is AVG-OFUL with equal weights.
+    The bias h is the mean of the tasks' ridge estimates towards 0, and P projects on the first p =
+    `n_directions` principal components of them: Λ = λ(I − P) + λ_in P, with λ = `regularization`
+    across the subspace and λ_in = `inside` along it. Until there are more than p tasks, Λ = λ_in·I.
+    The paper tracks the components online, by CCIPCA; here they are computed from the sums of ŵŵᵀ,
+    the limit of CCIPCA. p = 0 is AVG-OFUL with equal weights.
 
     >>> prior = hs.priors.Subspace(n_directions=1, regularization=10.0, inside=1.0)
     >>> memory = prior.empty(2)
