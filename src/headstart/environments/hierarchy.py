@@ -18,7 +18,7 @@ class Hierarchy:
     κ² = `mean_variance`, τ² = `task_variance`. With `n_directions` = p above 0, tasks lie around an
     affine subspace: w ~ N(h, τ²I + `direction_variance`·UUᵀ), U once per replication. Arms are
     uniform on the unit sphere, new for every task or, with the `decision_set` "fresh", in every
-    round. Rewards are xᵀw and noise of `noise_scale`.
+    round. Rewards are xᵀw plus noise of `noise_scale`.
 
     >>> environment = hs.environments.Hierarchy(dimension=3, n_arms=15, mean_variance=0.25)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
@@ -53,7 +53,7 @@ class Hierarchy:
         return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each around a mean task of its own."""
+        """One task per replication, each around its own mean task."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
