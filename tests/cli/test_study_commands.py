@@ -320,4 +320,4 @@ def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:
 def test_report_refuses_what_is_no_study(tmp_path: Path) -> None:
     done = invoke(app, ["report", str(tmp_path)])
     assert done.exit_code == 2
-    assert "must be the folder of a finished study" in words(done.output)
+    assert "is not the folder of a finished study" in words(done.output)

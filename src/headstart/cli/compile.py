@@ -50,7 +50,8 @@ def _compile() -> list[Outcome]:
     from multiprocessing import get_context
 
     n = min(os.cpu_count() or 1, len(PARTS))
-    # The compiler's objects are never freed: garbage collection would take a seventh of the time.
+    # The compiler's objects are never freed, so garbage collection would waste a seventh of the
+    # time.
     with ProcessPoolExecutor(n, get_context("spawn"), initializer=gc.disable) as pool:
         return list(pool.map(_warm_up, PARTS))
 

@@ -79,7 +79,7 @@ def diagnose(
 def _recorded(
     results: Path, regularization: float | None, progress: "Progress | None"
 ) -> "xr.Dataset":
-    """A recording as it is, or of a study that is played again."""
+    """The recording itself, or a new one of a study that is played again."""
     from headstart.diagnosis import recording
     from headstart.diagnosis.replay import replay
 
@@ -101,7 +101,7 @@ def _print(diagnosis: "Diagnosis", written: Path) -> None:
 
 
 def _folder(results: Path | None) -> Path:
-    """Beside the results, as those of other commands."""
+    """Next to the results, like other commands' output."""
     if results is None:
         return Path("out") / "diagnosis"
     return (results if results.is_dir() else results.parent) / "diagnosis"

@@ -57,7 +57,7 @@ def read_schema(file: Path) -> "Features":
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise ValueError(f"the schema must be a file, got {str(file)!r}: {error}") from error
+        raise ValueError(f"cannot read the schema {str(file)!r}: {error}") from error
     return Features.from_json(text)
 
 

@@ -143,7 +143,7 @@ def _in_options(error: str) -> str:
 
 
 def _refusal(report: "LogReport", on_bad: str) -> list[str]:
-    """What a run would say of a log with bad rows."""
+    """What a run would say about a log with bad rows."""
     if on_bad == "drop" or not report.n_bad:
         return []
     return [
@@ -177,7 +177,7 @@ def _learn(
     from headstart.logs import n_features
 
     if out.is_dir():
-        raise ValueError(f"out must be a file, and {out} is a folder")
+        raise ValueError(f"out must be a file, but {out} is a folder")
     check_parents(out)
     settings = bandit_settings(*given)
     features = arguments["features"]

@@ -106,7 +106,7 @@ def _table(study: "Study", summary: "Summary") -> Table:
             f"regret per test task of {study.horizon} rounds, after N = {summary.trained} "
             "training tasks"
         )
-    # Words wrap and numbers do not, so that nothing is cut off on a narrow terminal.
+    # Words wrap but numbers do not, so that nothing is cut off on a narrow terminal.
     table = Table(title=f"{study.name}: {what}", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("learner", overflow="fold", min_width=8)
     if len(study.regularization) > 1:

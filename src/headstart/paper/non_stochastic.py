@@ -1,6 +1,6 @@
 """Non-stochastic tasks: the published table of Meta-LinEXP3, and how regret grows with the horizon.
 
-The table is that of Li, Xu and Xie (2026): total regret by the similarity of tasks.
+The table is from Li, Xu and Xie (2026): total regret by the similarity of tasks.
 """
 
 import math
@@ -59,7 +59,7 @@ class Equals:
 
     @property
     def difference(self) -> str:
-        """The learner's regret less the number."""
+        """The learner's regret minus the number."""
         return f"{self.learner} − {self.value:g}"
 
     @property
@@ -68,13 +68,13 @@ class Equals:
         return (Side(self.learner, 1.0),)
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside of it, undecided across its edge."""
+        """Holds inside the margin, fails outside, undecided across its edge."""
         values = np.asarray(regrets.sel(learner=self.learner).isel(regularization=0))
         return about_zero(interval(values - self.value), MARGIN * self.value)
 
 
 def published_section(cosine: float) -> ReportSection:
-    """One row of the table: its claims under every interpretation of what the paper leaves open."""
+    """One row of the table: its claims under every interpretation of the open details."""
     row = PUBLISHED[cosine]
     numbers = [
         Claim(
@@ -151,7 +151,7 @@ NOISE = 0.1
 _OFUL = OFUL(noise_scale=NOISE, failure_probability=0.01)
 _VARIANCE = NOISE**2
 
-# Every stochastic learner here is told the true noise.
+# Every stochastic learner here knows the true noise.
 STOCHASTIC = tuple(
     LearnerSpec.of(agent)
     for agent in (
@@ -229,7 +229,7 @@ def _growth_of(name: str, regrets: Mapping[int, np.ndarray]) -> Growth:
     return Growth(name, tuple(means.values()), interval_from(mean, error, one.replications))
 
 
-# Regret grows linearly where the interval of its exponent is above this, and less where below.
+# Regret grows linearly if the interval of its exponent is above this, and more slowly if below.
 LINEAR = 0.9
 
 

@@ -1,4 +1,4 @@
-"""The report: what was played, what came out, and a verdict on every sentence of Section 6."""
+"""The report: what was played, what resulted, and a verdict on every sentence of Section 6."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -63,7 +63,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run studies without results, write the report with its figures; return the verdicts."""
+    """Run studies without results, and write the report with its figures; return the verdicts."""
     studies = {name: study for section in sections for name, study in section.studies().items()}
     results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
     return write_report(sections, results, out)
@@ -77,9 +77,9 @@ def run_named(
     scheduler: str | None,
     progress: Progress | None,
 ) -> dict[str, xr.Dataset]:
-    """The results of studies by name, in `out/results`; those that are there are not played again.
+    """The results of studies by name, in `out/results`; existing results are not played again.
 
-    A study's folder is named after what its numbers depend on, so that results of other settings
+    A study's folder is named after everything its numbers depend on, so results of other settings
     or other code are never used for it.
     """
     folders = {
@@ -176,7 +176,7 @@ def _section(
 
 
 def _data_text(section: ReportSection) -> str:
-    """The shape of the data after the paper's filter, where there are data."""
+    """The shape of the data after the paper's filter, if there are data."""
     filtered = getattr(section.main.study.environment_built(), "filtered", None)
     if filtered is None:
         return ""

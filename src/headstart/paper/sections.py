@@ -13,7 +13,7 @@ from headstart.paper.interpretations import Interpretation, ReportSection
 from headstart.paper.studies import FIGURES, SIZES, Estimation, Reward
 from headstart.studies.study import LearnerSpec, Study
 
-# The report's label of what an interpretation changes, by the key of the change.
+# The report's label for a change of interpretation, by its key.
 _LABELS = {
     "main": "main",
     "linear": "linear reward",
@@ -35,8 +35,8 @@ _LABELS = {
 # λ of the two synthetic studies whose sweep is plotted.
 _SWEEP = tuple(10.0**power for power in range(-1, 5))
 
-# Replications of the main interpretation. That a larger λ hurts RR-OFUL rests on them alone: with
-# 100 and seeds 0 to 7, its interval ends as near to 0 as −0.15; with 300, as −0.24.
+# Replications of the main interpretation. The claim that a larger λ hurts RR-OFUL rests on them
+# alone: with 100 and seeds 0 to 7, its interval ends as close to 0 as −0.15; with 300, −0.24.
 _MAIN_REPLICATIONS = 300
 
 
@@ -47,7 +47,7 @@ def synthetic() -> ReportSection:
     estimations: tuple[Estimation, ...] = ("same", 1.0, 0.01)
     for bound, reward, estimation in product((None, sqrt(20.0) + 1.0), rewards, estimations):
         changes = _changes(reward, estimation, bound)
-        # The sweep over all λ is plotted for two of them; claims need the figures' two values.
+        # The sweep over all λ is plotted for two studies; claims need only the figures' two values.
         plotted = changes in (["main"], ["linear", "estimator-0.01"])
         study = paper.synthetic(
             reward=reward,
@@ -145,7 +145,7 @@ SECTIONS = {"synthetic": synthetic, "lastfm": lastfm, "movielens": movielens}
 
 
 def _changes(reward: Reward, estimation: Estimation, bound: float | None) -> list[str]:
-    """The keys of what a synthetic study changes."""
+    """The keys of the changes in a synthetic study."""
     changes = ["linear"] if reward == "linear" else []
     if estimation != "same":
         changes.append(f"estimator-{estimation:g}")
@@ -162,7 +162,7 @@ def _interpretation(prefix: str, changes: list[str], study: Study) -> Interpreta
 
 
 def _with_best(prefix: str, studies: Mapping[tuple[str, ...], Study]) -> list[Interpretation]:
-    """Every study twice: with claims at the λ that they name, then at each learner's best."""
+    """Every study twice: with claims at the λ they name, then at each learner's best."""
     stated = {
         changes: _interpretation(prefix, list(changes), study) for changes, study in studies.items()
     }

@@ -1,4 +1,4 @@
-"""A figure of what tasks share: the directions along which they differ."""
+"""A figure of the directions along which tasks differ."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,8 +14,8 @@ def plot_directions(
 ) -> None:
     """The learned directions of one memory: how large they are, and their features.
 
-    Left the standard deviation of tasks along each, right its unit vector by feature. Of a memory
-    with leading axes, take one entry first.
+    Left, the standard deviation of tasks along each; right, its unit vector by feature. If a memory
+    has leading axes, take one entry first.
 
     >>> from pathlib import Path
     >>> from headstart import plotting
@@ -32,7 +32,7 @@ def plot_directions(
     """
     if directions.loadings.ndim != 2:
         raise ValueError(
-            "directions must be of one memory, with loadings (d, 8), "
+            "directions must come from one memory, with loadings (d, 8), "
             f"got loadings of shape {directions.loadings.shape}"
         )
     rank, dimension = int(directions.rank), len(directions.loadings)

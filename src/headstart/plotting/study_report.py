@@ -99,7 +99,7 @@ def write_study_report(
     place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
         raise ValueError(
-            f"{folder} must be the folder of a finished study: it has no {place.results.name}"
+            f"{folder} is not the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
@@ -123,7 +123,7 @@ def write_study_report(
 def study_blocks(
     played: StudyResults, values: Sequence[float], figures: Path, *, all_pairs: bool = False
 ) -> Iterator[Block]:
-    """The report, block by block; its figures are written to a folder."""
+    """The report, block by block; writes its figures to a folder."""
     study = played.study
     yield Heading(study.name, 1)
     if study.about:
@@ -158,7 +158,7 @@ def _differences(
 
 
 def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
-    """Reward and regret of every learner, at given λ and at its best; the least regret is bold."""
+    """Reward and regret of every learner, at given λ and at its best; least regret is bold."""
     reward, regret = (totals(played.results, kind, played.trained) for kind in ("reward", "regret"))
     best = at_best(regret, swept=played.study.swept)
     learners = [str(learner) for learner in regret["learner"].to_numpy()]
@@ -190,7 +190,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
 
 
 def training_table(played: StudyResults, value: float | None, name: str) -> Table:
-    """Regret of a test task, learner × N; of more than six N, the text has six."""
+    """Regret of a test task, learner × N; the text shows at most six N."""
     regrets = played.by_training(value)
     sizes = [int(n) for n in regrets["trained"].to_numpy()]
     shown = {
@@ -265,7 +265,7 @@ def _means(values: xr.DataArray, learners: Sequence[str]) -> dict[str, Interval]
 def _measured(
     column: Mapping[str, Interval], learning: Sequence[str], *, least: bool = True
 ) -> list[str | Cell]:
-    """A column of means; with `least`, the least of those that learn is bold."""
+    """A column of means; with `least`, the smallest one of a learner is bold."""
     texts = measured_texts(list(column.values()))
     lowest = min((column[name].mean for name in learning), default=None) if least else None
     return [

@@ -1,4 +1,4 @@
-"""Regret bounds with explicit constants, term by term, and the λ that they ask for."""
+"""Regret bounds with explicit constants, term by term, and the λ that they suggest."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def transfer_bound(
 ) -> RegretBound:
     """Lemma 2: the expected regret over tasks, from Mar_h (deviation) or, looser, from Var_h.
 
-    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
+    Lemma 1 with E‖w − h‖ instead of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
     that does not depend on the new task, Var_h = Var_w̄ + ε.
 
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
@@ -133,7 +133,7 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
     """Corollary 2: Lemma 2 at λ = 1/(T Var_h), with Var_0 for ITL and Var_w̄ for the Oracle.
 
     Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
-    so the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+    so the paper's λ is covered only if Var_h ≤ 1/T; otherwise this warns.
 
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> round(float(hs.theory.low_variance_bound(setting, variance=0.01).total), 1)
@@ -156,7 +156,7 @@ def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:
     """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d).
 
-    ∞ where the variance is 0 and all tasks are the same.
+    ∞ if the variance is 0, that is, all tasks are the same.
 
     >>> hs.theory.bayes_regularization(noise_scale=1.0, dimension=20, variance=[0.0, 1.0, 4.0])
     array([inf, 20.,  5.])

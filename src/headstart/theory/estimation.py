@@ -38,7 +38,7 @@ def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
 def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
     """H̄' = Ṽ⁺ Σ V_j w_j over tasks (…, n, d) with grams (…, n, d, d), of shape (…, d).
 
-    What RR would find without noise and ridge. Ṽ = ΣV_j may be singular: pseudo-inverse.
+    RR would find this without noise and ridge. Ṽ = ΣV_j may be singular, hence the pseudo-inverse.
 
     >>> hs.theory.gram_average([[1.0, 2.0], [3.0, 4.0]], [np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
     array([1., 4.])
@@ -68,7 +68,7 @@ def bennett_bound(
     """Lemma 3: H_ρ ≤ 2 log(2/δ) S/N + √(2 log(2/δ) Var_0/N) with probability 1 − δ, of shape (…).
 
     For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds,
-    is left out. Valid but loose: it has the second moment Var_0 where Var_w̄ would nearly suffice.
+    is left out. Valid but loose: it uses the second moment Var_0, but Var_w̄ would nearly suffice.
 
     >>> hs.theory.bennett_bound(
     ...     n_tasks=[10, 1000], parameter_bound=1.0, second_moment=1.0, failure_probability=0.05
@@ -148,8 +148,8 @@ def pooled_error(
 ) -> ErrorTerms:
     """The terms of RR's error after tasks (…, n) with true parameters (…, n, d).
 
-    With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas 4
-    and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and two
+    With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas
+    4 and 5 split at H̄' instead of H̄; if Ṽ is nearly singular, H̄' is far from every task, and two
     huge terms cancel.
 
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
@@ -186,7 +186,7 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
 def _ridge_error(
     statistics: TaskStatistics, parameter: Floats, regularization: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The two terms of a ridge estimate's error, (…, d) each: of the data, and of the shrinkage."""
+    """The two terms of a ridge estimate's error, (…, d) each: from the data, and from shrinkage."""
     zero = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
     estimate = RidgeEstimate(statistics, zero)
     shrunk = np.linalg.solve(estimate.precision, zero.prior_moment(parameter)[..., None])[..., 0]

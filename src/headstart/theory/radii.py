@@ -15,7 +15,7 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
 
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L,
     ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant
-    form has two. Warns at d = 1 and where tasks are unbounded.
+    form has two. Warns at d = 1 and if tasks are unbounded.
 
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> hs.theory.trace_radius(setting, [0, 10, 50]).round(2)
@@ -35,9 +35,9 @@ def biased_radius(
 ) -> Floats:
     """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + ‖h − w*‖ in Λ's norm (Theorem 1), of shape (…).
 
-    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past.
-    It has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
-    bounded alone and h enters by the triangle inequality. It needs the true w*.
+    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past. It
+    has no condition on λ, ‖w‖, ‖x‖ or h, which may move with the data: the noise is bounded
+    separately, and h enters by the triangle inequality. It needs the true w*.
 
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
@@ -65,10 +65,10 @@ def fixed_bias_radius(
 ) -> Floats:
     """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + ‖h − w*‖² in Λ's norm), of shape (…).
 
-    The two terms of Theorem 1, added in squares, so never larger. By a mixture of
-    likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with
-    probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
-    Warns where the bias moves.
+    The two terms of Theorem 1, added in squares, so never larger. It holds for all t at once with
+    probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began,
+    by a mixture of likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality. Warns if the bias
+    moves.
 
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))

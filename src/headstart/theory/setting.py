@@ -32,10 +32,10 @@ class AssumptionWarning(UserWarning):
 class Setting:
     """d, T, λ, R, L, S and δ, and what is known about the tasks.
 
-    `regularization` may be an array: a bound is then an array over it. `mean_bound` is the largest
-    |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
-    is whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
-    h was fixed before the task began.
+    If `regularization` is an array, a bound is an array over it. `mean_bound` is the largest |xᵀw|,
+    1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks` says
+    whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether h was
+    fixed before the task began.
 
     >>> setting = hs.theory.Setting(dimension=20, horizon=50)
     >>> setting.delta, setting.trivial_bound
@@ -72,7 +72,7 @@ class Setting:
 
     @property
     def delta(self) -> float:
-        """δ: as given, or 1/T; ½ where T = 1."""
+        """δ: as given, or 1/T; ½ if T = 1."""
         if self.failure_probability is not None:
             return self.failure_probability
         return 1.0 / max(self.horizon, 2)
@@ -94,11 +94,11 @@ class Setting:
 
     @property
     def small_regularization(self) -> Booleans:
-        """Where λ < L², (…): there the width of an arm may exceed 1."""
+        """Where λ < L², (…), so that the width of an arm may exceed 1."""
         return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
-        """Warn where λ < max(1, L²), which the regret bounds need."""
+        """Warn if λ < max(1, L²), since the regret bounds need more."""
         least = max(1.0, self.feature_bound**2)
         smallest = float(self.ridge.min())
         warn_unless(
@@ -108,7 +108,7 @@ class Setting:
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
-        """Warn where tasks are not bounded, as Gaussian ones."""
+        """Warn if tasks are not bounded, such as Gaussian ones."""
         warn_unless(
             self.bounded_tasks,
             f"{what} needs ‖w‖ ≤ S = {self.parameter_bound:g} for every task; unbounded tasks "
@@ -116,7 +116,7 @@ class Setting:
         )
 
     def demand_frozen_bias(self, what: str) -> None:
-        """Warn where the bias moves with the task's own data."""
+        """Warn if the bias moves with the task's own data."""
         warn_unless(
             self.frozen_bias,
             f"{what} needs a bias that is fixed before the task begins; this one moves with the "
@@ -126,7 +126,7 @@ class Setting:
 
 @contextmanager
 def violated_assumptions() -> Iterator[list[str]]:
-    """A list that has the sentences of all `AssumptionWarning`s at the end, in place of warnings.
+    """A list that collects the sentences of all `AssumptionWarning`s instead of warning.
 
     Each sentence is listed once.
 
