@@ -284,6 +284,10 @@ class Features:
         ----------
         item, context, about : mapping of str to object, optional
             The attributes of the item, of the context and of the task.
+
+        Returns
+        -------
+        ndarray of shape (d,)
         """
         items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
@@ -296,6 +300,10 @@ class Features:
         items : dicts by id or in a list, pandas or Polars frame, or Arrow table
             The items. A pandas index holds their ids. Columns of a frame that are no attributes are
             left out.
+
+        Returns
+        -------
+        EncodedItems
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
@@ -308,6 +316,10 @@ class Features:
         ----------
         context : mapping of str to object, optional
             The attributes of the context.
+
+        Returns
+        -------
+        ndarray of shape (c,)
         """
         return self._sides[1].row(context)
 
@@ -318,6 +330,10 @@ class Features:
         ----------
         about : mapping of str to object, optional
             The attributes of the task.
+
+        Returns
+        -------
+        ndarray of shape (p,)
         """
         return self._sides[2].row(about)
 
@@ -338,6 +354,10 @@ class Features:
             The attributes of the context.
         task : ndarray of shape (p,)
             What is known of the task, from `encode_task`.
+
+        Returns
+        -------
+        EncodedItems
         """
         encoded = self.encode_items(items)
         arms = self.arms(encoded.matrix, self.encode_context(context), task)
@@ -358,6 +378,10 @@ class Features:
             What `encode_task` returned.
         out : ndarray of shape (K, d), optional
             Where to write the arms.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
         """
         arms = np.empty((len(items), self.dimension)) if out is None else out
         products = self._products
@@ -372,6 +396,10 @@ class Features:
         columns : mapping of str to columns of n values
             The log's columns by name. Attributes without a column are missing; other columns are
             left out.
+
+        Returns
+        -------
+        tuple of ndarray
         """
         found = self.read_log(columns)
         for fault in found.faults:
@@ -391,6 +419,10 @@ class Features:
             The number of rows, n.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        tuple of ndarray, ndarray and list of Fault
         """
         _, context, task = self._sides
         found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
@@ -410,6 +442,10 @@ class Features:
         is_text : bool, default False
             Whether the columns come from a file without types, so that a text may stand for a
             number, a flag or a list.
+
+        Returns
+        -------
+        EncodedLog
         """
         n_rows = len(next(iter(columns.values()))) if columns else 0
         item, context, task = self._sides
@@ -441,6 +477,10 @@ class Features:
             Rows of each side, from which means and scales follow. Numbers of a side without rows
             stay as they are.
 
+        Returns
+        -------
+        Features
+
         Examples
         --------
         >>> features = hs.Features(item=[hs.Number("price")])
@@ -468,6 +508,10 @@ class Features:
             The log's columns by name.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        Features
         """
 
         def settled(attribute: Attribute) -> Attribute:
@@ -494,6 +538,10 @@ class Features:
         ----------
         other : Features
             The schema that has them.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -542,6 +590,10 @@ class Features:
             The column that names the item. By default it is looked for.
         leave_out : sequence of str, optional
             Columns that must not become features.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -614,6 +666,10 @@ class Features:
         table : mapping of str to object
             What `plain` returned.
 
+        Returns
+        -------
+        Features
+
         Examples
         --------
         >>> hs.Features.from_plain({"item": [{"type": "flag", "name": "new"}]}).columns
@@ -665,6 +721,10 @@ class Features:
         ----------
         given : str, bytes or mapping
             The text that `to_json` returned, or its content.
+
+        Returns
+        -------
+        Features
         """
         if isinstance(given, Mapping):
             return cls.from_plain(given)

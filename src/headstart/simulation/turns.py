@@ -1,5 +1,7 @@
 """Turns: tasks that overlap, as an agent sees them that plays them jointly."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
