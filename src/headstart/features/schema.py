@@ -1,4 +1,4 @@
-"""Features: a schema of attributes, and the one function from raw attributes to numbers."""
+"""Features: a schema of attributes, the one function from raw attributes to numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EncodedItems:
     matrix : ndarray of shape (K, d_item)
         A row per item.
     ids : sequence of hashable or None
-        The items' ids, where they have some.
+        The items' ids, if they have any.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class EncodedItems:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EncodedLog:
-    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), what is wrong."""
+    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), and faults."""
 
     features: Floats
     tasks: Floats
@@ -65,15 +65,15 @@ class EncodedLog:
 
 @dataclass(frozen=True, eq=False)
 class _Crosses:
-    """Which columns are multiplied, as the kernels in `products` take it."""
+    """Which columns are multiplied, in the form that the kernels in `products` take."""
 
-    crosses: Integers  # (n, 5): left, n_left, right, n_right, and the first of its places
+    crosses: Integers  # (n, 5): left, n_left, right, n_right, and its first place
     places: Integers  # the column of each product, cross by cross
 
 
 @dataclass(frozen=True)
 class Features:
-    """A schema: the attributes of items, context and tasks, and pairs of them that are crossed.
+    """A schema: the attributes of items, context and tasks, and which pairs are crossed.
 
     It is one function from (item, context, about) to x, (d,): the columns of the item's attributes,
     of the context's and of the crosses, and last a constant 1.
@@ -81,18 +81,18 @@ class Features:
     Parameters
     ----------
     item, context : sequence of attributes, optional
-        The attributes of an item, and those of a decision: `Number`, `Category`, `Tags`, `Vector`,
-        `Flag` or `Date`.
+        The attributes of an item, and of a decision's context: `Number`, `Category`, `Tags`,
+        `Vector`, `Flag` or `Date`.
     task : sequence of attributes, optional
-        The attributes of a task. They are no columns by themselves, since all arms of a task share
-        them. Crossed with an attribute of items or context they are columns of x; all of them are
-        z, (p,), which may be side information of the task's prior.
+        The attributes of a task. All arms of a task share them, so they are columns of x only in a
+        cross with an attribute of items or context. Together they are z, (p,), which may be side
+        information of the task's prior.
     cross : sequence of (str, str), optional
         The names of attributes whose columns are multiplied, each with each.
     buckets : int, default 256
-        Where a cross would have more columns than this, its products are hashed into so many.
+        If a cross would have more columns than this, its products are hashed into this many.
     report : Report, optional
-        Why columns of a log are no attributes, where `infer` made the schema.
+        If `infer` made the schema, why some columns of the log are not attributes.
 
     Examples
     --------
@@ -175,11 +175,11 @@ class Features:
             raise ValueError(f"a cross must be given once, got {checks.short(crosses)}")
         return tuple(crosses)
 
-    # What it is made of
+    # Its parts
 
     @cached_property
     def sides(self) -> Mapping[str, str]:
-        """Of every attribute whether it is of "item", "context" or "task"."""
+        """Whether each attribute belongs to "item", "context" or "task"."""
         return {one.name: side for side in _SIDES for one in getattr(self, side)}
 
     @cached_property
@@ -194,12 +194,12 @@ class Features:
 
     @property
     def dimension(self) -> int:
-        """d, the constant included."""
+        """d, including the constant."""
         return len(self.columns)
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """Of every column the index of its group: an attribute, a cross, or the constant."""
+        """The group of every column: an attribute, a cross, or the constant."""
         return tuple(i for i, group in enumerate(self._group_columns()) for _ in group)
 
     @cached_property
@@ -278,7 +278,7 @@ class Features:
     ) -> Floats:
         """The features x (d,) of an item in a context, for a task.
 
-        What is not given is missing; an attribute that the schema does not have is an error.
+        Attributes that are not given are missing; an unknown attribute raises.
 
         Parameters
         ----------
@@ -298,8 +298,7 @@ class Features:
         Parameters
         ----------
         items : dicts by id or in a list, pandas or Polars frame, or Arrow table
-            The items. A pandas index holds their ids. Columns of a frame that are no attributes are
-            left out.
+            The items. A pandas index holds their ids. Other columns of a frame are ignored.
 
         Returns
         -------
@@ -395,7 +394,7 @@ class Features:
         ----------
         columns : mapping of str to columns of n values
             The log's columns by name. Attributes without a column are missing; other columns are
-            left out.
+            ignored.
 
         Returns
         -------
@@ -409,7 +408,7 @@ class Features:
     def read_shared(
         self, columns: Mapping[str, Any], n_rows: int, *, is_text: bool = False
     ) -> tuple[Floats, Floats, list[Fault]]:
-        """The context (n, c), what is known of tasks (n, p), and what is wrong in which rows.
+        """The context (n, c), what is known of tasks (n, p), and the faults by row.
 
         Parameters
         ----------
@@ -433,15 +432,15 @@ class Features:
         return *found, faults
 
     def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
-        """As `encode_log`, with what is wrong in which rows instead of an error.
+        """As `encode_log`, but returns the faults by row instead of raising.
 
         Parameters
         ----------
         columns : mapping of str to columns of n values
             The log's columns by name.
         is_text : bool, default False
-            Whether the columns come from a file without types, so that a text may stand for a
-            number, a flag or a list.
+            Whether the columns come from a file without types, so that text may mean a number, a
+            flag or a list.
 
         Returns
         -------
@@ -461,7 +460,7 @@ class Features:
         cross_rows(features, tasks, n_alone, products.crosses, products.places)
         return EncodedLog(features=features, tasks=tasks, faults=faults)
 
-    # Data that it is settled by
+    # Means and scales from data
 
     @cached_property
     def is_settled(self) -> bool:
@@ -469,13 +468,13 @@ class Features:
         return all(one.is_settled for one in self._all() if isinstance(one, Number))
 
     def settled(self, *, items: Rows = None, context: Rows = None, tasks: Rows = None) -> Features:
-        """The schema with a mean and scale for all numbers that have none.
+        """The schema with a mean and scale for every number that had none.
 
         Parameters
         ----------
         items, context, tasks : dicts, columns or a frame, optional
-            Rows of each side, from which means and scales follow. Numbers of a side without rows
-            stay as they are.
+            Rows of each, to compute means and scales from. Numbers of a part without rows do not
+            change.
 
         Returns
         -------
@@ -498,9 +497,9 @@ class Features:
         )
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
-        """The schema with a mean and scale for all numbers that have none, from a log.
+        """The schema with a mean and scale, from a log, for every number that had none.
 
-        What is no number is left out: whoever reads the rows has to refuse it.
+        Values that are not numbers are ignored here: whoever reads the rows has to refuse them.
 
         Parameters
         ----------
@@ -532,7 +531,7 @@ class Features:
         )
 
     def settled_as(self, other: object) -> Features:
-        """The schema with another one's means and scales, for numbers that have none.
+        """The schema with another one's means and scales, for numbers that had none.
 
         Parameters
         ----------
@@ -575,19 +574,19 @@ class Features:
     ) -> Features:
         """A first proposal of a schema, from a log.
 
-        A column that is constant within every task is of tasks, one that follows from the item is
-        of items, and all others are of the context. Whatever is an id, a constant or seems to
-        follow from the reward is left out. `print` shows the schema as code that one can edit;
-        `report` says what was left out, and why.
+        A column that is constant within every task belongs to tasks, a function of the item belongs
+        to items, and all others to the context. Ids, constants and columns that seem to follow from
+        the reward are left out. `print` shows the schema as code to edit; `report` says what was
+        left out, and why.
 
         Parameters
         ----------
         log : path, frame, columns or dicts
-            A CSV or Parquet file, or a table in memory. The first 100,000 rows are looked at.
+            A CSV or Parquet file, or a table in memory. Only the first 100,000 rows are read.
         reward, task : str, default "reward" and "task"
             The columns of these.
         item : str, optional
-            The column that names the item. By default it is looked for.
+            The column that names the item. By default it is guessed.
         leave_out : sequence of str, optional
             Columns that must not become features.
 
@@ -630,7 +629,7 @@ class Features:
         )
 
     def __str__(self) -> str:
-        """The schema as code that one can edit, and what its report says."""
+        """The schema as code to edit, with its report as comments."""
         parts = []
         for side in _SIDES:
             lines = [f"        {plain.code(one)}," for one in getattr(self, side)]
@@ -681,7 +680,7 @@ class Features:
         for name in table:
             if name not in known:
                 raise ValueError(
-                    f"features.{name} is no part of a schema, which has {', '.join(known)}"
+                    f"features.{name} is not a part of a schema; the parts are {', '.join(known)}"
                 )
         given: dict[str, Any] = {
             side: [
@@ -715,7 +714,7 @@ class Features:
 
     @classmethod
     def from_json(cls, given: str | bytes | Mapping[str, Any]) -> Features:
-        """The schema in a JSON text, or in what was read from one.
+        """The schema in JSON, as text or parsed.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ from headstart.features.schema import CONSTANT, EncodedItems, EncodedLog, Featur
 
 @runtime_checkable
 class Transformer(Protocol):
-    """What is used of a fitted transformer: a frame of attributes in, rows of numbers out.
+    """The part of a fitted transformer in use: it turns a frame of attributes into rows of numbers.
 
     >>> from headstart.features import Transformer
     >>> isinstance(hs.Features(item=[hs.Number("price")]), Transformer)
@@ -40,18 +40,18 @@ class Transformer(Protocol):
         ...
 
     def get_feature_names_out(self) -> Any:
-        """The names of the columns that come out."""
+        """The names of the resulting columns."""
         ...
 
 
 class _Attribute:
-    """A column that the transformer takes; what it may hold is the transformer's to say."""
+    """A column that the transformer takes; the transformer decides which values are allowed."""
 
     expected = "what the transformer takes"
 
 
 class Transformed:
-    """The columns of a fitted scikit-learn transformer, and last a constant 1, as features.
+    """Features from a fitted scikit-learn transformer: its columns, then a constant 1.
 
     Two are equal if their transformer is the same object.
 
@@ -59,8 +59,8 @@ class Transformed:
     ----------
     transformer : Transformer
         Takes the attributes of an item and of the context as the columns of one frame. So the items
-        of a catalogue, which are transformed once, take no context, and nothing is known of tasks;
-        a schema, `Features`, has both.
+        of a catalogue, which are transformed once, take no context, and tasks have no attributes; a
+        schema, `Features`, supports both.
 
     Examples
     --------
@@ -92,12 +92,11 @@ class Transformed:
             names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
         except Exception as error:
             raise ValueError(
-                f"features must be a transformer that is fitted, got {checks.short(transformer)}: "
-                f"{error}"
+                f"features must be a fitted transformer, got {checks.short(transformer)}: {error}"
             ) from error
         if not names:
             raise ValueError(
-                "features must be a transformer that was fitted to a DataFrame, so that its "
+                "features must be a transformer fitted to a DataFrame, so that its "
                 f"columns have names, got {checks.short(transformer)}"
             )
         self.columns = (*found, CONSTANT)
@@ -120,12 +119,12 @@ class Transformed:
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """Of every column the index of its group: each is one."""
+        """The group of every column: each is its own."""
         return tuple(range(self.dimension))
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """The names of the groups: those of the columns."""
+        """The names of the groups, which are the columns."""
         return self.columns
 
     def encode(
@@ -162,14 +161,14 @@ class Transformed:
             found = self.transformer.transform(frame)
         except Exception as error:
             reason = " ".join(str(error).split())
-            raise ValueError(f"the transformer must take the items, got {reason}") from error
+            raise ValueError(f"the transformer refuses the items: {reason}") from error
         matrix = checks.floats("the transformed items", _dense(found))
         shape = (table.n_rows, self.dimension - 1)
         checks.shape("the transformed items", matrix, shape, "(K, d − 1)")
         return EncodedItems(matrix=matrix, ids=table.ids)
 
     def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
-        """The columns of the context for items that were transformed before: there must be none.
+        """The context's columns for items that are transformed already: there must be none.
 
         Parameters
         ----------
@@ -182,7 +181,7 @@ class Transformed:
         """
         if context:
             raise ValueError(
-                "context must go with items that are transformed with it, not with a catalogue of "
+                "a context needs items that are transformed together with it, not a catalogue of "
                 f"a transformer, got {checks.short(context)}"
             )
         return np.empty(0)
@@ -246,17 +245,17 @@ class Transformed:
         return self
 
 
-# What a bandit reads attributes by.
+# How a bandit reads attributes.
 Schema = Features | Transformed
 
 
 def schema_of(features: Schema | Transformer) -> Schema:
-    """A schema as it is, and a fitted transformer as one.
+    """A schema unchanged, or a fitted transformer as a schema.
 
     Parameters
     ----------
     features : Features, Transformed or scikit-learn transformer
-        The schema, or what becomes one.
+        The schema or transformer.
 
     Returns
     -------
