@@ -1,5 +1,7 @@
 """Shop: clicks on a catalogue of items with raw attributes, by users with a few visits each."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -164,7 +166,7 @@ class Shop:
         """The number of features of a task's arms, d."""
         return self.features.dimension
 
-    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> "ShopWorld":
+    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> ShopWorld:
         """One shop, its items of all seasons, its users and their visits.
 
         Parameters
@@ -173,10 +175,14 @@ class Shop:
             Repeats the world.
         n_users : int, default 1000
             The number of users.
+
+        Returns
+        -------
+        ShopWorld
         """
         return ShopWorld(self, checks.count("n_users", n_users), np.random.default_rng(seed))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedShop":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedShop:
         """Draw the shop of every replication."""
         size = checks.count("replications", replications)
         return PreparedShop(
@@ -197,7 +203,7 @@ class _Users:
     price: Floats
 
     @classmethod
-    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> "_Users":
+    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> _Users:
         return cls(
             segments=rng.integers(shop.n_segments, size=n),
             categories=shop.taste * rng.standard_normal((n, shop.n_categories)),
@@ -227,7 +233,7 @@ class _Opinions:
     offset: float
 
     @classmethod
-    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> "_Opinions":
+    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> _Opinions:
         renewed = round(shop.replaced * shop.n_items)
         n = shop.n_items + renewed * (n_seasons - 1)
         size = (n_seasons, shop.n_segments, shop.n_categories)
@@ -256,7 +262,7 @@ class _Opinions:
         )
         return opinions._calibrated(rng)
 
-    def _calibrated(self, rng: np.random.Generator) -> "_Opinions":
+    def _calibrated(self, rng: np.random.Generator) -> _Opinions:
         """With the offset that makes the click rate the mean probability of the first season."""
         from scipy.optimize import brentq  # noqa: PLC0415 - takes half a second to import
 
@@ -403,6 +409,10 @@ class ShopWorld:
         ----------
         user : int
             The number of the user.
+
+        Returns
+        -------
+        dict of str to object
         """
         return {"segment": self.shop.segments[self._users.segments[user]]}
 
@@ -413,6 +423,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         return visit // self.shop.season
 
@@ -423,6 +437,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        ndarray of int
         """
         return self._on_sale[self.season(visit)]
 
@@ -435,6 +453,10 @@ class ShopWorld:
             The number of the visit.
         items : sequence of int
             The numbers of the items.
+
+        Returns
+        -------
+        ndarray of float
         """
         chosen = np.asarray(items, dtype=np.int64)
         user = int(self.visitors[visit])
@@ -447,6 +469,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         items = self.on_sale(visit)
         return int(items[self.probability(visit, items).argmax()])
@@ -458,6 +484,10 @@ class ShopWorld:
         ----------
         visit, item : int
             The numbers of the visit and of the item.
+
+        Returns
+        -------
+        bool
         """
         return bool(self._uniforms[visit] < self.probability(visit, [item])[0])
 
@@ -467,7 +497,7 @@ class ShopWorld:
         *,
         policy: Literal["popular", "random"] = "popular",
         seed: int | np.random.Generator = 0,
-    ) -> "pd.DataFrame":
+    ) -> pd.DataFrame:
         """The first visits, as a shop without a bandit would log them.
 
         Parameters

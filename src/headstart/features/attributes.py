@@ -4,6 +4,8 @@
 `Features` sets only the column that says so, in the same way for all kinds.
 """
 
+from __future__ import annotations
+
 import bisect
 import itertools
 import math
@@ -145,7 +147,7 @@ class Number:
         """Whether it needs nothing from data."""
         return self.bins is not None or self.period is not None or self.mean is not None
 
-    def settled(self, numbers: Floats) -> "Number":
+    def settled(self, numbers: Floats) -> Number:
         """The number with the mean and scale of data, unless it has them already.
 
         If all numbers are equal, for instance a single one, their size is the scale.
@@ -154,6 +156,10 @@ class Number:
         ----------
         numbers : ndarray of shape (n,)
             The data; NaN is ignored.
+
+        Returns
+        -------
+        Number
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
@@ -202,6 +208,10 @@ class Number:
         ----------
         value : object
             The value.
+
+        Returns
+        -------
+        float
         """
         if isinstance(value, str):
             value = self.parsed(value)
@@ -217,6 +227,10 @@ class Number:
         ----------
         column : Column
             The column; its missing values become NaN.
+
+        Returns
+        -------
+        ndarray of shape (n,) or None
         """
         return column.numbers()
 
@@ -227,6 +241,10 @@ class Number:
         ----------
         numbers : ndarray of shape (n,)
             The numbers.
+
+        Returns
+        -------
+        ndarray of bool of shape (n,)
         """
         return np.asarray(np.abs(numbers) <= values.LARGEST)
 
@@ -266,6 +284,10 @@ class Number:
         ----------
         text : str
             The text.
+
+        Returns
+        -------
+        object
         """
         return values.from_text(text)
 
@@ -322,6 +344,11 @@ class Category:
         ----------
         level : str
             The level.
+
+        Returns
+        -------
+        int
+            Of a level that is not in `levels`, the column after theirs.
         """
         if self.levels is None:
             return bucket(f"{self.name}={level}", self.buckets)

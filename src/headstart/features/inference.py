@@ -1,5 +1,7 @@
 """Inference: a first proposal of a schema from a log, and why each column is in it or not."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

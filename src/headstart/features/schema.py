@@ -284,6 +284,10 @@ class Features:
         ----------
         item, context, about : mapping of str to object, optional
             The attributes of the item, of the context and of the task.
+
+        Returns
+        -------
+        ndarray of shape (d,)
         """
         items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
@@ -295,6 +299,10 @@ class Features:
         ----------
         items : dicts by id or in a list, pandas or Polars frame, or Arrow table
             The items. A pandas index holds their ids. Other columns of a frame are ignored.
+
+        Returns
+        -------
+        EncodedItems
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
@@ -307,6 +315,10 @@ class Features:
         ----------
         context : mapping of str to object, optional
             The attributes of the context.
+
+        Returns
+        -------
+        ndarray of shape (c,)
         """
         return self._sides[1].row(context)
 
@@ -317,6 +329,10 @@ class Features:
         ----------
         about : mapping of str to object, optional
             The attributes of the task.
+
+        Returns
+        -------
+        ndarray of shape (p,)
         """
         return self._sides[2].row(about)
 
@@ -337,6 +353,10 @@ class Features:
             The attributes of the context.
         task : ndarray of shape (p,)
             What is known of the task, from `encode_task`.
+
+        Returns
+        -------
+        EncodedItems
         """
         encoded = self.encode_items(items)
         arms = self.arms(encoded.matrix, self.encode_context(context), task)
@@ -357,6 +377,10 @@ class Features:
             What `encode_task` returned.
         out : ndarray of shape (K, d), optional
             Where to write the arms.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
         """
         arms = np.empty((len(items), self.dimension)) if out is None else out
         products = self._products
@@ -371,6 +395,10 @@ class Features:
         columns : mapping of str to columns of n values
             The log's columns by name. Attributes without a column are missing; other columns are
             ignored.
+
+        Returns
+        -------
+        tuple of ndarray
         """
         found = self.read_log(columns)
         for fault in found.faults:
@@ -390,6 +418,10 @@ class Features:
             The number of rows, n.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        tuple of ndarray, ndarray and list of Fault
         """
         _, context, task = self._sides
         found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
@@ -409,6 +441,10 @@ class Features:
         is_text : bool, default False
             Whether the columns come from a file without types, so that text may mean a number, a
             flag or a list.
+
+        Returns
+        -------
+        EncodedLog
         """
         n_rows = len(next(iter(columns.values()))) if columns else 0
         item, context, task = self._sides
@@ -440,6 +476,10 @@ class Features:
             Rows of each, to compute means and scales from. Numbers of a part without rows do not
             change.
 
+        Returns
+        -------
+        Features
+
         Examples
         --------
         >>> features = hs.Features(item=[hs.Number("price")])
@@ -467,6 +507,10 @@ class Features:
             The log's columns by name.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        Features
         """
 
         def settled(attribute: Attribute) -> Attribute:
@@ -493,6 +537,10 @@ class Features:
         ----------
         other : Features
             The schema that has them.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -541,6 +589,10 @@ class Features:
             The column that names the item. By default it is guessed.
         leave_out : sequence of str, optional
             Columns that must not become features.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -613,6 +665,10 @@ class Features:
         table : mapping of str to object
             What `plain` returned.
 
+        Returns
+        -------
+        Features
+
         Examples
         --------
         >>> hs.Features.from_plain({"item": [{"type": "flag", "name": "new"}]}).columns
@@ -664,6 +720,10 @@ class Features:
         ----------
         given : str, bytes or mapping
             The text that `to_json` returned, or its content.
+
+        Returns
+        -------
+        Features
         """
         if isinstance(given, Mapping):
             return cls.from_plain(given)

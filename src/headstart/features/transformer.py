@@ -1,5 +1,7 @@
 """Transformed: a fitted scikit-learn transformer instead of a schema."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -30,6 +32,10 @@ class Transformer(Protocol):
         ----------
         X : DataFrame of n rows
             The attributes.
+
+        Returns
+        -------
+        array_like of shape (n, d − 1)
         """
         ...
 
@@ -168,6 +174,10 @@ class Transformed:
         ----------
         context : mapping of str to object, optional
             None, or empty.
+
+        Returns
+        -------
+        ndarray of shape (0,)
         """
         if context:
             raise ValueError(
@@ -183,6 +193,10 @@ class Transformed:
         ----------
         about : mapping of str to object, optional
             None, or empty.
+
+        Returns
+        -------
+        ndarray of shape (0,)
         """
         if about:
             raise ValueError(
@@ -199,6 +213,10 @@ class Transformed:
             The matrix of `encode_items`.
         context, task : ndarray of shape (0,)
             Not used.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
         """
         return np.concatenate([items, np.ones((len(items), 1))], axis=1)
 
@@ -212,17 +230,17 @@ class Transformed:
         features = self.arms(self._transformed(read, {}).matrix, np.empty(0), np.empty(0))
         return EncodedLog(features=features, tasks=np.zeros((len(features), 0)), faults=())
 
-    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Transformed":
+    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
     def settled(
         self, *, items: Rows = None, context: Rows = None, tasks: Rows = None
-    ) -> "Transformed":
+    ) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
-    def settled_as(self, other: object) -> "Transformed":
+    def settled_as(self, other: object) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
@@ -238,6 +256,10 @@ def schema_of(features: Schema | Transformer) -> Schema:
     ----------
     features : Features, Transformed or scikit-learn transformer
         The schema or transformer.
+
+    Returns
+    -------
+    Features or Transformed
 
     Examples
     --------

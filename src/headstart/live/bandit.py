@@ -230,6 +230,10 @@ class MetaBandit:
         ----------
         tasks : iterable of str or int, optional
             The names of the tasks to place; all by default.
+
+        Returns
+        -------
+        TaskKinds
         """
         with self._lock:
             prior, memory = self.next_prior(), self._memory
@@ -254,6 +258,10 @@ class MetaBandit:
         ----------
         name : str or int
             The name of the task.
+
+        Returns
+        -------
+        TaskView
         """
         with self._lock:
             return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
@@ -476,6 +484,11 @@ class MetaBandit:
             With a schema, the attributes of the decisions.
         about : mapping of str to object, or a list of n, optional
             With a schema, the attributes of the tasks.
+
+        Returns
+        -------
+        Decisions
+            The choices, in the order of the tasks.
         """
         names = list(tasks)
         with self._lock:
@@ -684,6 +697,10 @@ class MetaBandit:
             Returns the time in seconds.
         **changes
             New values of `Settings`: all but `discount` and `scales`.
+
+        Returns
+        -------
+        MetaBandit
         """
         for name in changes:
             checks.one_of("the setting to change", name, names(Change.ON_LOAD))
@@ -720,6 +737,10 @@ class MetaBandit:
         ----------
         decision : Decision or str
             The decision, or its id.
+
+        Returns
+        -------
+        Explanation
         """
         decision_id = inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None

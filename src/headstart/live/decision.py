@@ -241,6 +241,10 @@ class TaskView(NamedTuple):
             The attributes of the context, for an item with attributes.
         arm : hashable, optional
             The arm's id, which the explanation shows.
+
+        Returns
+        -------
+        Explanation
         """
         x = self._features(features, context)
         dimension = self.estimate.prior.dimension
@@ -320,6 +324,10 @@ class Learned(NamedTuple):
             The sum of their weights.
         names : tuple of str, optional
             The names of the d features.
+
+        Returns
+        -------
+        Learned
         """
         matrix = prior.regularization
         if prior.isotropic:

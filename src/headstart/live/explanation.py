@@ -1,5 +1,7 @@
 """Explanation: what an estimate says about one arm, feature by feature."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -99,7 +101,7 @@ class Explanation:
         noise_scale: float,
         groups: Groups | None = None,
         item_effect: float = 0.0,
-    ) -> "Explanation":
+    ) -> Explanation:
         """The explanation of an arm, from an estimate in numbers.
 
         Parameters
@@ -122,6 +124,10 @@ class Explanation:
             Which features belong together.
         item_effect : float, default 0.0
             The effect of the item itself.
+
+        Returns
+        -------
+        Explanation
         """
         contributions, from_prior = features * parameter, features * bias
         mean = float(features @ parameter) + item_effect

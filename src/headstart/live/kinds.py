@@ -1,5 +1,7 @@
 """TaskKinds: the kinds of tasks, and which tasks belong to each."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -80,7 +82,7 @@ class TaskKinds:
     @classmethod
     def of(
         cls, prior: Prior, tasks: Mapping[Name, TaskStatistics], names: tuple[str, ...] = ()
-    ) -> "TaskKinds":
+    ) -> TaskKinds:
         """The kinds of a prior, and which tasks belong to each.
 
         Parameters
@@ -91,6 +93,10 @@ class TaskKinds:
             The data of the tasks, by name.
         names : tuple of str, optional
             The names of the d features.
+
+        Returns
+        -------
+        TaskKinds
         """
         mixture = prior.mixture
         n = 0 if mixture is None else int(mixture.n_kinds)

@@ -1,5 +1,7 @@
 """Off-policy evaluation: the mean reward that a bandit would have had on a log."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -151,6 +153,11 @@ def evaluate_logged(
     ValueError
         If the log cannot tell: the bandit chooses arms that the log does not, the log's
         propensities are wrong, or too few rounds carry all the weight.
+
+    Returns
+    -------
+    OffPolicy
+        The estimate with its interval, and on how many rounds it rests.
     """
     rewards = log.rewards
     if log.features is not None:

@@ -140,6 +140,10 @@ class Settings:
             Decides `refresh` where that is None.
         **given
             The fields of `Settings`, as `MetaBandit` takes them.
+
+        Returns
+        -------
+        Settings
         """
         options: dict[str, Any] = dict(given)
         for name in options:
@@ -195,6 +199,10 @@ class Settings:
         ----------
         value : float
             The reward.
+
+        Returns
+        -------
+        bool
         """
         limits = self.reward_range
         return -LARGEST < value < LARGEST and (limits is None or limits[0] <= value <= limits[1])
@@ -211,6 +219,10 @@ class Settings:
         ----------
         made, now : float
             The time of the decision and the present time, in seconds.
+
+        Returns
+        -------
+        bool
         """
         deadline = self.deadline_seconds
         return deadline is not None and made <= now - deadline

@@ -1,5 +1,7 @@
 """Columns: which columns of a log hold what."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict

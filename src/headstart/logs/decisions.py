@@ -169,6 +169,10 @@ class LoggedDecisions:
         **columns
             The other parameters of `LoggedDecisions`.
 
+        Returns
+        -------
+        LoggedDecisions
+
         Examples
         --------
         >>> features = hs.Features(item=[hs.Number("price")], context=[hs.Category("device")])
@@ -245,6 +249,10 @@ def read_decisions(
         attributes.
     progress : callable, optional
         Called with the rows read so far, and with their total if it is known.
+
+    Returns
+    -------
+    LoggedDecisions
 
     Examples
     --------

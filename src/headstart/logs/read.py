@@ -1,5 +1,7 @@
 """Reading a log in one pass: its rows in checked batches, its tasks, and the report."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -99,7 +101,7 @@ class Reader:
         self._check_uneven(piece)
         self._note_uneven(piece)
 
-    def _settle(self, batch: "pa.RecordBatch", piece: Piece) -> None:
+    def _settle(self, batch: pa.RecordBatch, piece: Piece) -> None:
         """Take open means and scales of the schema from the first rows."""
         schema = self.columns.schema
         if schema is not None and not schema.is_settled and batch.num_rows:
@@ -377,6 +379,10 @@ def check_log(
     progress : callable, optional
         Called with the rows read so far, and with their total if it is known.
 
+    Returns
+    -------
+    LogReport
+
     Examples
     --------
     >>> import pandas as pd
@@ -411,6 +417,10 @@ def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
         As `MetaBandit.fit` takes them.
     features : str, sequence of str or Features
         The columns of the features, as for `Columns`.
+
+    Returns
+    -------
+    int
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """LogStatistics: the statistics of every task of a log, with its name, side and last time."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -138,7 +140,7 @@ class LogStatistics:
             self._side = np.concatenate([self._side, np.zeros((more, side))])
             self._last_times = np.concatenate([self._last_times, np.full(more, -np.inf)])
 
-    def __add__(self, other: "LogStatistics") -> "LogStatistics":
+    def __add__(self, other: LogStatistics) -> LogStatistics:
         joined = LogStatistics(self.columns, self.dimension)
         joined.tally = self.tally + other.tally
         kinds = {type(name) for part in (self, other) for name in part.codes}
@@ -162,7 +164,7 @@ class LogStatistics:
                 )
         return joined
 
-    def last(self) -> "LogStatistics":
+    def last(self) -> LogStatistics:
         """The statistics of the task that appeared last, alone."""
         alone = LogStatistics(self.columns, self.dimension)
         if self.codes:

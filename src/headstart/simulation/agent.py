@@ -1,5 +1,7 @@
 """Agent: the protocol of what `simulate` and `evaluate` compare."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any, Protocol, cast, runtime_checkable
@@ -68,6 +70,10 @@ class Agent(Protocol):
             The number of arms of a round, K.
         dimension : int
             The number of features, d.
+
+        Returns
+        -------
+        int
         """
         ...
 
@@ -80,6 +86,11 @@ class Agent(Protocol):
             The number of features, d.
         replications : int
             The number of replications, R.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            Arrays with the replications first.
         """
         ...
 
@@ -109,6 +120,11 @@ class Agent(Protocol):
             The state before the task, which must not be modified.
         played : object
             What `play` returned.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            A new mapping; `state` is left as it is.
         """
         ...
 
@@ -147,6 +163,11 @@ class InformedAgent(Protocol):
             The task. It records choices and rewards.
         means : ndarray of shape (R, T, K)
             The expected rewards of all arms.
+
+        Returns
+        -------
+        object
+            What `learn` takes.
         """
         ...
 

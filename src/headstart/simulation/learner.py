@@ -1,5 +1,7 @@
 """Learner and Optimal: the paper's agents, and its two loops (Algorithms 1 and 2)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import ClassVar
 

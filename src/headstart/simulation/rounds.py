@@ -203,6 +203,10 @@ class Rounds:
         ----------
         statistics : TaskStatistics, optional
             The statistics of the record; computed by default.
+
+        Returns
+        -------
+        Episode
         """
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
         if statistics is None:

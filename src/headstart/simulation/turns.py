@@ -1,5 +1,7 @@
 """Turns: overlapping tasks as seen by an agent that plays them jointly."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ All learners of a study play the same tasks with the same noise, so differences 
 each replication, and their interval is Student's t over replications.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -207,6 +209,10 @@ def compare_pairs(
         As for `compare`.
     pairs : sequence of (str, str)
         The names of the learners.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """Study: an experiment as data."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -107,7 +109,7 @@ class LearnerSpec:
     @classmethod
     def of(
         cls, agent: AnyAgent, *, policy: Spec | None = None, **settings: specs.Setting
-    ) -> "LearnerSpec":
+    ) -> LearnerSpec:
         """The spec of an agent.
 
         Parameters
@@ -119,6 +121,10 @@ class LearnerSpec:
         **settings
             Replace the settings of its prior, or of an agent without a prior; use placeholders
             here.
+
+        Returns
+        -------
+        LearnerSpec
 
         Examples
         --------
@@ -176,6 +182,10 @@ class LearnerSpec:
             The name.
         resolve : callable
             Returns the values that strings with @ name.
+
+        Returns
+        -------
+        Agent
         """
         where = f"learner {self.name!r}"
         if self.agent is not None:
@@ -373,7 +383,7 @@ class Study:
         environment: Environment,
         learners: Sequence[AnyAgent | LearnerSpec],
         **settings: Unpack[StudySettings],
-    ) -> "Study":
+    ) -> Study:
         """A study from objects such as `simulate` takes: dataclasses of plain values.
 
         Parameters
@@ -386,6 +396,10 @@ class Study:
             What is compared.
         **settings
             The other fields of `Study`.
+
+        Returns
+        -------
+        Study
 
         Examples
         --------
