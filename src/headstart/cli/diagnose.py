@@ -20,8 +20,8 @@ def diagnose(
     results: Annotated[
         Path | None,
         typer.Argument(
-            help="A study's folder or results.nc, or a recording. Without it the paper's "
-            "synthetic tasks are played."
+            help="A study's folder or results.nc, or a recording. Without it, plays the paper's "
+            "synthetic tasks."
         ),
     ] = None,
     out: Annotated[
@@ -41,7 +41,7 @@ def diagnose(
         float | None,
         typer.Option(
             help="A λ of the study's grid, the same for all learners.",
-            show_default="each learner's own λ of least regret, as `headstart run` shows it",
+            show_default="each learner's best λ, as in `headstart run`",
         ),
     ] = None,
     as_json: AsJson = False,

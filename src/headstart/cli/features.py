@@ -21,7 +21,7 @@ def infer(
     reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
     task: Annotated[str, typer.Option(help="The column that names the task.")] = "task",
     item: Annotated[
-        str | None, typer.Option(help="The column that names the item; looked for if not given.")
+        str | None, typer.Option(help="The column that names the item; guessed if not given.")
     ] = None,
     leave_out: Annotated[
         list[str] | None, typer.Option(help="A column to leave out. Repeatable.")

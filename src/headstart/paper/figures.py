@@ -61,7 +61,7 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
     yield save(
         Picture(
             f"{section.name}-theory",
-            "Under the theory's linear reward, with estimators that have a λ of their own (0.01): "
+            "Under the theory's linear reward, with estimators that have their own λ (0.01): "
             "cumulative regret of one test task after N = 10 tasks, on a logarithmic axis. "
             f"{bands_text(theory)}",
         ),

@@ -93,7 +93,7 @@ def published_section(cosine: float) -> ReportSection:
         title=f"Pairwise cosine of at least {cosine_text}",
         choices=_CHOICES,
         interpretations=[
-            Interpretation("known", "L is a bound of ‖b‖ that is known", _study(cosine, "known")),
+            Interpretation("known", "L is a known bound of ‖b‖", _study(cosine, "known")),
             Interpretation("seen", "L is the largest ‖b‖ seen so far", _study(cosine, "seen")),
             Interpretation("one", "L = 1", _study(cosine, "one")),
         ],
@@ -298,7 +298,7 @@ def _published_blocks(verdicts: Verdicts, results: Results) -> Iterator[Block]:
     yield Heading("The published table")
     yield Paragraph(
         "20 tasks of 30 rounds, 40 arms, 5 features; total regret, with the published value in "
-        "brackets. The last three learners assume one parameter per task, which is so here."
+        "brackets. The last three learners assume one parameter per task, which is true here."
     )
     yield _regret_table([section for section, _ in verdicts], results)
     yield Paragraph(_CHOICES)
@@ -336,7 +336,7 @@ def _growth_blocks(
         f"{TASKS} tasks, {n} replications. The exponent a of regret ∝ horizonᵃ is between "
         "the first and the last horizon, with its 95 % interval: 1 is linear, 1/2 is what "
         "exponential weights guarantee, up to logarithms. “Linear” and “below linear” say that "
-        "the interval is above or below 0.9. Learners with a noise scale are told the true one; "
+        "the interval is above or below 0.9. Learners with a noise scale know the true one; "
         "Hierarchical learns it."
     )
     picture = Picture(

@@ -40,12 +40,12 @@ _RULES = [
     "equal” holds if the interval is within ±5 % of the second learner's mean regret. “Nearer” "
     "compares the distance between two learners' mean regrets at two values of λ.",
     "Differences are taken within a replication: all learners play the same tasks, arms and noise. "
-    "Intervals are Student's t over n replications, or over n cohorts where replications share "
+    "Intervals are Student's t over n replications, or over n cohorts if replications share "
     "users; ± is one standard error.",
     "A claim is reproduced if it holds under the main interpretation. If it does not, it is "
     "reproduced under another interpretation if it holds there; all interpretations that were "
     "tried are shown. An interpretation under which AVG-OFUL, RR-OFUL and ITL (and the Oracle, "
-    "where the claim is about it) are all about equal is uninformative, whatever the claim.",
+    "if the claim is about it) are all about equal is uninformative, whatever the claim.",
     "A sentence is reproduced if all its claims are; under another interpretation, if all its "
     "claims hold together under one; in part, if some of its claims hold under the main one.",
     "With this many comparisons, about one in twenty would exclude 0 by chance if nothing "
@@ -167,7 +167,7 @@ def _section(
         yield table
     yield Heading("Interpretations", 3)
     yield Paragraph(
-        "The main interpretation is A. Every other one changes what it names and nothing else. "
+        "The main interpretation is A. Every other one changes only what it names. "
         "“yes”: the claim holds; “no”: the contrary holds; “?”: undecided; “=”: uninformative, all "
         "learners are about equal; “–”: the claim is about λ itself. “AVG < RR, λ = 1”: AVG-OFUL "
         "has less regret than RR-OFUL there."

@@ -38,10 +38,10 @@ _NOTES = [
     "All learners play the same tasks, arms and noise, so differences are taken within a "
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
     "Corrected p-values are Holm's, for all differences of one table together. Whether regret is "
-    "less or more is at the level of 5 % after the correction.",
-    "A learner's best λ is the one of least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, more so with more values. After training tasks "
-    "it is that of the number N named above, also where regret is shown against N.",
+    "less or more is decided at the 5 % level, after the correction.",
+    "A learner's best λ has the least mean regret in these same replications, which is a "
+    "little optimistic for every learner with a λ, more so with more values. With training "
+    "tasks, it is the best λ at the number N named above, also when regret is shown against N.",
 ]
 
 
@@ -336,8 +336,8 @@ def setting_text(study: Study) -> str:
 def cohort_text(played: StudyResults) -> str:
     """Why there are fewer values than replications."""
     return (
-        f"The {played.study.replications} replications are {played.replications} cohorts: those of "
-        "one cohort play mostly the same users, so they are averaged, and intervals are over "
+        f"The {played.study.replications} replications form {played.replications} cohorts. Those "
+        "of one cohort play mostly the same users, so they are averaged, and intervals are over "
         "cohorts (n)."
     )
 
