@@ -94,9 +94,9 @@ def lastfm() -> ReportSection:
         "lastfm",
         "LastFM (Figure 3)",
         "0/1 reward to the winner; untransformed play counts; users US and items V; at most 3 "
-        "plays includes none; the estimators' λ is the policy's; a radius without the term "
-        "√λ‖h − w*‖; λ = 1, which the paper does not state. Seed users are drawn with replacement, one per "
-        "replication, and their neighbours may overlap. S is the largest norm of a user.",
+        "plays includes none; the estimators' λ is the policy's; a radius without the term √λ‖h − "
+        "w*‖; λ = 1, which the paper does not state. Seed users are drawn with replacement, one "
+        "per replication, and their neighbours may overlap. S is the largest norm of a user.",
         _with_best("lastfm", studies),
         claims.LASTFM,
         compared=claims.learners_of,
@@ -122,14 +122,14 @@ def movielens() -> ReportSection:
     return ReportSection(
         "movielens",
         "MovieLens (Figure 4)",
-        "0/1 reward to the winner; users US and items V; arms are rated films, one with at least 4 "
-        "and four with at most 3; the estimators' λ is the policy's; a radius without the term "
+        "0/1 reward to the winner; users US and items V; arms are rated films, one with at least "
+        "4 and four with at most 3; the estimators' λ is the policy's; a radius without the term "
         "√λ‖h − w*‖. No clustering has a silhouette of 0.15 as a whole, so single clusters are "
         "filtered: 15 pass in ten clusterings, and the replications take them in turn, each with "
         "its users shuffled. The 15 are three sets of users: clusters that share at least half of "
-        "the smaller's users count as one cohort, replications of a cohort are averaged, and intervals "
-        "are over cohorts. “All 20 clusters of one clustering” leaves the silhouette filter out; "
-        "those clusters share no user, so its intervals are over 20.",
+        "the smaller's users count as one cohort, replications of a cohort are averaged, and "
+        "intervals are over cohorts. “All 20 clusters of one clustering” leaves the silhouette "
+        "filter out; those clusters share no user, so its intervals are over 20.",
         _with_best("movielens", studies),
         claims.MOVIELENS,
         compared=claims.learners_of,
