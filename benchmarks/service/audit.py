@@ -200,8 +200,8 @@ def _sums_deviation(
         ),
     ):
         for row in connection.execute(select(table)):
-            values = np.array([float(getattr(row, name)) for name in columns])
-            found[key(row)] = found.get(key(row), np.zeros(len(columns))) + values
+            numbers = np.array([float(getattr(row, name)) for name in columns])
+            found[key(row)] = found.get(key(row), np.zeros(len(columns))) + numbers
     worst = 0.0 if set(found) == set(expected) else math.inf
     for own in set(found) & set(expected):
         size = max(1.0, float(np.abs(expected[own]).max()))

@@ -33,7 +33,7 @@ _N_TASKS = 1_000_000
 _N_KILLS = 100
 _KILL_SECONDS = 600.0
 # Decisions that wait count as a default, and expire while the load goes on.
-_DEFAULTS = {"deadline_seconds": 5.0, "default_reward": 0.25}
+_DEFAULTS: Figures = {"deadline_seconds": 5.0, "default_reward": 0.25}
 _SECONDS_AWAY = 30.0
 
 
