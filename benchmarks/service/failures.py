@@ -17,7 +17,10 @@ from benchmarks.service.process import Process
 from benchmarks.service.wire import Wire
 
 DIMENSION, N_ITEMS, N_TASKS, N_CLIENTS = 8, 20, 50, 16
-_MEASURED: dict[str, Any] = {"control_share": 0.1, "guardrails": [{"name": METRIC, "worse": "higher"}]}
+_MEASURED: dict[str, Any] = {
+    "control_share": 0.1,
+    "guardrails": [{"name": METRIC, "worse": "higher"}],
+}
 
 
 @dataclass(frozen=True, kw_only=True)

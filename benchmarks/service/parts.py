@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.service import many_tasks, vowpal_wabbit
+from benchmarks.service import many_tasks, null_worlds, vowpal_wabbit
 from benchmarks.service.disk import SmallDisk
 from benchmarks.service.failures import (
     Disturbance,
@@ -183,6 +183,10 @@ def _peers(folder: Path, python: str) -> Figures | None:
     return None if found is None else {"single": found[0], "stream": found[1]}
 
 
+def _null_worlds(folder: Path, _: str) -> Figures:
+    return null_worlds.figures()
+
+
 PARTS: dict[str, Callable[[Path, str], Figures | None]] = {
     "rates": _rates,
     "latency": _latency,
@@ -195,4 +199,5 @@ PARTS: dict[str, Callable[[Path, str], Figures | None]] = {
     "disk": _disk,
     "restart": _restart,
     "sizes": _sizes,
+    "null_worlds": _null_worlds,
 }
