@@ -6,6 +6,8 @@ What an estimator stores of completed tasks is a `Memory`: named arrays whose si
 {'weighted': (3,), 'weight': ()}
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
@@ -74,6 +76,10 @@ class Environment(Protocol):
             The number of replications, R.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        Task
         """
         ...
 
@@ -96,6 +102,10 @@ class PreparableEnvironment(Environment, Protocol):
             The number of replications, R.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        Environment
         """
         ...
 
@@ -109,7 +119,7 @@ class TaskStream(Environment, Protocol):
     False
     """
 
-    def rewind(self) -> "TaskStream":
+    def rewind(self) -> TaskStream:
         """The same tasks from the first on, as a new stream."""
         ...
 
@@ -140,6 +150,10 @@ class Policy(Protocol):
             The number of arms of a round, K.
         dimension : int
             The number of features, d.
+
+        Returns
+        -------
+        int
         """
         ...
 
@@ -152,6 +166,10 @@ class Policy(Protocol):
             What is known of the arms.
         uniforms : ndarray of shape (…, n)
             Random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         ...
 
@@ -174,6 +192,10 @@ class IndexPolicy(Policy, Protocol):
         ----------
         summary : EstimateSummary
             What is known of the task.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         ...
 
@@ -205,6 +227,10 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
             What is known of the task.
         n_arms : int
             How many arms are offered, K.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         ...
 
@@ -229,6 +255,10 @@ class SamplingPolicy(Policy, Protocol):
             What is known of the arms.
         uniforms : ndarray of shape (…, m, n)
             Random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (…, m, K)
         """
         ...
 
@@ -251,6 +281,10 @@ class RunningBias(Protocol):
             The features of the chosen arms.
         rewards : ndarray of shape (…)
             Their rewards.
+
+        Returns
+        -------
+        ndarray of shape (…, d)
         """
         ...
 
@@ -274,6 +308,10 @@ class PriorEstimator(Protocol):
             The number of features, d.
         lead : tuple of int, optional
             The leading axes.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -286,6 +324,11 @@ class PriorEstimator(Protocol):
             The memory, which must not be modified.
         task : TaskStatistics
             The completed task.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            A new memory; `memory` is left as it is.
         """
         ...
 
@@ -296,6 +339,10 @@ class PriorEstimator(Protocol):
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        Prior
         """
         ...
 
@@ -308,6 +355,10 @@ class PriorEstimator(Protocol):
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        RunningBias or None
         """
         ...
 
@@ -337,6 +388,10 @@ class LivePriorEstimator(PriorEstimator, Protocol):
             The task. To take a task out, pass the statistics that were absorbed.
         weight : float, default 1.0
             How many times more the task counts; below 0 it is taken out.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -349,6 +404,10 @@ class LivePriorEstimator(PriorEstimator, Protocol):
             The memory, which must not be modified.
         factor : float
             Above 0.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -359,6 +418,10 @@ class LivePriorEstimator(PriorEstimator, Protocol):
         ----------
         memory, other : mapping of str to ndarray
             Two memories of different tasks, which must not be modified.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -379,6 +442,10 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
         ----------
         memory : mapping of str to ndarray
             The memory, which must not be modified.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -408,6 +475,10 @@ class SidePriorEstimator(PriorEstimator, Protocol):
             The memory.
         side : ndarray of shape (…, p), optional
             What is known of the task; None where it is unknown.
+
+        Returns
+        -------
+        Prior
         """
         ...
 

@@ -11,6 +11,8 @@ array([0, 0, 0, 1, 1, 1])
 array([0, 1, 0, 1, 0, 1])
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 

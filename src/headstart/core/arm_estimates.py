@@ -1,5 +1,7 @@
 """ArmEstimates and EstimateSummary: all that a policy may see."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -91,12 +93,12 @@ class EstimateSummary:
             values = self._scalars[state.LARGEST_EIGENVALUE]
         return values
 
-    def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
+    def __getitem__(self, i: tuple[int, ...] | None) -> EstimateSummary:
         """The summary at an index of the leading axes; with None, under a new axis."""
         scalars = np.moveaxis(self._scalars, 0, -1)[i]
         return EstimateSummary(scalars, self.bias[i], lambda: np.asarray(self._regularization()[i]))
 
-    def repeat(self, n: int) -> "EstimateSummary":
+    def repeat(self, n: int) -> EstimateSummary:
         """The same n times along the first leading axis, which has length 1."""
         return EstimateSummary(
             np.repeat(self._scalars.T, n, axis=0),
@@ -151,6 +153,10 @@ class ArmEstimates:
             With it, and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
             mean_radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of
             rewards.
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         shape = self.predictions.shape
         scores, flat = np.empty(shape), (-1, shape[-1])
@@ -164,7 +170,7 @@ class ArmEstimates:
             kernels.index_by_parts(*read, mean_widths, *of_tasks, scores.reshape(flat))
         return scores
 
-    def __getitem__(self, i: tuple[int, ...] | None) -> "ArmEstimates":
+    def __getitem__(self, i: tuple[int, ...] | None) -> ArmEstimates:
         """The estimates at an index of the leading axes; with None, under a new axis."""
         return ArmEstimates(
             projections=self.projections[i],
@@ -175,13 +181,17 @@ class ArmEstimates:
             mean_widths=None if self.mean_widths is None else self.mean_widths[i],
         )
 
-    def repeat(self, n: int) -> "ArmEstimates":
+    def repeat(self, n: int) -> ArmEstimates:
         """The same n times along the first leading axis, which has length 1.
 
         Parameters
         ----------
         n : int
             The new length of the axis.
+
+        Returns
+        -------
+        ArmEstimates
         """
         mean_widths = self.mean_widths
         if mean_widths is not None:

@@ -198,6 +198,10 @@ class Prior:
         ----------
         bias, regularization, noise_scale, noise_degrees_of_freedom, mixture, mean_covariance
             As for `Prior`.
+
+        Returns
+        -------
+        Prior
         """
         return checks.trusted(
             cls,
@@ -223,6 +227,10 @@ class Prior:
             λ for Λ = λI, or Λ.
         lead : tuple of int, optional
             The leading axes.
+
+        Returns
+        -------
+        Prior
         """
         return cls(np.zeros((*lead, dimension)), np.asarray(regularization, dtype=np.float64))
 
@@ -262,6 +270,10 @@ class Prior:
         ----------
         bias : ndarray of shape (…, d)
             h.
+
+        Returns
+        -------
+        ndarray of shape (…, d)
         """
         if self.isotropic:
             return np.asarray(self.regularization[..., None] * bias)
@@ -274,6 +286,10 @@ class Prior:
         ----------
         parameter : ndarray of shape (…, d)
             w.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         gap = parameter - self.bias
         return np.asarray(np.sqrt(np.maximum((gap * self.prior_moment(gap)).sum(-1), 0.0)))
@@ -292,6 +308,10 @@ class Prior:
         ----------
         statistics : TaskStatistics
             The task's rewards so far.
+
+        Returns
+        -------
+        Prior
         """
         if self.mixture is None:
             return self
@@ -315,6 +335,10 @@ class Prior:
         ----------
         statistics : TaskStatistics
             The task's rewards so far.
+
+        Returns
+        -------
+        ndarray of shape (…, C)
         """
         if self.mixture is None:
             raise ValueError("the prior must have a mixture for weights of components, got none")

@@ -71,6 +71,10 @@ class TaskStatistics:
             The number of features, d.
         lead : tuple of int, optional
             The leading axes.
+
+        Returns
+        -------
+        TaskStatistics
         """
         size = checks.count("dimension", dimension)
         return checks.trusted(
@@ -95,6 +99,10 @@ class TaskStatistics:
             Their rewards, y.
         side : ndarray of shape (…, p), optional
             What is known of the task before its first round.
+
+        Returns
+        -------
+        TaskStatistics
         """
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:

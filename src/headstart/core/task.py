@@ -1,5 +1,7 @@
 """Task, a simulated task with its means and adversary, and Episode, what a learner did in it."""
 
+from __future__ import annotations
+
 import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -108,7 +110,7 @@ class Task:
         """The number of features, d."""
         return int(self.arms.shape[-1])
 
-    def __getitem__(self, part: slice) -> "Task":
+    def __getitem__(self, part: slice) -> Task:
         """Take some replications along the first leading axis, without a copy or a new check."""
         taken = copy.copy(self)
         for name, value in vars(self).items():
@@ -126,6 +128,10 @@ class Task:
         ----------
         choices : ndarray of int of shape (…, T) or (…, T, m)
             The chosen arms.
+
+        Returns
+        -------
+        ndarray of shape (…, T)
         """
         if choices.ndim > len(self.lead) + 1:
             return self._regrets_of_several(choices)

@@ -1,5 +1,7 @@
 """RatingTable: users, items and ratings, one row per rating."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -66,7 +68,7 @@ class RatingTable:
     source: str
 
     @classmethod
-    def from_frame(cls, frame: Frame, *, user: str, item: str, rating: str) -> "RatingTable":
+    def from_frame(cls, frame: Frame, *, user: str, item: str, rating: str) -> RatingTable:
         """The table in three columns of a frame.
 
         Parameters
@@ -75,11 +77,15 @@ class RatingTable:
             The ratings, a row each.
         user, item, rating : str
             The names of the columns.
+
+        Returns
+        -------
+        RatingTable
         """
         return _columns(frame, (user, item, rating), source="the frame", unit="row", first=0)
 
     @classmethod
-    def from_file(cls, path: str | Path, *, user: str, item: str, rating: str) -> "RatingTable":
+    def from_file(cls, path: str | Path, *, user: str, item: str, rating: str) -> RatingTable:
         """The table in three columns of a file.
 
         Parameters
@@ -88,6 +94,10 @@ class RatingTable:
             A CSV file with a header, or a Parquet file.
         user, item, rating : str
             The names of the columns.
+
+        Returns
+        -------
+        RatingTable
         """
         file = Path(path)
         endings = {".csv": _read_csv, ".parquet": _read_parquet}
@@ -107,7 +117,7 @@ class RatingTable:
         source: str,
         unit: str = "row",
         first: int = 0,
-    ) -> "RatingTable":
+    ) -> RatingTable:
         """Check three columns and encode the names.
 
         Parameters
@@ -120,6 +130,10 @@ class RatingTable:
             What errors count: "row", or "line" for a file.
         first : int, default 0
             The number of the first: 0 for rows, 2 for the lines of a file with a header.
+
+        Returns
+        -------
+        RatingTable
         """
 
         def refuse(index: int, problem: str) -> ValueError:
@@ -170,13 +184,13 @@ class RatingTable:
         """The number of ratings."""
         return len(self.ratings)
 
-    def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
+    def matrix(self) -> sparse.csr_array[np.float64, tuple[int, int]]:
         """The ratings as a sparse matrix, users by items."""
         from scipy import sparse  # noqa: PLC0415 - takes half a second to import
 
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
-    def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
+    def filtered(self, *, item_ratings: int, user_ratings: int) -> RatingTable:
         """Keep items with enough ratings, then users with enough ratings of those.
 
         Once, as the paper does: afterwards an item may have fewer ratings than `item_ratings`.
@@ -185,6 +199,10 @@ class RatingTable:
         ----------
         item_ratings, user_ratings : int
             The least number of ratings of an item, and of a user.
+
+        Returns
+        -------
+        RatingTable
         """
         return _filtered(
             self,
@@ -192,7 +210,7 @@ class RatingTable:
             checks.count("min_user_ratings", user_ratings, least=0),
         )
 
-    def _where(self, keep: Booleans) -> "RatingTable":
+    def _where(self, keep: Booleans) -> RatingTable:
         users, user_codes = np.unique(self.users[keep], return_inverse=True)
         items, item_codes = np.unique(self.items[keep], return_inverse=True)
         return RatingTable(

@@ -79,6 +79,10 @@ def record(
     progress : callable, optional
         Called with the tasks done and their number, each played, rebuilt and, by the Oracle, played
         again.
+
+    Returns
+    -------
+    xarray.Dataset
     """
     checks.nonnegative("noise_scale", noise_scale)
     delta = 1.0 / max(2, horizon) if failure_probability is None else failure_probability

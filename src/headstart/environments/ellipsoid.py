@@ -1,5 +1,7 @@
 """Ellipsoid: arms on an ellipsoid, and tasks whose directions lie in a cone."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +59,7 @@ class Ellipsoid:
         if not -1.0 <= checks.real("cosine", self.cosine) <= 1.0:
             raise ValueError(f"cosine must be from -1 to 1, got {self.cosine!r}")
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedEllipsoid":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedEllipsoid:
         """Sample the ellipsoid and the axis of the cone of every replication."""
         r, d = checks.count("replications", replications), self.dimension
         normals = rng.standard_normal((r, d, d))

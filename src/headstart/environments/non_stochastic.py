@@ -1,5 +1,7 @@
 """NonStochastic: rewards that an adversary chooses, against which a stochastic model is wrong."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +45,10 @@ class BeliefAdversary:
         ----------
         played : TaskStatistics
             The rounds played so far.
+
+        Returns
+        -------
+        ndarray of shape (R, d)
         """
         d = played.dimension
         bias = np.full(d, -2.0 * self.margin)

@@ -1,5 +1,7 @@
 """Shop: clicks on a catalogue of items with raw attributes, by users of a few visits each."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,7 +165,7 @@ class Shop:
         """The number of features of a task's arms, d."""
         return self.features.dimension
 
-    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> "ShopWorld":
+    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> ShopWorld:
         """One shop, its items of all seasons, its users and their visits.
 
         Parameters
@@ -172,10 +174,14 @@ class Shop:
             Repeats the world.
         n_users : int, default 1000
             The number of users.
+
+        Returns
+        -------
+        ShopWorld
         """
         return ShopWorld(self, checks.count("n_users", n_users), np.random.default_rng(seed))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedShop":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedShop:
         """Draw the shop of every replication."""
         size = checks.count("replications", replications)
         return PreparedShop(
@@ -196,7 +202,7 @@ class _Users:
     price: Floats
 
     @classmethod
-    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> "_Users":
+    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> _Users:
         return cls(
             segments=rng.integers(shop.n_segments, size=n),
             categories=shop.taste * rng.standard_normal((n, shop.n_categories)),
@@ -226,7 +232,7 @@ class _Opinions:
     offset: float
 
     @classmethod
-    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> "_Opinions":
+    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> _Opinions:
         renewed = round(shop.replaced * shop.n_items)
         n = shop.n_items + renewed * (n_seasons - 1)
         size = (n_seasons, shop.n_segments, shop.n_categories)
@@ -255,7 +261,7 @@ class _Opinions:
         )
         return opinions._calibrated(rng)
 
-    def _calibrated(self, rng: np.random.Generator) -> "_Opinions":
+    def _calibrated(self, rng: np.random.Generator) -> _Opinions:
         """With the offset at which the mean probability in the first season is the click rate."""
         from scipy.optimize import brentq  # noqa: PLC0415 - takes half a second to import
 
@@ -402,6 +408,10 @@ class ShopWorld:
         ----------
         user : int
             The number of the user.
+
+        Returns
+        -------
+        dict of str to object
         """
         return {"segment": self.shop.segments[self._users.segments[user]]}
 
@@ -412,6 +422,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         return visit // self.shop.season
 
@@ -422,6 +436,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        ndarray of int
         """
         return self._on_sale[self.season(visit)]
 
@@ -434,6 +452,10 @@ class ShopWorld:
             The number of the visit.
         items : sequence of int
             The numbers of the items.
+
+        Returns
+        -------
+        ndarray of float
         """
         chosen = np.asarray(items, dtype=np.int64)
         user = int(self.visitors[visit])
@@ -446,6 +468,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         items = self.on_sale(visit)
         return int(items[self.probability(visit, items).argmax()])
@@ -457,6 +483,10 @@ class ShopWorld:
         ----------
         visit, item : int
             The numbers of the visit and of the item.
+
+        Returns
+        -------
+        bool
         """
         return bool(self._uniforms[visit] < self.probability(visit, [item])[0])
 
@@ -466,7 +496,7 @@ class ShopWorld:
         *,
         policy: Literal["popular", "random"] = "popular",
         seed: int | np.random.Generator = 0,
-    ) -> "pd.DataFrame":
+    ) -> pd.DataFrame:
         """The first visits, as a shop without a bandit would log them.
 
         Parameters

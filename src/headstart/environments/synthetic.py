@@ -211,6 +211,10 @@ class Synthetic:
             How many.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        ndarray of shape (size, d)
         """
         return self._parameters.sample(size, rng)
 
@@ -225,6 +229,10 @@ class Synthetic:
             The number of rounds, T.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        ndarray of shape (T, R, K, d)
         """
         arms = rng.standard_normal((rounds, *bases.shape))
         arms *= self.spread / np.sqrt(self.dimension)

@@ -23,6 +23,10 @@ def lin_exp3(
     name : str, default "LinEXP3"
         The label in results.
 
+    Returns
+    -------
+    MetaLinEXP3
+
     Examples
     --------
     >>> lin_exp3().start
@@ -50,6 +54,10 @@ def meta_lin_exp3(
         The largest norm of an arm; by default the largest seen.
     name : str, default "Meta-LinEXP3"
         The label in results.
+
+    Returns
+    -------
+    MetaLinEXP3
 
     Examples
     --------

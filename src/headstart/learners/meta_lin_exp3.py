@@ -1,5 +1,7 @@
 """MetaLinEXP3: exponential weights for rewards that an adversary chooses, with a learned start."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,23 +25,23 @@ class SecondMoment:
     bound: Floats
 
     @classmethod
-    def empty(cls, dimension: int, replications: int, bound: Floats) -> "SecondMoment":
+    def empty(cls, dimension: int, replications: int, bound: Floats) -> SecondMoment:
         """Before any arm was seen."""
         total = np.zeros((replications, dimension, dimension))
         return cls(total=total, count=np.zeros(replications), bound=bound)
 
-    def with_norms(self, arms: Floats) -> "SecondMoment":
+    def with_norms(self, arms: Floats) -> SecondMoment:
         """The same sums, with a bound that holds for arms (R, K, d) as well."""
         norms = np.linalg.norm(arms, axis=-1).max(-1)
         return replace(self, bound=np.maximum(self.bound, norms))
 
-    def with_arms(self, arms: Floats) -> "SecondMoment":
+    def with_arms(self, arms: Floats) -> SecondMoment:
         """The sums with arms (R, K, d) added."""
         return replace(
             self, total=self.total + arms.mT @ arms, count=self.count + float(arms.shape[1])
         )
 
-    def since(self, start: "SecondMoment", known: "SecondMoment") -> "SecondMoment":
+    def since(self, start: SecondMoment, known: SecondMoment) -> SecondMoment:
         """What is known, and the arms that were added to the start to get this."""
         if known.total is start.total:
             return self
@@ -199,6 +201,10 @@ class MetaLinEXP3:
         ----------
         state : mapping of str to ndarray
             The state.
+
+        Returns
+        -------
+        ndarray of shape (R, d)
         """
         directions = state["directions"]
         n = directions.shape[1]

@@ -1,5 +1,7 @@
 """PriorUpdate: Thompson sampling from a prior that is estimated from each task's first rounds."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +42,26 @@ class PriorUpdate:
     `first_tasks` tasks (d + 1 where None) start from N(`mean`, `prior_variance`·I); with
     `first_tasks` as many as there are tasks, it is Thompson sampling from that prior throughout.
 
+    Parameters
+    ----------
+    name : str, default "prior update"
+        The label in results.
+    noise_variance : float, default 1.0
+        The variance of the noise, s².
+    prior_variance : float, default 1.0
+        The variance of the prior of the first tasks.
+    mean : float or array_like of shape (d,), default 0.0
+        The mean of the prior of the first tasks.
+    exploration : int, optional
+        τ, the number of rounds that explore; 2d by default.
+    first_tasks : int, optional
+        How many tasks start from the first prior; d + 1 by default. With all of them, it is
+        Thompson sampling from that prior throughout.
+    widening : float, default 1.0
+        How much wider than Σ̂ the prior is.
+
+    Examples
+    --------
     >>> agent = hs.learners.PriorUpdate(exploration=4)
     >>> world = hs.environments.Hierarchy(dimension=2)
     >>> results = hs.simulate(world, [agent], n_tasks=5, horizon=20, replications=3)
@@ -86,7 +108,17 @@ class PriorUpdate:
         }
 
     def prior(self, state: State) -> Prior:
-        """N(μ̂, Σ̂ + widening), or that of the first tasks, (R,)."""
+        """N(μ̂, Σ̂ + widening), or that of the first tasks, (R,).
+
+        Parameters
+        ----------
+        state : mapping of str to ndarray
+            The state after the tasks so far.
+
+        Returns
+        -------
+        Prior
+        """
         count, dimension = state["count"], state["total"].shape[-1]
         first = dimension + 1 if self.first_tasks is None else max(self.first_tasks, 2)
         n = np.maximum(count, 2.0)[:, None, None]

@@ -26,6 +26,17 @@ def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
 
     Tasks follow each other; where there are several, small ticks mark their ends.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -47,8 +58,21 @@ def plot_cumulative_difference(
 ) -> None:
     """Plot running sums minus the reference's, within replications: bands are of the differences.
 
-    `values` are (learner, replication, task, round). Below 0 a learner has less than the reference.
+    Below 0 a learner has less than the reference.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -66,6 +90,17 @@ def plot_cumulative_difference(
 def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the sums over rounds of values (learner, replication, task, round), task by task.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -87,6 +122,19 @@ def plot_per_task_difference(
 ) -> None:
     """Plot sums over rounds minus the reference's, task by task.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -108,8 +156,19 @@ def plot_against_regularization(
 ) -> None:
     """Plot values (learner, regularization, replication) against λ on a logarithmic axis.
 
-    With `log`, the vertical axis is logarithmic as well.
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, regularization, replication).
+    label : str
+        The label of the vertical axis.
+    log : bool, default False
+        Whether the vertical axis is logarithmic as well.
 
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -137,6 +196,19 @@ def plot_difference_against_regularization(
 ) -> None:
     """Plot values (learner, regularization, replication) minus the reference's at the same λ.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, regularization, replication).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -158,6 +230,17 @@ def plot_difference_against_regularization(
 def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot values (learner, trained, replication) against the number of completed tasks.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, trained, replication).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -180,6 +263,19 @@ def plot_difference_against_tasks(
 ) -> None:
     """Plot values (learner, trained, replication) minus the reference's against N.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, trained, replication).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting

@@ -23,6 +23,17 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
     Beside it, the total against λ where the study has several, and against N likewise, each
     learner at the same λ as in the first panel. The panels are those of `headstart report`.
 
+    Parameters
+    ----------
+    results : xarray.Dataset
+        The results of a study.
+    path : str or Path
+        The file to write.
+    trained : int, optional
+        The number of training tasks; the last of the study by default.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting, studies
     >>> from headstart.specs import Spec

@@ -1,5 +1,7 @@
 """The report of any study: Markdown, HTML and PDF, with figures, tables and the manifest."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,10 +74,33 @@ def write_study_report(
 ) -> WrittenReport:
     """Write the report of a finished study's folder to `out`.
 
-    `values` are the λ of the grid to show next to each learner's best; `against` is the learner
-    that differences are taken from, and with `all_pairs` every pair of learners is compared.
-    `trained` is the number N of training tasks, by default the last of the study.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of a finished study.
+    out : str or Path
+        The folder of the report.
+    values : sequence of float, optional
+        Values of λ to show next to each learner's best.
+    against : str, optional
+        The learner that differences are taken from.
+    trained : int, optional
+        The number of training tasks; the last of the study by default.
+    all_pairs : bool, default False
+        Whether every pair of learners is compared.
 
+    Returns
+    -------
+    WrittenReport
+        The files that were written.
+
+    Raises
+    ------
+    ValueError
+        If the study is not finished, or has no such learner or number of tasks.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting, studies
     >>> from headstart.specs import Spec

@@ -1,5 +1,7 @@
 """Style: one for all figures, and the same colour for the same learner in each of them."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -153,9 +155,30 @@ def figure(
 ) -> Iterator[Sequence[Axes]]:
     """Axes to plot on, each legible at a paper's column width; saved at the end to every path.
 
-    Vertical axes begin at 0 unless they are logarithmic; with `share`, the panels have one. With
-    `legend`, all labels of the panels stand in one row or more below them.
+    Vertical axes begin at 0 unless they are logarithmic.
 
+    Parameters
+    ----------
+    *paths : str or Path
+        The files to write.
+    columns : int, default 1
+        The number of panels.
+    width : float, default 3.4
+        The width of a panel, in inches.
+    height : float, default 2.6
+        The height of the figure, in inches.
+    share : bool, default False
+        Whether the panels have one vertical axis.
+    legend : bool, default False
+        Whether all labels of the panels stand in rows below them.
+
+    Returns
+    -------
+    context manager of sequence of Axes
+        The panels.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> with plotting.figure(Path("regret.png"), columns=2) as (left, right):
@@ -225,6 +248,15 @@ def _legend_columns(labels: Sequence[str], most: int, width: float) -> int:
 def save(made: Figure, path: str | Path) -> None:
     """Write a figure atomically, without the date, so that the same picture is the same bytes.
 
+    Parameters
+    ----------
+    made : Figure
+        The figure.
+    path : str or Path
+        The file, .png, .svg or .pdf.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from matplotlib.figure import Figure
     >>> from headstart import plotting

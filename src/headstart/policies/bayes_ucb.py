@@ -1,5 +1,7 @@
 """BayesUCB: the upper end of a posterior interval."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -1,5 +1,7 @@
 """Greedy: no exploration."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

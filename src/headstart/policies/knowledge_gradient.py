@@ -1,5 +1,7 @@
 """KnowledgeGradient: how much choosing an arm would teach, for the rounds that are left."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,14 +22,23 @@ class KnowledgeGradient:
 
     With n = `horizon` − t rounds left, the score of an arm is xᵀŵ + (n − m)·ν(m)/m at the best m
     from 1 to n. ν(m) is the expected gain of the largest prediction from m rewards of this arm
-    alone: ν = σ̃·f(−|xᵀŵ − the largest other prediction|/σ̃), f(z) = zΦ(z) + φ(z), and σ̃² is by how
-    much m rewards would reduce the variance of xᵀw. `batches=False` has m = 1 only: the online
-    knowledge gradient, xᵀŵ + (n − 1)·ν(1).
+    alone: ν = σ̃·f(−|xᵀŵ − the largest other prediction|/σ̃), f(z) = zΦ(z) + φ(z), and σ̃² is by
+    how much m rewards would reduce the variance of xᵀw.
 
     It is meant for independent arms, fixed for the task, such as an orthonormal basis: that a
-    reward tells of other arms as well is ignored. s is the prior's noise scale, learned or not,
-    unless `noise_scale` is given.
+    reward tells of other arms as well is ignored.
 
+    Parameters
+    ----------
+    horizon : int
+        The number of rounds of a task.
+    batches : bool, default True
+        Whether m may be above 1; False is the online knowledge gradient, xᵀŵ + (n − 1)·ν(1).
+    noise_scale : float, optional
+        s; the prior's, learned or not, by default.
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> arms = estimate.read(np.eye(2))

@@ -1,5 +1,7 @@
 """OFUL: optimism in the face of uncertainty over a confidence ellipsoid."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Thompson sampling: play the arm that is best under one draw from the posterior."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

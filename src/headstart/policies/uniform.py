@@ -1,5 +1,7 @@
 """Uniform: no learning."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

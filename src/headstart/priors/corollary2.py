@@ -1,5 +1,7 @@
 """Corollary2: the λ of the paper's Corollary 2."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 
 import numpy as np

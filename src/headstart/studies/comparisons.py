@@ -4,6 +4,8 @@ All learners of a study play the same tasks with the same noise, so a difference
 each replication, and its interval is Student's t over replications.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -205,6 +207,10 @@ def compare_pairs(
         As for `compare`.
     pairs : sequence of (str, str)
         The names of the learners.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------

@@ -67,6 +67,10 @@ class StudyFolder:
         ----------
         number : int
             The shard's number, from 0.
+
+        Returns
+        -------
+        Path
         """
         return self.path / "shards" / f"{number:05d}.nc"
 
@@ -116,6 +120,10 @@ class StudyFolder:
             The study.
         now : Provenance
             The versions and digests of the sources.
+
+        Returns
+        -------
+        bool
         """
         if not self.results.exists():
             return False

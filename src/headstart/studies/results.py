@@ -23,6 +23,10 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
     trained : int, optional
         The number of training tasks, by default the study's last.
 
+    Returns
+    -------
+    xarray.Dataset
+
     Examples
     --------
     >>> import xarray as xr
@@ -44,6 +48,10 @@ def independent(results: xr.Dataset) -> xr.Dataset:
     ----------
     results : xarray.Dataset
         The results of a study.
+
+    Returns
+    -------
+    xarray.Dataset
 
     Examples
     --------
@@ -80,6 +88,10 @@ def totals(
         Which variable.
     trained : int, optional
         The number of training tasks, by default the study's last.
+
+    Returns
+    -------
+    xarray.DataArray
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """The runner: plays the shards of studies here, in processes or on a cluster, and resumes."""
 
+from __future__ import annotations
+
 import json
 import multiprocessing
 import signal

@@ -1,5 +1,7 @@
 """Study: an experiment as data."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
@@ -105,7 +107,7 @@ class LearnerSpec:
     @classmethod
     def of(
         cls, agent: AnyAgent, *, policy: Spec | None = None, **settings: specs.Setting
-    ) -> "LearnerSpec":
+    ) -> LearnerSpec:
         """The spec of an agent.
 
         Parameters
@@ -117,6 +119,10 @@ class LearnerSpec:
         **settings
             Replace the settings of its prior, or of an agent without one: this is where
             placeholders go.
+
+        Returns
+        -------
+        LearnerSpec
 
         Examples
         --------
@@ -174,6 +180,10 @@ class LearnerSpec:
             The name.
         resolve : callable
             Returns the values that strings with @ name.
+
+        Returns
+        -------
+        Agent
         """
         where = f"learner {self.name!r}"
         if self.agent is not None:
@@ -371,7 +381,7 @@ class Study:
         environment: Environment,
         learners: Sequence[AnyAgent | LearnerSpec],
         **settings: Unpack[StudySettings],
-    ) -> "Study":
+    ) -> Study:
         """The study of objects, such as `simulate` takes: dataclasses of plain values.
 
         Parameters
@@ -384,6 +394,10 @@ class Study:
             What is compared.
         **settings
             The other fields of `Study`.
+
+        Returns
+        -------
+        Study
 
         Examples
         --------

@@ -1,5 +1,7 @@
 """Summary: every learner of a study at its best λ, and paired differences to one of them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -126,6 +128,10 @@ def summarise(
         The name of a learner; by default the first one that starts every task from zero.
     trained : int, optional
         The number of training tasks, by default the study's last.
+
+    Returns
+    -------
+    Summary
 
     Examples
     --------

@@ -21,6 +21,10 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     folder : str or Path, optional
         Where classes of one's own are found.
 
+    Returns
+    -------
+    Study
+
     Examples
     --------
     >>> from headstart import studies
@@ -70,6 +74,10 @@ def from_file(path: str | Path) -> Study:
     ----------
     path : str or Path
         The TOML file.
+
+    Returns
+    -------
+    Study
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """Which users become the tasks of a replication: all, near neighbours, or those of a cluster."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -169,6 +171,10 @@ class Clusters:
             The vectors of all users.
         eligible : ndarray of int
             The users that can be tasks.
+
+        Returns
+        -------
+        list of ndarray of int
         """
         passing: dict[bytes, Integers] = {}
         for labels, silhouettes in self.clusterings(vectors):
@@ -193,6 +199,10 @@ class Clusters:
             The users that can be tasks.
         replications : int
             The number of replications, R.
+
+        Returns
+        -------
+        ndarray of int of shape (R,)
         """
         members = self.members(vectors, eligible)
         cohort = np.arange(len(members))
@@ -211,6 +221,10 @@ class Clusters:
         ----------
         vectors : ndarray of shape (n, d)
             The vectors of all users.
+
+        Returns
+        -------
+        list of tuples of two ndarrays
         """
         if len(vectors) <= self.n_clusters:
             raise ValueError(

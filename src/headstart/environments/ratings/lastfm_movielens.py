@@ -81,6 +81,10 @@ class LastFM:
             The folder of the publisher's files.
         **settings
             The other settings, which are not used.
+
+        Returns
+        -------
+        list of Path
         """
         return [find(LASTFM, data)]
 

@@ -133,6 +133,10 @@ class Ratings:
             The names of the columns.
         **settings
             The other parameters of `Ratings`.
+
+        Returns
+        -------
+        Ratings
         """
         table = RatingTable.from_frame(frame, user=user, item=item, rating=rating)
         return cls(table=table, **settings)
@@ -157,6 +161,10 @@ class Ratings:
             The names of the columns.
         **settings
             The other parameters of `Ratings`.
+
+        Returns
+        -------
+        Ratings
         """
         table = RatingTable.from_file(path, user=user, item=item, rating=rating)
         return cls(table=table, **settings)

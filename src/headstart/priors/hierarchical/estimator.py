@@ -1,5 +1,7 @@
 """Hierarchical: the prior with learned variances."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -266,6 +268,10 @@ class Hierarchical:
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        Variances
         """
         return IsotropicFit(memory, self.least_signal).most_likely()
 
@@ -276,6 +282,10 @@ class Hierarchical:
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        Directions
         """
         if self.covariance != "factor":
             raise ValueError(f'covariance must be "factor" for directions, got {self.covariance!r}')
