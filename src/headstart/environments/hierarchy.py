@@ -72,7 +72,7 @@ class Hierarchy:
         return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each around a mean task of its own."""
+        """One task per replication, each around its own mean task."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
