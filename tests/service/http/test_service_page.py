@@ -61,7 +61,6 @@ def test_every_command_works_as_it_stands(tmp_path: Path) -> None:
         )
     assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
     assert '"outcome":"paid"' in ended.stdout
-    assert '"outcome":"duplicate"' in ended.stdout
     assert '"status":"promoted"' in ended.stdout
     assert '"status":"cancelled"' in ended.stdout
     said = iter(re.findall(r"(?m)^reward .*# (\w+)$", "\n".join(blocks.fences(PAGES, "bash"))))
