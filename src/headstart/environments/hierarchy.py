@@ -1,4 +1,4 @@
-"""Hierarchy: a mean task drawn once, tasks around it, and arms on the unit sphere."""
+"""Hierarchy: a mean task drawn once, tasks around it, and arms on a sphere or in a cube."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,8 +17,9 @@ class Hierarchy:
 
     κ² = `mean_variance`, τ² = `task_variance`. With `n_directions` = p above 0, tasks lie around an
     affine subspace: w ~ N(h, τ²I + `direction_variance`·UUᵀ), U once per replication. Arms are
-    uniform on the unit sphere, new for every task or, with the `decision_set` "fresh", in every
-    round. Rewards are xᵀw and noise of `noise_scale`.
+    uniform on the sphere of radius `arm_size`, or in the cube [−`arm_size`, `arm_size`]ᵈ: new for
+    every task or, with the `decision_set` "fresh", in every round, or with "fixed" the same for all
+    tasks. Rewards are xᵀw and noise of `noise_scale`.
 
     >>> environment = hs.environments.Hierarchy(dimension=3, n_arms=15, mean_variance=0.25)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
@@ -33,7 +34,9 @@ class Hierarchy:
     task_variance: float = 0.01
     n_directions: int = 0
     direction_variance: float = 1.0
-    decision_set: Literal["task", "fresh"] = "task"
+    arm_shape: Literal["sphere", "cube"] = "sphere"
+    arm_size: float = 1.0
+    decision_set: Literal["task", "fresh", "fixed"] = "task"
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -43,14 +46,28 @@ class Hierarchy:
             raise ValueError(f"n_directions must be at most dimension, got {self.n_directions}")
         for name in ("mean_variance", "task_variance", "direction_variance", "noise_scale"):
             checks.nonnegative(name, getattr(self, name))
-        checks.one_of("decision_set", self.decision_set, ("task", "fresh"))
+        checks.positive("arm_size", self.arm_size)
+        checks.one_of("arm_shape", self.arm_shape, ("sphere", "cube"))
+        checks.one_of("decision_set", self.decision_set, ("task", "fresh", "fixed"))
 
     def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedHierarchy":
         """Draw the mean task and the directions of every replication."""
         size, d = checks.count("replications", replications), self.dimension
         mean = np.sqrt(self.mean_variance) * rng.standard_normal((size, d))
         basis = np.linalg.qr(rng.standard_normal((size, d, self.n_directions))).Q
-        return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
+        fixed = self.draw_arms(1, size, rng) if self.decision_set == "fixed" else None
+        return PreparedHierarchy(
+            environment=self, mean_parameter=mean, directions=basis, fixed_arms=fixed
+        )
+
+    def draw_arms(self, rounds: int, replications: int, rng: np.random.Generator) -> Floats:
+        """Arms of some rounds, (T, R, K, d)."""
+        shape = (rounds, replications, self.n_arms, self.dimension)
+        if self.arm_shape == "cube":
+            return rng.uniform(-self.arm_size, self.arm_size, shape)
+        arms = rng.standard_normal(shape)
+        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        return np.asarray(self.arm_size * arms)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One task per replication, each around a mean task of its own."""
@@ -59,11 +76,12 @@ class Hierarchy:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedHierarchy:
-    """A hierarchy with its mean tasks h (R, d) and its directions U (R, d, p)."""
+    """A hierarchy with its mean tasks h (R, d), directions U (R, d, p) and arms where fixed."""
 
     environment: Hierarchy
     mean_parameter: Floats
     directions: Floats
+    fixed_arms: Floats | None = None
 
     @property
     def dimension(self) -> int:
@@ -81,11 +99,12 @@ class PreparedHierarchy:
         own = np.sqrt(settings.task_variance) * rng.standard_normal((replications, d))
         along = np.sqrt(settings.direction_variance) * rng.standard_normal((replications, p, 1))
         parameter = self.mean_parameter + own + (self.directions @ along)[..., 0]
-        drawn = rounds if settings.decision_set == "fresh" else 1
-        arms = rng.standard_normal((drawn, replications, settings.n_arms, d))
-        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        arms = self.fixed_arms
+        if arms is None:
+            drawn = rounds if settings.decision_set == "fresh" else 1
+            arms = settings.draw_arms(drawn, replications, rng)
         return rewards.sample_task(
-            np.repeat(arms, rounds // drawn, axis=0),
+            np.repeat(arms, rounds // len(arms), axis=0),
             parameter,
             mode="linear",
             shift="none",
