@@ -15,12 +15,34 @@ from headstart.environments import rewards
 class Hierarchy:
     """The model of Meta-TS, AdaTS and HierTS: h ~ N(0, κ²I) once per replication, w ~ N(h, τ²I).
 
-    κ² = `mean_variance`, τ² = `task_variance`. With `n_directions` = p above 0, tasks lie around an
-    affine subspace: w ~ N(h, τ²I + `direction_variance`·UUᵀ), U once per replication. Arms are
-    uniform on the sphere of radius `arm_size`, or in the cube [−`arm_size`, `arm_size`]ᵈ: new for
-    every task or, with the `decision_set` "fresh", in every round, or with "fixed" the same for all
-    tasks. Rewards are xᵀw and noise of `noise_scale`.
+    With p directions, w ~ N(h, τ²I + σ²UUᵀ), with U drawn once per replication. Rewards are xᵀw and
+    noise.
 
+    Parameters
+    ----------
+    dimension : int, default 2
+        The number of features, d.
+    n_arms : int, default 10
+        The number of arms, K.
+    mean_variance : float, default 1.0
+        κ².
+    task_variance : float, default 0.01
+        τ².
+    n_directions : int, default 0
+        The dimension p of an affine subspace around which tasks lie.
+    direction_variance : float, default 1.0
+        The variance σ² of tasks along each direction of the subspace.
+    arm_shape : "sphere" or "cube", default "sphere"
+        Whether arms are uniform on a sphere or in a cube, both around 0.
+    arm_size : float, default 1.0
+        The radius of the sphere, or half the edge of the cube.
+    decision_set : "task", "fresh" or "fixed", default "task"
+        Whether arms are drawn once per task, in every round, or once for all tasks.
+    noise_scale : float, default 1.0
+        The standard deviation of the noise.
+
+    Examples
+    --------
     >>> environment = hs.environments.Hierarchy(dimension=3, n_arms=15, mean_variance=0.25)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> task = prepared.sample(10, 2, np.random.default_rng(1))
@@ -61,7 +83,20 @@ class Hierarchy:
         )
 
     def draw_arms(self, rounds: int, replications: int, rng: np.random.Generator) -> Floats:
-        """Arms of some rounds, (T, R, K, d)."""
+        """Arms of some rounds.
+
+        Parameters
+        ----------
+        rounds, replications : int
+            The numbers of rounds and of replications, T and R.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (T, R, K, d)
+            The arms.
+        """
         shape = (rounds, replications, self.n_arms, self.dimension)
         if self.arm_shape == "cube":
             return rng.uniform(-self.arm_size, self.arm_size, shape)
@@ -70,7 +105,7 @@ class Hierarchy:
         return np.asarray(self.arm_size * arms)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each around a mean task of its own."""
+        """One task per replication, each around its own mean task."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
