@@ -83,7 +83,8 @@ def test_the_other_settings() -> None:
     assert gaussian_table().main.study.horizon == 1000
     linear = _world(linear_gaussian())
     assert (linear.dimension, linear.n_arms, linear.mean_variance) == (5, 30, 0.0)
-    assert (linear.task_variance, linear.arm_size**2) == (10.0, pytest.approx(0.2))
+    assert linear.task_variance == 10.0
+    assert linear.arm_size**2 == pytest.approx(0.2)
     assert _settings(linear_gaussian(), "TS")["regularization"] == pytest.approx(0.1)
     assert _settings(affine_subspace(), "LinUCB, subspace")["n_directions"] == 3
     assert prior_update().main.study.training_tasks[-1] == 200
