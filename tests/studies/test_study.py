@@ -312,7 +312,7 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
     study = from_toml(OVERLAPPING)
     assert from_toml(study.to_toml()) == study
     world = hs.environments.Synthetic(dimension=3)
-    agents = [
+    agents: list[hs.simulation.JointAgent | hs.simulation.InformedAgent | LearnerSpec] = [
         LearnerSpec(name="HierTS", method=Spec(kind="hier_ts", settings={"task_variance": 0.5})),
         hs.Learner("ours", hs.policies.BayesUCB(), hs.priors.Hierarchical(), joint=True),
         hs.Optimal(),

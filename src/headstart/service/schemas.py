@@ -38,10 +38,10 @@ def check(schema: Features) -> None:
         for level in getattr(attribute, "levels", None) or ():
             check_text(f"levels of {name!r}", level)
     for side in _SETTLED_SIDES:
-        name = _unsettled(getattr(schema, side))
-        if name is not None:
+        unsettled = _unsettled(getattr(schema, side))
+        if unsettled is not None:
             raise invalid(
-                f"features.{side} must have mean and scale for the number {name!r}: "
+                f"features.{side} must have mean and scale for the number {unsettled!r}: "
                 "`headstart features infer` and hs.Features.settled compute them"
             )
 

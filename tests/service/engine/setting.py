@@ -108,10 +108,10 @@ def largest_error(service: Service) -> float:
         columns = [func.sum(c[name]) for name in ("shown", "rewards", "sum", "squares")]
         query = select(c.day, c.item, *columns).group_by(c.day, c.item)
         for day, item, *numbers in connection.execute(query):
-            sums = [float(each) for each in numbers]
+            stored = [float(each) for each in numbers]
             counted = expected_sums.pop((day, item), [0.0] * 4)
-            assert sums[:2] == counted[:2]
-            worst = max(worst, *np.abs(np.subtract(sums, counted)))
+            assert stored[:2] == counted[:2]
+            worst = max(worst, *np.abs(np.subtract(stored, counted)))
         assert not expected_sums
     with service.database.reading() as connection:
         tasks = {row.id: row for row in connection.execute(select(schema.tasks))}

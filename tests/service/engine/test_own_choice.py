@@ -3,6 +3,7 @@
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,7 +177,7 @@ def reach(n: int) -> float:
 def test_what_the_service_would_have_earned_is_that_of_its_decisions(
     sqlite: str, default: float | None
 ) -> None:
-    settings = {"exploration": 0.5, "shadow": True, "default_reward": default}
+    settings: Any = {"exploration": 0.5, "shadow": True, "default_reward": default}
     deadline = None if default is None else 3_600.0
     rng = np.random.default_rng(1)
     with shop(sqlite, deadline_seconds=deadline, **settings) as service:

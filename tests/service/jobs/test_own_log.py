@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -193,14 +194,14 @@ def test_the_nightly_evaluation_is_done_once_a_day(
     ],
 )
 def test_wrong_alternatives_are_named(
-    service: Service, jobs: Jobs, given: dict[str, object], named: str
+    service: Service, jobs: Jobs, given: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(ServiceError, match=named):
-        jobs.start_evaluate("shop", EvaluateRequest(**given))  # type: ignore[arg-type]
+        jobs.start_evaluate("shop", EvaluateRequest(**given))
     if set(given) == {"alternatives"} and "current" not in str(given):
         nightly = {"evaluate_nightly": given["alternatives"]}
         with pytest.raises(ServiceError, match=f"evaluate_nightly.*{named}"):
-            service.put_bandit("shop", BanditConfiguration(dimension=D, **nightly))  # type: ignore[arg-type]
+            service.put_bandit("shop", BanditConfiguration(dimension=D, **nightly))
 
 
 def test_items_in_a_context_are_those_that_were_shown(tmp_path: Path) -> None:
@@ -262,17 +263,17 @@ def test_a_half_life_in_seconds_goes_by_the_times_of_the_log() -> None:
 
     def value(gap: float) -> float:
         times = np.arange(n) * 1.0 + np.where(np.arange(n) < 200, 0.0, gap)
-        log = hs.LoggedDecisions(**columns, times=times)  # type: ignore[arg-type]
+        log = hs.LoggedDecisions(**columns, times=times)
         bandit = hs.MetaBandit(dimension=2, half_life_seconds=600.0, clock=LogTime(), seed=0)
         found = hs.evaluate_logged(bandit, log, learn="all")
         late = np.arange(n) >= 200
         return float((found.weights * log.rewards)[late].mean())
 
     assert value(gap=1e6) > value(gap=0.0) + 0.1  # a bandit that has forgotten learns anew
-    log = hs.LoggedDecisions(**columns)  # type: ignore[arg-type]
+    log = hs.LoggedDecisions(**columns)
     bandit = hs.MetaBandit(dimension=2, half_life_seconds=600.0, seed=0)
     with pytest.raises(ValueError, match="times"):
         hs.evaluate_logged(bandit, log)
     with pytest.raises(ValueError, match="allowed"):
-        hs.LoggedDecisions(**columns, allowed=np.zeros((n, 3), dtype=bool))  # type: ignore[arg-type]
+        hs.LoggedDecisions(**columns, allowed=np.zeros((n, 3), dtype=bool))
     assert math.isfinite(value(gap=1.0))

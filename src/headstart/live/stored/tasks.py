@@ -248,8 +248,8 @@ class StoredTasks:
         for group, table in zip(batch.groups, tables, strict=True):
             given = (slots, group.members, group.arms, group.which, table, chosen)
             _compare(self._tasks.rows, given, (own, places, means, scores))
-            for k, arms in enumerate(batch.sets_of(group)) if effects is not None else ():
-                if arms.are_items and arms.ids is not None:
+            for k, arms in enumerate(batch.sets_of(group)):
+                if effects is not None and arms.are_items and arms.ids is not None:
                     those = group.members[group.which == k]
                     offsets = arms.features @ effects.shift + effects.of(arms.ids)
                     means[those] += offsets[places[those]]

@@ -325,7 +325,8 @@ class AsyncBandit:
         path = Path(file)
         if path.suffix not in (".parquet", ".csv"):
             raise ValueError(f"the file must end in .parquet or .csv, got {str(file)!r}")
-        query = {"start": float(start), "end": float(end), "rewarded": str(rewarded).lower()}
+        query: dict[str, str | int | float] = {"start": start, "end": end}
+        query["rewarded"] = str(rewarded).lower()
         await self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
     async def task(self, name: Task) -> TaskRecord:

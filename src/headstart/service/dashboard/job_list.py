@@ -57,11 +57,11 @@ def _settings(report: Report | None) -> list[dict[str, str]]:
     """What the decisions earned, and what settings would have earned on them, in words."""
     if not isinstance(report, OwnLogReport):
         return []
-    rows = [("the decisions themselves", report.logged, None, report.rounds)]
-    rows += [
+    of_settings = [
         (each.name, each.doubly_robust, each.cannot, each.effective_sample_size)
         for each in report.settings
     ]
+    rows = [("the decisions themselves", report.logged, None, report.rounds), *of_settings]
     return [
         {"name": name, "earns": cannot or _words(earns), "n": count(n) if n else MISSING}
         for name, earns, cannot, n in rows

@@ -131,8 +131,14 @@ class Sums:
         task.reward_sum += value
         control, process = task.group, self._process
         if ratio is not None:
-            key, weighted = (bandit, task.id), ratio * value
-            self._add(schema.shadows, key, rewards=1, sum=value, weights=ratio, weighted=weighted)
+            self._add(
+                schema.shadows,
+                (bandit, task.id),
+                rewards=1,
+                sum=value,
+                weights=ratio,
+                weighted=ratio * value,
+            )
         if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
             key = (bandit, control, task.n_rewards, process)
             self._add(schema.rounds, key, n=1, sum=value, squares=value * value)

@@ -27,7 +27,6 @@ _READ = (
     *("task", "arm", "slate", "observed", "time", "propensity", "reward"),
     *("catalogue", "offered", "side"),
 )
-_ESTIMATES = ("inverse_propensity", "self_normalised", "doubly_robust")
 
 
 def n_rounds(n_items: int, dimension: int) -> int:
@@ -80,8 +79,10 @@ def _evaluated(
         return Evaluated(name=name, cannot=str(error))
     return Evaluated(
         name=name,
+        inverse_propensity=estimate_of(found.inverse_propensity),
+        self_normalised=estimate_of(found.self_normalised),
+        doubly_robust=estimate_of(found.doubly_robust),
         effective_sample_size=found.effective_sample_size,
-        **{each: estimate_of(getattr(found, each)) for each in _ESTIMATES},
     )
 
 
