@@ -30,11 +30,13 @@ def check_keywords(function: str, names: Iterable[str]) -> None:
             raise TypeError(f"{function}() takes no {name}=…: write {KEYWORDS[name]}=…")
 
 
-def hints(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, whose errors about its arguments say what to write.
+def hints(instead: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """A decorator: errors about the arguments of the function say what to write.
+
+    `instead` is what to write where too many are given by position; by default, the other names.
 
     >>> from headstart.habits import hints
-    >>> @hints
+    >>> @hints()
     ... def play(world, *, seed=0):
     ...     pass
     >>> play("small", random_state=1)
@@ -42,21 +44,25 @@ def hints(function: Callable[P, R]) -> Callable[P, R]:
     TypeError: play() takes no random_state=…: write seed=…
     >>> play("small", 1)
     Traceback (most recent call last):
-    TypeError: play() takes 1 argument by position, world, got 2: write seed=…
+    TypeError: play() takes world by position, and no more: write seed=…
     """
-    known = signature(function).parameters.values()
-    first = [one.name for one in known if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-    named = ", ".join(f"{one.name}=…" for one in known if one.kind is Parameter.KEYWORD_ONLY)
-    plural = "s" if len(first) > 1 else ""
 
-    @wraps(function)
-    def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        check_keywords(function.__name__, kwargs)
-        if len(args) > len(first):
-            raise TypeError(
-                f"{function.__name__}() takes {len(first)} argument{plural} by position, "
-                f"{', '.join(first)}, got {len(args)}: write {named}"
-            )
-        return function(*args, **kwargs)
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        known = signature(function).parameters.values()
+        first = [one.name for one in known if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        others = [f"{one.name}=…" for one in known if one.kind is Parameter.KEYWORD_ONLY]
+        told = ", ".join(name for name in first if name != "self")
 
-    return called
+        @wraps(function)
+        def called(*args: P.args, **kwargs: P.kwargs) -> R:
+            check_keywords(function.__name__, kwargs)
+            if len(args) > len(first):
+                raise TypeError(
+                    f"{function.__name__}() takes {told} by position, and no more: write "
+                    f"{instead or ', '.join(others)}"
+                )
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorated

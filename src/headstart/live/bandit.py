@@ -565,7 +565,7 @@ class MetaBandit:
             encoder.keep(told.schema)
             return found
 
-    @hints
+    @hints("fit(log, task=…, features=…, reward=…) with a table that has these columns")
     def fit(
         self,
         logs: object,

@@ -17,7 +17,7 @@ from headstart.simulation.results import Results
 from headstart.simulation.run import Run
 
 
-@hints
+@hints()
 def simulate(
     environment: Environment,
     agents: Agents,
@@ -99,7 +99,7 @@ def simulate(
     return run.scheduled(n).isel(trained=0)
 
 
-@hints
+@hints()
 def evaluate(
     environment: Environment,
     agents: Agents,

@@ -1,14 +1,13 @@
 """Results: what agents have played, as an xarray dataset that is also a table."""
 
 from pathlib import Path
+from typing import NoReturn
 
-import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import NDArray
 
 
-class Results(xr.Dataset):
+class Results(xr.Dataset):  # type: ignore[no-untyped-call]  # xarray's __init_subclass__
     """Choices, rewards and regrets: an `xarray.Dataset` with `to_frame` and `to_csv`.
 
     Parameters
@@ -39,7 +38,8 @@ class Results(xr.Dataset):
         """
         self.to_frame().to_csv(path, index=False)
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> NDArray[np.float64]:
+    def __array__(self, *_: object, **__: object) -> NoReturn:  # type: ignore[override]
+        # What NumPy and pd.DataFrame(results) ask for.
         raise TypeError(
             "results are several arrays: write results.to_frame() for a DataFrame, or "
             "np.asarray(results.regret) for one array"
