@@ -21,11 +21,14 @@ version = release = headstart.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "docs.building.extension",
 ]
+templates_path = ["_templates"]
 exclude_patterns = [
     "_build",
     "building",
@@ -40,6 +43,8 @@ autodoc_typehints = "signature"
 # In signatures of overloads, by name: written out they are ten lines long.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Arms", "Mask", "Name", "Floats")}
 autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 python_maximum_signature_line_length = 76
 toc_object_entries = False
 add_module_names = False
@@ -64,6 +69,7 @@ sphinx_gallery_conf = {
     "reference_url": {},
     "write_computation_times": False,
     "within_subsection_order": "docs.building.gallery.position",
+    "parallel": 2,
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -85,12 +91,13 @@ html_theme_options = {
         "image_dark": "_static/mark.svg",
     },
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
+    "navbar_start": ["navbar-logo", "version"],
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": ["page-toc", "page-source"],
     "show_prev_next": True,
     "show_nav_level": 1,
     "navigation_with_keys": False,

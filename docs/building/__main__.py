@@ -23,7 +23,7 @@ def main() -> int:
     """Build and check; returns the exit status."""
     remove_stale_gallery(DOCS / "gallery", DOCS / "generated" / "gallery")
     shutil.rmtree(SITE, ignore_errors=True)  # pages that are gone
-    command = [sys.executable, "-m", "sphinx", "-b", "html", "-W", "--keep-going", "-q"]
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-j", "2", "-W", "--keep-going", "-q"]
     built = subprocess.run(
         [*command, "-d", str(DOCS / "_build" / "doctrees"), str(DOCS), str(SITE)],
         cwd=ROOT,

@@ -11,6 +11,7 @@ from docs.building.files import write_changed
 from docs.building.notebooks import with_notebook_link, write_notebooks
 from docs.building.openapi import openapi_page, service_document
 from docs.building.outside import PROJECT, led_inside, project_pages
+from docs.building.parameters import sections
 from docs.building.public import without_docstring, without_example
 from docutils import nodes
 from sphinx import addnodes
@@ -62,8 +63,10 @@ def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
 def _docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     lines[:] = docstrings.as_markup(lines)
     if what == "class":
-        comments = docstrings.fields_as_list(docstrings.field_comments(thing))
-        lines += [docstrings.escaped(line) for line in comments]
+        comments = docstrings.field_comments(thing)
+        listed = {name for names in sections(thing.__doc__ or "").values() for name in names}
+        shown = {name: text for name, text in comments.items() if name not in listed}
+        lines += [docstrings.escaped(line) for line in docstrings.fields_as_list(shown)]
 
 
 def _skip(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:

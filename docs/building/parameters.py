@@ -40,6 +40,14 @@ class PublicCallable(NamedTuple):
         taken = inspect.signature(self.value).parameters.values()
         return [_STARS.get(p.kind, "") + p.name for p in taken if p.name != "self"]
 
+    @property
+    def returns(self) -> bool:
+        """Whether a call of a function returns something."""
+        if inspect.isclass(self.value):
+            return False
+        annotation = inspect.signature(self.value).return_annotation
+        return annotation not in (None, "None", inspect.Signature.empty)
+
 
 def callables() -> Iterator[PublicCallable]:
     """All public functions and classes, and the methods of these."""
@@ -67,10 +75,11 @@ def sections(docstring: str) -> dict[str, list[str]]:
 
 
 def problems() -> list[str]:
-    """The parameters that a docstring does not list, and listed ones that do not exist.
+    """What docstrings lack: parameters, what is returned; and listed parameters that do not exist.
 
-    A method need not list what the method of that name of another public class lists, if both take
-    the same: the methods of a protocol, or those of all kinds of attributes.
+    What takes nothing says in its first line what it returns. A method need not list what the
+    method of that name of another public class lists, if both take the same: the methods of a
+    protocol, or those of all kinds of attributes.
     """
     public = list(callables())
     elsewhere = {
@@ -87,7 +96,20 @@ def problems() -> list[str]:
             ]
         known = {*taken, *_attributes(one.value)} if inspect.isclass(one.value) else taken
         found += [f"{one.full} lists {name}" for name in documented if name not in known]
+        listed = sections(inspect.getdoc(one.value) or "")
+        if documented and one.returns and not {"Returns", "Yields"} & {*listed}:
+            found.append(f"{one.full} does not say what it returns")
     return found
+
+
+def written_out() -> list[str]:
+    """The callables in whose signature `help` writes types out instead of naming them."""
+    long = ("numpy._typing", "ndarray[tuple", "collections.abc")
+    return [
+        one.full
+        for one in callables()
+        if one.parameters and any(part in str(inspect.signature(one.value)) for part in long)
+    ]
 
 
 def _documented(one: PublicCallable) -> list[str]:

@@ -1,10 +1,12 @@
 """The three protocols: sources of tasks, policies, and estimators of priors.
 
-What an estimator stores of completed tasks is a `Memory`: named arrays whose size does not grow.
+An estimator stores completed tasks in a `Memory`: named arrays whose size does not grow.
 
 >>> {name: array.shape for name, array in hs.priors.Average().empty(dimension=3).items()}
 {'weighted': (3,), 'weight': ()}
 """
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
@@ -74,13 +76,17 @@ class Environment(Protocol):
             The number of replications, R.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        Task
         """
         ...
 
 
 @runtime_checkable
 class PreparableEnvironment(Environment, Protocol):
-    """An environment in which something is drawn once per replication and shared by its tasks.
+    """An environment whose tasks share something that is drawn once per replication.
 
     >>> from headstart.interfaces import PreparableEnvironment
     >>> isinstance(hs.environments.Ellipsoid(), PreparableEnvironment)
@@ -96,6 +102,10 @@ class PreparableEnvironment(Environment, Protocol):
             The number of replications, R.
         rng : numpy.random.Generator
             The source of all randomness.
+
+        Returns
+        -------
+        Environment
         """
         ...
 
@@ -109,8 +119,8 @@ class TaskStream(Environment, Protocol):
     False
     """
 
-    def rewind(self) -> "TaskStream":
-        """The same tasks from the first on, as a new stream."""
+    def rewind(self) -> TaskStream:
+        """The same tasks again, as a new stream."""
         ...
 
 
@@ -140,6 +150,10 @@ class Policy(Protocol):
             The number of arms of a round, K.
         dimension : int
             The number of features, d.
+
+        Returns
+        -------
+        int
         """
         ...
 
@@ -152,6 +166,10 @@ class Policy(Protocol):
             What is known of the arms.
         uniforms : ndarray of shape (…, n)
             Random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         ...
 
@@ -174,17 +192,21 @@ class IndexPolicy(Policy, Protocol):
         ----------
         summary : EstimateSummary
             What is known of the task.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         ...
 
 
 @runtime_checkable
 class MeanIndexPolicy(IndexPolicy, Protocol):
-    """An index policy with a radius of its own for the uncertainty of the mean task.
+    """An index policy with a separate radius for the uncertainty of the mean task.
 
     The score is xᵀŵ + mean radius·m + radius·(what this task can use of the rest): m is the part of
-    the width that is the uncertainty of the mean task (`ArmEstimates.index`). One that is not
-    `by_parts` has one radius for all.
+    the width that is the uncertainty of the mean task (`ArmEstimates.index`). If it is not
+    `by_parts`, it has one radius for all.
 
     >>> from headstart.interfaces import MeanIndexPolicy
     >>> isinstance(hs.policies.BayesUCB(), MeanIndexPolicy)
@@ -205,15 +227,19 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
             What is known of the task.
         n_arms : int
             How many arms are offered, K.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         ...
 
 
 @runtime_checkable
 class SamplingPolicy(Policy, Protocol):
-    """A policy that samples, and scores many draws from one estimate at less than their cost.
+    """A policy that samples, and scores many draws from one estimate more cheaply than one by one.
 
-    Live use takes propensities over so many draws; for another policy it repeats the estimate.
+    Live use estimates propensities from many draws; for other policies it repeats the estimate.
 
     >>> from headstart.interfaces import SamplingPolicy
     >>> isinstance(hs.policies.Thompson(), SamplingPolicy)
@@ -229,6 +255,10 @@ class SamplingPolicy(Policy, Protocol):
             What is known of the arms.
         uniforms : ndarray of shape (…, m, n)
             Random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (…, m, K)
         """
         ...
 
@@ -251,6 +281,10 @@ class RunningBias(Protocol):
             The features of the chosen arms.
         rewards : ndarray of shape (…)
             Their rewards.
+
+        Returns
+        -------
+        ndarray of shape (…, d)
         """
         ...
 
@@ -274,6 +308,10 @@ class PriorEstimator(Protocol):
             The number of features, d.
         lead : tuple of int, optional
             The leading axes.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -286,6 +324,11 @@ class PriorEstimator(Protocol):
             The memory, which must not be modified.
         task : TaskStatistics
             The completed task.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            A new memory; `memory` is left as it is.
         """
         ...
 
@@ -296,25 +339,33 @@ class PriorEstimator(Protocol):
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        Prior
         """
         ...
 
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, per round.
 
-        None where it is constant, as it must be where the prior has a mixture.
+        None if it is constant, as it must be if the prior has a mixture.
 
         Parameters
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        RunningBias or None
         """
         ...
 
 
 @runtime_checkable
 class LivePriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator that can also take a task out of its memory again, as live use does.
+    """A prior estimator that can also remove a task from its memory, as live use does.
 
     >>> from headstart.interfaces import LivePriorEstimator
     >>> prior = hs.priors.Pooled()
@@ -327,21 +378,25 @@ class LivePriorEstimator(PriorEstimator, Protocol):
     """
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
-        """The memory in which a task counts more, or less.
+        """The memory with a task added, or removed.
 
         Parameters
         ----------
         memory : mapping of str to ndarray
             The memory, which must not be modified.
         task : TaskStatistics
-            The task. To take a task out, pass the statistics that were absorbed.
+            The task. To remove a task, pass the statistics that were absorbed.
         weight : float, default 1.0
-            How many times more the task counts; below 0 it is taken out.
+            How many times the task is added; below 0, it is removed.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
     def scale(self, memory: Memory, factor: float) -> Memory:
-        """The memory in which every task counts `factor` times as much.
+        """The memory with every task counting `factor` times as much.
 
         Parameters
         ----------
@@ -349,23 +404,31 @@ class LivePriorEstimator(PriorEstimator, Protocol):
             The memory, which must not be modified.
         factor : float
             Above 0.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
-        """The memory of the tasks of both.
+        """The memory of both memories' tasks.
 
         Parameters
         ----------
         memory, other : mapping of str to ndarray
             Two memories of different tasks, which must not be modified.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
 
 @runtime_checkable
 class FittedPriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator whose memory has a fit that follows changes of tasks with a delay.
+    """A prior estimator whose memory has a fit that lags behind changes of tasks.
 
     >>> from headstart.interfaces import FittedPriorEstimator
     >>> isinstance(hs.priors.Hierarchical(), FittedPriorEstimator)
@@ -373,12 +436,16 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
     """
 
     def refit(self, memory: Memory) -> Memory:
-        """The memory with its fit started again: it owes nothing to tasks that were taken out.
+        """The memory with a fresh fit, which does not depend on removed tasks.
 
         Parameters
         ----------
         memory : mapping of str to ndarray
             The memory, which must not be modified.
+
+        Returns
+        -------
+        mapping of str to ndarray
         """
         ...
 
@@ -387,7 +454,7 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
 class SidePriorEstimator(PriorEstimator, Protocol):
     """A prior estimator that learns what a task's side information says about its parameter.
 
-    It absorbs statistics with `side` (…, p). Where p is 0, it takes none.
+    It absorbs statistics with `side` (…, p). If p is 0, it takes none.
 
     >>> from headstart.interfaces import SidePriorEstimator
     >>> isinstance(hs.priors.Hierarchical(n_side=2), SidePriorEstimator)
@@ -407,7 +474,11 @@ class SidePriorEstimator(PriorEstimator, Protocol):
         memory : mapping of str to ndarray
             The memory.
         side : ndarray of shape (…, p), optional
-            What is known of the task; None where it is unknown.
+            What is known of the task; None if nothing is.
+
+        Returns
+        -------
+        Prior
         """
         ...
 

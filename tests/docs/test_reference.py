@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import inspect
 import os
 import pkgutil
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.building import docstrings, public
+from docs.building import docstrings, parameters, public
 from tests.needs import missing
 
 import headstart
@@ -68,6 +69,31 @@ def test_a_name_without_example_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     assert public.without_example() == ["headstart.Optimal"]
     monkeypatch.setattr(headstart.Optimal, "__doc__", None)
     assert "headstart.Optimal" in public.without_docstring()
+
+
+def test_every_public_callable_lists_its_parameters_and_what_it_returns() -> None:
+    assert parameters.problems() == []
+
+
+def test_help_begins_with_names_of_types() -> None:
+    assert parameters.written_out() == []
+
+
+@pytest.mark.parametrize(
+    ("removed", "put", "problem"),
+    [
+        ("horizon : int", "horizons : int", "does not list horizon"),
+        ("horizon : int", "horizons : int", "lists horizons"),
+        ("Returns\n-------", "Notes\n-----", "does not say what it returns"),
+    ],
+)
+def test_a_parameter_without_its_line_is_found(
+    monkeypatch: pytest.MonkeyPatch, removed: str, put: str, problem: str
+) -> None:
+    docstring = inspect.cleandoc(headstart.simulate.__doc__ or "")
+    assert removed in docstring
+    monkeypatch.setattr(headstart.simulate, "__doc__", docstring.replace(removed, put))
+    assert f"headstart.simulate {problem}" in parameters.problems()
 
 
 def test_a_name_of_two_modules_has_one_page() -> None:

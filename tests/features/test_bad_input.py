@@ -100,7 +100,7 @@ def test_objects_within_objects_are_flattened_up_to_a_depth() -> None:
     deep: dict[str, Any] = {"price": 3}
     for _ in range(50):
         deep = {"a": deep}
-    with pytest.raises(ValueError, match="within each other") as error:
+    with pytest.raises(ValueError, match="must nest at most") as error:
         FEATURES.encode(deep)
     _sentence(error, "a.a.a")
 
@@ -149,9 +149,9 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
     (lambda: hs.Number("a", period=-24), "period"),
     (lambda: hs.Number("a", unit=2.0), "log=True"),
     (lambda: hs.Number("a", missing=1), "true or false"),  # type: ignore[arg-type]
-    (lambda: hs.Category("a", levels=[]), "from 1 to"),
+    (lambda: hs.Category("a", levels=[]), "must be 1 to"),
     (lambda: hs.Category("a", levels="ab"), "a list of texts"),
-    (lambda: hs.Category("a", levels=["x", "x"]), "'x' again"),
+    (lambda: hs.Category("a", levels=["x", "x"]), "'x' twice"),
     (lambda: hs.Category("a", buckets=10_001), "10,000"),
     (lambda: hs.Tags("a", separator=""), "separator"),
     (lambda: hs.Vector("a", 0), "at least 1"),

@@ -448,11 +448,11 @@ def test_a_schema_is_part_of_the_file(tmp_path: Path) -> None:
         assert one.scores.tobytes() == other.scores.tobytes()
         assert str(bandit.explain(one)) == str(loaded.explain(other))
     assert hs.MetaBandit.load(tmp_path / "bandit.npz", features=SHOP).features == SHOP
-    with pytest.raises(ValueError, match="features must be those of the file"):
+    with pytest.raises(ValueError, match="features must be the same as in the file"):
         hs.MetaBandit.load(tmp_path / "bandit.npz", features=hs.Features(item=SHOP.item[:1]))
     numbers = hs.MetaBandit(dimension=2)
     numbers.save(tmp_path / "numbers.npz")
-    with pytest.raises(ValueError, match="left out"):
+    with pytest.raises(ValueError, match="leave features out"):
         hs.MetaBandit.load(tmp_path / "numbers.npz", features=SHOP)
 
 
@@ -538,7 +538,7 @@ def test_a_log_of_items_is_evaluated_as_its_numbers() -> None:
     assert found.self_normalised.mean > np.mean(rewards)
     assert raw.task("user-3").side is not None
     other = hs.MetaBandit(features=OPEN, policy=hs.policies.Uniform(), seed=0)
-    with pytest.raises(ValueError, match="those of the bandit"):
+    with pytest.raises(ValueError, match="the bandit's own"):
         hs.evaluate_logged(other, log)
     open_log = hs.LoggedDecisions.from_items(
         OPEN,

@@ -138,7 +138,7 @@ def test_wrong_propensities_are_refused() -> None:
     logged, _ = log()
     wrong = dataclasses.replace(logged, propensities=np.full(4000, 0.1))
     uniform = hs.MetaBandit(dimension=3, policy=hs.policies.Uniform(), seed=0)
-    with pytest.raises(ValueError, match=r"propensities must be those of the log's policy"):
+    with pytest.raises(ValueError, match=r"log's propensities are wrong"):
         evaluate_logged(uniform, wrong)
 
 

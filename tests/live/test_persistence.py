@@ -172,7 +172,7 @@ def test_what_is_not_ours_is_refused(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"format 1.*got {version}"):
             hs.MetaBandit.load(path)
     used().save(path)
-    with pytest.raises(ValueError, match="must fit the file"):
+    with pytest.raises(ValueError, match="does not fit the saved memory"):
         hs.MetaBandit.load(path, prior=hs.priors.Pooled())
 
 

@@ -124,8 +124,8 @@ BAD: dict[str, tuple[Callable[[Path], Any], str]] = {
     "empty pattern": (lambda p: str(p / "*.csv"), "matches no file"),
     "twice": (lambda p: [_csv(small_log(), p / "a.csv"), p], "a.csv' twice"),
     "other format": (lambda p: (p / "a.txt", (p / "a.txt").write_text("log"))[0], "a.txt'"),
-    "broken": (lambda p: (p / "a.parquet", (p / "a.parquet").write_text("x"))[0], "readable"),
-    "empty text": (lambda p: (p / "a.csv", (p / "a.csv").write_text(""))[0], "readable"),
+    "broken": (lambda p: (p / "a.parquet", (p / "a.parquet").write_text("x"))[0], "cannot read"),
+    "empty text": (lambda p: (p / "a.csv", (p / "a.csv").write_text(""))[0], "cannot read"),
     "a number": (lambda _: 5, "got int"),
 }
 

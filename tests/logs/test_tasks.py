@@ -206,7 +206,7 @@ def test_a_task_in_two_runs_is_refused_with_its_place(tmp_path: Path) -> None:
     assert_sums(read(frame, grouped_by_task=True), frame)
     frame[:40].to_parquet(tmp_path / "a.parquet", row_group_size=5)
     frame[:40].to_parquet(tmp_path / "b.parquet", row_group_size=5)
-    message = r"rows of task -1 that are not consecutive in row 0 of .*b\.parquet; sort the log"
+    message = r"rows of task -1 are not consecutive in row 0 of .*b\.parquet; sort the log"
     with pytest.raises(ValueError, match=message):
         read(tmp_path, grouped_by_task=True)
 

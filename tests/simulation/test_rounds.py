@@ -86,7 +86,7 @@ def test_nothing_comes_after_the_last_round(ask: Callable[[Rounds], object]) -> 
 
 
 def test_features_need_a_choice() -> None:
-    with pytest.raises(ValueError, match="no choice so far"):
+    with pytest.raises(ValueError, match="nothing was chosen yet"):
         _ = Rounds(TASK, UNIFORMS).features
 
 

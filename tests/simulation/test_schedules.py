@@ -366,7 +366,7 @@ def test_a_joint_agent_must_play_all_turns() -> None:
     turns = Turns([Rounds(WORLD.sample(1, 1, np.random.default_rng(0)), np.ones((1, 1, 1)) / 2)],
                   np.array([0]))  # fmt: skip
     turns.choose([0])
-    with pytest.raises(ValueError, match="1 turns, all of which are played"):
+    with pytest.raises(ValueError, match="no turn is left: all 1 were played"):
         _ = turns.arms
 
 

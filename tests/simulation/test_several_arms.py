@@ -140,5 +140,5 @@ def test_what_cannot_be_chosen_is_named() -> None:
     with pytest.raises(ValueError, match="n_chosen must be an integer of at least 1, got 0"):
         hs.simulate(WORLD, hs.Optimal(), n_chosen=0, **SHORT)
     reacting = hs.environments.NonStochastic(adversary="reacting")
-    with pytest.raises(ValueError, match="n_chosen must be 1 where an adversary reacts, got 2"):
+    with pytest.raises(ValueError, match="must be 1 against an adversary that reacts, got 2"):
         hs.simulate(reacting, hs.learners.itl(), n_chosen=2, **SHORT)

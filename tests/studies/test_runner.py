@@ -187,14 +187,14 @@ def test_a_worker_that_fails_raises_and_nothing_is_left_running(tmp_path: Path) 
     asked = replace(SEQUENCE.learners[1], prior=replace(SEQUENCE.learners[1].prior, settings={}))  # type: ignore[type-var]
     late = replace(asked.prior, settings={"bias": "@no_such"})  # type: ignore[type-var]
     broken = replace(SEQUENCE, learners=(replace(asked, prior=late),))
-    with pytest.raises(ValueError, match="asks for @no_such, which the environment Synthetic"):
+    with pytest.raises(ValueError, match="asks for @no_such, but the environment Synthetic"):
         runner.run(broken, tmp_path, workers=2)
 
 
 def test_another_studys_folder_is_refused(tmp_path: Path) -> None:
     small = replace(SEQUENCE, replications=2)
     runner.run(small, tmp_path, workers=1)
-    with pytest.raises(ValueError, match=r"holds another study, which differs in seed;"):
+    with pytest.raises(ValueError, match=r"holds a study that differs in seed;"):
         runner.run(replace(small, seed=8), tmp_path, workers=1)
 
 

@@ -351,8 +351,8 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
         ("n = 2,", "n = 0,", "schedule: n must be"),
         ("Arrivals", "Arrival", "must be one of Arrivals, InParallel, InSequence, got 'Arrival'"),
         ("n_chosen = 2", "n_chosen = 0", "n_chosen must be an integer of at least 1"),
-        ("joint = true", "joint = 1", "may have joint = true next to a policy and a prior, got 1"),
-        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true next to a policy"),
+        ("joint = true", "joint = 1", "only with a policy and a prior, got 1"),
+        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true only with a policy"),
         ("tasks = 4", 'protocol = "train-then-test"', "is for protocol 'sequence'"),
     ],
 )

@@ -1,4 +1,6 @@
-"""ArmEstimates and EstimateSummary: all that a policy may see."""
+"""ArmEstimates and EstimateSummary: everything a policy may see."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,15 +15,15 @@ from headstart.kernels import state
 class EstimateSummary:
     """The properties of an estimate that do not depend on the arms.
 
-    A policy sees these properties and nothing else of a task. They are views of the task's
-    scalars and follow them as rewards come.
+    A policy sees only these properties of a task. They are views of the task's scalars, which
+    change as rewards come.
 
     Parameters
     ----------
     scalars : ndarray of shape (…, N_SCALARS)
         The task's scalars (`kernels.state`).
     bias : ndarray of shape (…, d) or callable
-        h, or what returns it.
+        h, or a function that returns it.
     regularization : callable
         Returns Λ.
 
@@ -43,13 +45,13 @@ class EstimateSummary:
         regularization: Callable[[], Floats],
     ) -> None:
         self._scalars = np.moveaxis(scalars, -1, 0)
-        self._bias = bias  # or called where it is needed
-        self._regularization = regularization  # called only where Λ is needed
+        self._bias = bias  # or called when needed
+        self._regularization = regularization  # called only when Λ is needed
 
     def update(self, scalars: Floats) -> None:
-        """Make it the summary of another single task: cheaper than a new one per decision.
+        """Make it the summary of another single task, which is cheaper than a new summary.
 
-        What was given to be called for the bias and Λ has to follow.
+        The functions for the bias and Λ must then return those of that task.
 
         Parameters
         ----------
@@ -85,19 +87,19 @@ class EstimateSummary:
     def largest_eigenvalue(self) -> Floats:
         """The largest eigenvalue of Λ, (…)."""
         values: Floats = self._scalars[state.LARGEST_EIGENVALUE]
-        if not np.all(values):  # O(d³), so only where a policy asks for it
+        if not np.all(values):  # O(d³), so only if a policy asks for it
             spectrum = np.linalg.eigvalsh(self._regularization())
             self._scalars[state.LARGEST_EIGENVALUE] = spectrum[..., -1]
             values = self._scalars[state.LARGEST_EIGENVALUE]
         return values
 
-    def __getitem__(self, i: tuple[int, ...] | None) -> "EstimateSummary":
+    def __getitem__(self, i: tuple[int, ...] | None) -> EstimateSummary:
         """The summary at an index of the leading axes; with None, under a new axis."""
         scalars = np.moveaxis(self._scalars, 0, -1)[i]
         return EstimateSummary(scalars, self.bias[i], lambda: np.asarray(self._regularization()[i]))
 
-    def repeat(self, n: int) -> "EstimateSummary":
-        """The same n times along the first leading axis, which has length 1."""
+    def repeat(self, n: int) -> EstimateSummary:
+        """Repeat it n times along the first leading axis, which has length 1."""
         return EstimateSummary(
             np.repeat(self._scalars.T, n, axis=0),
             self.bias[[0] * n],
@@ -148,9 +150,13 @@ class ArmEstimates:
         radius : ndarray of shape (…)
             The factor of the widths.
         mean_radius : ndarray of shape (…), optional
-            With it, and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
+            With it, and if mean widths m are known, the index is xᵀŵ + radius·o√(no²/(1 + no²)) +
             mean_radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of
             rewards.
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         shape = self.predictions.shape
         scores, flat = np.empty(shape), (-1, shape[-1])
@@ -164,7 +170,7 @@ class ArmEstimates:
             kernels.index_by_parts(*read, mean_widths, *of_tasks, scores.reshape(flat))
         return scores
 
-    def __getitem__(self, i: tuple[int, ...] | None) -> "ArmEstimates":
+    def __getitem__(self, i: tuple[int, ...] | None) -> ArmEstimates:
         """The estimates at an index of the leading axes; with None, under a new axis."""
         return ArmEstimates(
             projections=self.projections[i],
@@ -175,13 +181,17 @@ class ArmEstimates:
             mean_widths=None if self.mean_widths is None else self.mean_widths[i],
         )
 
-    def repeat(self, n: int) -> "ArmEstimates":
-        """The same n times along the first leading axis, which has length 1.
+    def repeat(self, n: int) -> ArmEstimates:
+        """Repeat it n times along the first leading axis, which has length 1.
 
         Parameters
         ----------
         n : int
             The new length of the axis.
+
+        Returns
+        -------
+        ArmEstimates
         """
         mean_widths = self.mean_widths
         if mean_widths is not None:

@@ -105,7 +105,7 @@ class RidgeEstimate:
 
     @cached_property
     def summary(self) -> EstimateSummary:
-        """What a policy may see whatever the arms are."""
+        """What a policy may see, independent of the arms."""
         scalars = self.prior.initial_scalars()
         scalars[..., state.COUNT] = self.statistics.count
         scalars[..., state.LOG_DETERMINANT] = self.log_determinant
@@ -119,6 +119,10 @@ class RidgeEstimate:
         ----------
         arms : array_like of shape (…, K, d)
             The arms, x.
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         return np.asarray((self._arms(arms) @ self.parameter[..., None])[..., 0])
 
@@ -129,18 +133,26 @@ class RidgeEstimate:
         ----------
         arms : array_like of shape (…, K, d)
             The arms, x.
+
+        Returns
+        -------
+        ndarray of shape (…, K)
         """
         features = self._arms(arms)
         squares = ((features @ self.inverse) * features).sum(-1)
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def read(self, arms: ArrayLike) -> ArmEstimates:
-        """All that a policy may see of arms.
+        """Everything a policy may see of arms.
 
         Parameters
         ----------
         arms : array_like of shape (…, K, d)
             The arms, x.
+
+        Returns
+        -------
+        ArmEstimates
         """
         features = self._arms(arms)
         return ArmEstimates(
@@ -164,6 +176,10 @@ class RidgeEstimate:
             δ, the probability that w* is outside.
         bias_error : array_like of shape (…)
             ‖h − w*‖.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         return confidence_radius(
             self.log_determinant,
@@ -180,6 +196,10 @@ class RidgeEstimate:
         ----------
         parameter : array_like of shape (…, d)
             w.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         gap = checks.floats("parameter", parameter) - self.parameter
         squares = (gap * (self.precision @ gap[..., None])[..., 0]).sum(-1)
@@ -190,7 +210,7 @@ class RidgeEstimate:
     ) -> Booleans:
         """Whether w is in the confidence set of Theorem 1, of shape (…).
 
-        The radius in the theorem depends on w* itself; here it is an inequality in w.
+        The theorem's radius depends on w* itself, so this checks an inequality in w.
 
         Parameters
         ----------
@@ -200,6 +220,10 @@ class RidgeEstimate:
             The sub-Gaussian scale of the noise.
         failure_probability : float
             δ, the probability that w* is outside.
+
+        Returns
+        -------
+        ndarray of bool of shape (…)
         """
         w = checks.floats("parameter", parameter)
         radius = confidence_radius(
@@ -233,6 +257,25 @@ def confidence_radius(
     The bias term is ‖h − w*‖ in the norm of Λ. With `fixed_bias`, for h and Λ fixed before the
     task begins, β is the root of the sum of the two terms' squares, which is never larger.
 
+    Parameters
+    ----------
+    log_determinant : array_like of shape (…)
+        log det(I + Λ⁻¹V).
+    noise_scale : float
+        R.
+    failure_probability : float
+        δ.
+    bias_term : array_like of shape (…)
+        ‖h − w*‖ in Λ's norm, or a bound on it.
+    fixed_bias : bool, default False
+        Whether the terms are added in squares, for a bias that was fixed before the task began.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.confidence_radius(
     ...     np.array([0.0, 3.0]), noise_scale=1.0, failure_probability=0.05, bias_term=0.5
     ... ).round(2)

@@ -71,6 +71,10 @@ class TaskStatistics:
             The number of features, d.
         lead : tuple of int, optional
             The leading axes.
+
+        Returns
+        -------
+        TaskStatistics
         """
         size = checks.count("dimension", dimension)
         return checks.trusted(
@@ -95,6 +99,10 @@ class TaskStatistics:
             Their rewards, y.
         side : ndarray of shape (…, p), optional
             What is known of the task before its first round.
+
+        Returns
+        -------
+        TaskStatistics
         """
         x, y = checks.floats("features", features), checks.floats("rewards", rewards)
         if x.ndim < 2:
@@ -119,7 +127,7 @@ class TaskStatistics:
         return self.moment.shape[:-1]
 
     def __add__(self, other: TaskStatistics) -> TaskStatistics:
-        # One feature would add to every one of many.
+        # A single feature would broadcast over many.
         checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
         return checks.trusted(
             TaskStatistics,

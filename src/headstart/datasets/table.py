@@ -1,5 +1,7 @@
 """RatingTable: users, items and ratings, one row per rating."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Frame(Protocol):
-    """The members of a data frame that are used; pandas and Polars have them."""
+    """The parts of a data frame in use, which pandas and Polars both have."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -41,7 +43,7 @@ class RatingTable:
     ratings : ndarray of shape (n,)
         The ratings.
     user_names, item_names : ndarray
-        The names, sorted; each occurs.
+        The names, sorted; each one occurs.
     source : str
         Names the origin of the rows in errors.
 
@@ -66,7 +68,7 @@ class RatingTable:
     source: str
 
     @classmethod
-    def from_frame(cls, frame: Frame, *, user: str, item: str, rating: str) -> "RatingTable":
+    def from_frame(cls, frame: Frame, *, user: str, item: str, rating: str) -> RatingTable:
         """The table in three columns of a frame.
 
         Parameters
@@ -75,11 +77,15 @@ class RatingTable:
             The ratings, a row each.
         user, item, rating : str
             The names of the columns.
+
+        Returns
+        -------
+        RatingTable
         """
         return _columns(frame, (user, item, rating), source="the frame", unit="row", first=0)
 
     @classmethod
-    def from_file(cls, path: str | Path, *, user: str, item: str, rating: str) -> "RatingTable":
+    def from_file(cls, path: str | Path, *, user: str, item: str, rating: str) -> RatingTable:
         """The table in three columns of a file.
 
         Parameters
@@ -88,13 +94,17 @@ class RatingTable:
             A CSV file with a header, or a Parquet file.
         user, item, rating : str
             The names of the columns.
+
+        Returns
+        -------
+        RatingTable
         """
         file = Path(path)
         endings = {".csv": _read_csv, ".parquet": _read_parquet}
         if file.suffix.lower() not in endings:
             raise ValueError(f"the file must end in .csv or .parquet, got {file}")
         if not file.is_file():
-            raise FileNotFoundError(f"{file} must be a file of ratings, and it does not exist")
+            raise FileNotFoundError(f"no such file of ratings: {file}")
         return endings[file.suffix.lower()](file, (user, item, rating))
 
     @classmethod
@@ -107,7 +117,7 @@ class RatingTable:
         source: str,
         unit: str = "row",
         first: int = 0,
-    ) -> "RatingTable":
+    ) -> RatingTable:
         """Check three columns and encode the names.
 
         Parameters
@@ -120,6 +130,10 @@ class RatingTable:
             What errors count: "row", or "line" for a file.
         first : int, default 0
             The number of the first: 0 for rows, 2 for the lines of a file with a header.
+
+        Returns
+        -------
+        RatingTable
         """
 
         def refuse(index: int, problem: str) -> ValueError:
@@ -127,7 +141,9 @@ class RatingTable:
 
         if not len(users) == len(items) == len(ratings):
             sizes = (len(users), len(items), len(ratings))
-            raise ValueError(f"{source} must hold as many users as items and ratings, got {sizes}")
+            raise ValueError(
+                f"{source} must have equally many users, items and ratings, got {sizes}"
+            )
         if len(ratings) == 0:
             raise ValueError(f"{source} must hold at least one rating, got none")
         for name, column in (("user", users), ("item", items)):
@@ -170,21 +186,25 @@ class RatingTable:
         """The number of ratings."""
         return len(self.ratings)
 
-    def matrix(self) -> "sparse.csr_array[np.float64, tuple[int, int]]":
+    def matrix(self) -> sparse.csr_array[np.float64, tuple[int, int]]:
         """The ratings as a sparse matrix, users by items."""
         from scipy import sparse  # noqa: PLC0415 - takes half a second to import
 
         return sparse.csr_array((self.ratings, (self.users, self.items)), shape=self.shape)
 
-    def filtered(self, *, item_ratings: int, user_ratings: int) -> "RatingTable":
+    def filtered(self, *, item_ratings: int, user_ratings: int) -> RatingTable:
         """Keep items with enough ratings, then users with enough ratings of those.
 
-        Once, as the paper does: afterwards an item may have fewer ratings than `item_ratings`.
+        This happens once, as in the paper: afterwards an item may have fewer than `item_ratings`.
 
         Parameters
         ----------
         item_ratings, user_ratings : int
             The least number of ratings of an item, and of a user.
+
+        Returns
+        -------
+        RatingTable
         """
         return _filtered(
             self,
@@ -192,7 +212,7 @@ class RatingTable:
             checks.count("min_user_ratings", user_ratings, least=0),
         )
 
-    def _where(self, keep: Booleans) -> "RatingTable":
+    def _where(self, keep: Booleans) -> RatingTable:
         users, user_codes = np.unique(self.users[keep], return_inverse=True)
         items, item_codes = np.unique(self.items[keep], return_inverse=True)
         return RatingTable(
@@ -213,14 +233,14 @@ def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> Ratin
     keep &= often[table.users]
     if not keep.any():
         raise ValueError(
-            f"{table.source} must leave some ratings after the filter, got none of {len(table)} "
+            f"the filter leaves none of the {len(table)} ratings in {table.source}, "
             f"with min_item_ratings={item_ratings} and min_user_ratings={user_ratings}"
         )
     return table if keep.all() else table._where(keep)
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
-    """The column as numbers; NaN where an entry is no number."""
+    """The column as numbers; NaN for entries that are not numbers."""
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):

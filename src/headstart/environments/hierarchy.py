@@ -15,11 +15,30 @@ from headstart.environments import rewards
 class Hierarchy:
     """The model of Meta-TS, AdaTS and HierTS: h ~ N(0, κ²I) once per replication, w ~ N(h, τ²I).
 
-    κ² = `mean_variance`, τ² = `task_variance`. With `n_directions` = p above 0, tasks lie around an
-    affine subspace: w ~ N(h, τ²I + `direction_variance`·UUᵀ), U once per replication. Arms are
-    uniform on the unit sphere, new for every task or, with the `decision_set` "fresh", in every
-    round. Rewards are xᵀw and noise of `noise_scale`.
+    With p directions, w ~ N(h, τ²I + σ²UUᵀ), with U drawn once per replication. Arms are uniform on
+    the unit sphere, and rewards are xᵀw and noise.
 
+    Parameters
+    ----------
+    dimension : int, default 2
+        The number of features, d.
+    n_arms : int, default 10
+        The number of arms, K.
+    mean_variance : float, default 1.0
+        κ².
+    task_variance : float, default 0.01
+        τ².
+    n_directions : int, default 0
+        The dimension p of an affine subspace around which tasks lie.
+    direction_variance : float, default 1.0
+        The variance σ² of tasks along each direction of the subspace.
+    decision_set : "task" or "fresh", default "task"
+        Whether arms are drawn once per task or in every round.
+    noise_scale : float, default 1.0
+        The standard deviation of the noise.
+
+    Examples
+    --------
     >>> environment = hs.environments.Hierarchy(dimension=3, n_arms=15, mean_variance=0.25)
     >>> prepared = environment.prepare(2, np.random.default_rng(0))
     >>> task = prepared.sample(10, 2, np.random.default_rng(1))
@@ -53,7 +72,7 @@ class Hierarchy:
         return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each around a mean task of its own."""
+        """One task per replication, each around its own mean task."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 

@@ -1,4 +1,6 @@
-"""Shop: clicks on a catalogue of items with raw attributes, by users of a few visits each."""
+"""Shop: clicks on a catalogue of items with raw attributes, by users with a few visits each."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +30,7 @@ _BRANDS = (
 )  # fmt: skip
 _SEGMENTS = ("families", "students", "pensioners", "collectors", "travellers")
 
-# Standard deviations over items of what users think of an attribute, at strength 1.
+# Standard deviations, over items, of users' opinions of an attribute at strength 1.
 _CATEGORY, _BRAND, _PRICE, _POPULARITY, _SEGMENT = 0.4, 0.3, -0.3, 0.25, 0.6
 _PRICE_LOG = (3.2, 0.8)  # mean and standard deviation of a price's logarithm
 _POPULARITY_TAIL = 1.2  # of the Pareto distribution of popularity
@@ -40,20 +42,21 @@ _CALIBRATION_USERS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """A shop: in each visit a user is shown one of its items, and clicks or does not.
+    """A shop: in each visit it shows one item to a user, who clicks or does not.
 
-    Items have a price, a category, a brand and a popularity. What a user thinks of an item is the
-    sum of what all users think of its attributes, what the user's segment thinks of its category,
-    an effect of the item itself, and the user's own taste in categories and prices. The
-    probability of a click follows from that sum.
+    Items have a price, a category, a brand and a popularity. A user's opinion of an item is the sum
+    of all users' opinion of its attributes, the segment's opinion of its category, an effect of the
+    item itself, and the user's own taste in categories and prices. The probability of a click
+    follows from that sum.
 
-    `world` draws one such shop with its users, who come while others do. As an environment, a task
-    is a user of the first season.
+    `world` draws one such shop with its users, whose visits overlap in time. As an environment, a
+    task is a user of the first season.
 
     Parameters
     ----------
     n_items, n_categories, n_brands, n_segments : int, default 200, 8, 20 and 3
-        How many items are on sale at once, and their categories, brands and segments of users.
+        How many items are on sale at once, and how many categories, brands and segments of users
+        there are.
     click_rate : float, default 0.05
         The mean probability of a click over users and items.
     truth : {"logistic", "linear"}, default "logistic"
@@ -72,7 +75,7 @@ class Shop:
     replaced : float, default 0.1
         The share of items that new ones replace after every season.
     drift : float, default 0.0
-        The standard deviation by which users' thoughts of categories move after every season.
+        The standard deviation by which users' opinions of categories move after every season.
     late : float, default 0.3
         The share of clicks that are reported late.
     late_seconds : float, default 600.0
@@ -80,7 +83,7 @@ class Shop:
     lost : float, default 0.05
         The share of clicks that are never reported.
     missing : float, default 0.05
-        The share of the items' attributes that are not known.
+        The share of the items' attributes that are missing.
     n_offered : int, default 20
         As an environment, how many items a round offers, encoded by the schema `features`.
 
@@ -143,9 +146,9 @@ class Shop:
 
     @cached_property
     def features(self) -> Features:
-        """The schema that a careful engineer would write; segment and category are crossed.
+        """The schema that a careful engineer would write, with segment and category crossed.
 
-        Means and scales of the numbers are those of a world's items.
+        The numbers get their means and scales from a world's items.
         """
         return Features(
             item=[
@@ -163,7 +166,7 @@ class Shop:
         """The number of features of a task's arms, d."""
         return self.features.dimension
 
-    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> "ShopWorld":
+    def world(self, seed: int | np.random.Generator, n_users: int = 1000) -> ShopWorld:
         """One shop, its items of all seasons, its users and their visits.
 
         Parameters
@@ -172,10 +175,14 @@ class Shop:
             Repeats the world.
         n_users : int, default 1000
             The number of users.
+
+        Returns
+        -------
+        ShopWorld
         """
         return ShopWorld(self, checks.count("n_users", n_users), np.random.default_rng(seed))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedShop":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedShop:
         """Draw the shop of every replication."""
         size = checks.count("replications", replications)
         return PreparedShop(
@@ -183,7 +190,7 @@ class Shop:
         )
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One user per replication, each of a shop of its own."""
+        """One user per replication, each of its own shop."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
@@ -196,7 +203,7 @@ class _Users:
     price: Floats
 
     @classmethod
-    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> "_Users":
+    def drawn(cls, shop: Shop, n: int, rng: np.random.Generator) -> _Users:
         return cls(
             segments=rng.integers(shop.n_segments, size=n),
             categories=shop.taste * rng.standard_normal((n, shop.n_categories)),
@@ -206,10 +213,10 @@ class _Users:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Opinions:
-    """What users think of items in every season, and the items of all seasons.
+    """Users' opinions of items in every season, and the items of all seasons.
 
-    Attributes and effects are by item, (I,), as is `on_sale` by season, (S, I). What is thought of
-    categories is (S, C), by segment (S, G, C), of brands (B,).
+    Attributes and effects are by item, (I,), and `on_sale` by season and item, (S, I). Opinions of
+    categories are (S, C), by segment (S, G, C), and of brands (B,).
     """
 
     shop: Shop
@@ -217,7 +224,7 @@ class _Opinions:
     popularity: Floats
     category: Integers
     brand: Integers
-    known: Booleans  # which of price, brand and popularity are, (3, I)
+    known: Booleans  # which of price, brand and popularity are known, (3, I)
     effect: Floats
     on_sale: Booleans
     of_categories: Floats
@@ -226,7 +233,7 @@ class _Opinions:
     offset: float
 
     @classmethod
-    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> "_Opinions":
+    def drawn(cls, shop: Shop, n_seasons: int, rng: np.random.Generator) -> _Opinions:
         renewed = round(shop.replaced * shop.n_items)
         n = shop.n_items + renewed * (n_seasons - 1)
         size = (n_seasons, shop.n_segments, shop.n_categories)
@@ -255,8 +262,8 @@ class _Opinions:
         )
         return opinions._calibrated(rng)
 
-    def _calibrated(self, rng: np.random.Generator) -> "_Opinions":
-        """With the offset at which the mean probability in the first season is the click rate."""
+    def _calibrated(self, rng: np.random.Generator) -> _Opinions:
+        """With the offset that makes the click rate the mean probability of the first season."""
         from scipy.optimize import brentq  # noqa: PLC0415 - takes half a second to import
 
         users = _Users.drawn(self.shop, _CALIBRATION_USERS, rng)
@@ -287,7 +294,7 @@ class _Opinions:
         return self.shop.strength * numbers + self.of_brands[self.brand] + self.effect
 
     def utility(self, users: _Users, user: int, season: int, items: Integers) -> Floats:
-        """What a user thinks of items (k,) in a season, without the offset."""
+        """A user's opinion of items (k,) in a season, without the offset."""
         likes = self.of_categories[season] + self.of_segments[season, users.segments[user]]
         likes = likes + users.categories[user]
         of_price = users.price[user] * self.log_price[items]
@@ -304,7 +311,7 @@ class _Opinions:
 
     @cached_property
     def raw(self) -> list[dict[str, object]]:
-        """The attributes of all items as they are known, a missing value as None."""
+        """The known attributes of all items; a missing value is None."""
         shop = self.shop
         price, brand, popularity = self.known
         return [
@@ -329,9 +336,9 @@ class _Opinions:
 class ShopWorld:
     """One shop with its items, users and visits: what `Shop.world` draws.
 
-    Items, users and visits are numbered from 0. Whether a visit would end in a click on an item is
-    decided by one uniform number of the visit, whatever is shown: two methods that play the same
-    world are compared on equal terms.
+    Items, users and visits are numbered from 0. One uniform number per visit decides whether it
+    would end in a click on any item. So two methods that play the same world are compared on equal
+    terms.
 
     Parameters
     ----------
@@ -345,7 +352,7 @@ class ShopWorld:
     Attributes
     ----------
     items : list of dict
-        The raw attributes of the items of all seasons, a missing value as None.
+        The raw attributes of the items of all seasons; a missing value is None.
     visitors : ndarray of int of shape (V,)
         The user of each visit.
     times : ndarray of shape (V,)
@@ -402,6 +409,10 @@ class ShopWorld:
         ----------
         user : int
             The number of the user.
+
+        Returns
+        -------
+        dict of str to object
         """
         return {"segment": self.shop.segments[self._users.segments[user]]}
 
@@ -412,6 +423,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         return visit // self.shop.season
 
@@ -422,6 +437,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        ndarray of int
         """
         return self._on_sale[self.season(visit)]
 
@@ -434,6 +453,10 @@ class ShopWorld:
             The number of the visit.
         items : sequence of int
             The numbers of the items.
+
+        Returns
+        -------
+        ndarray of float
         """
         chosen = np.asarray(items, dtype=np.int64)
         user = int(self.visitors[visit])
@@ -446,6 +469,10 @@ class ShopWorld:
         ----------
         visit : int
             The number of the visit.
+
+        Returns
+        -------
+        int
         """
         items = self.on_sale(visit)
         return int(items[self.probability(visit, items).argmax()])
@@ -457,6 +484,10 @@ class ShopWorld:
         ----------
         visit, item : int
             The numbers of the visit and of the item.
+
+        Returns
+        -------
+        bool
         """
         return bool(self._uniforms[visit] < self.probability(visit, [item])[0])
 
@@ -466,7 +497,7 @@ class ShopWorld:
         *,
         policy: Literal["popular", "random"] = "popular",
         seed: int | np.random.Generator = 0,
-    ) -> "pd.DataFrame":
+    ) -> pd.DataFrame:
         """The first visits, as a shop without a bandit would log them.
 
         Parameters
@@ -474,22 +505,22 @@ class ShopWorld:
         n : int, optional
             How many visits, by default all.
         policy : {"popular", "random"}, default "popular"
-            Show items in proportion to √popularity, or all alike.
+            Show items in proportion to √popularity, or all equally often.
         seed : int or numpy.random.Generator, default 0
             Decides what is shown.
 
         Returns
         -------
         pandas.DataFrame
-            A row per visit: user, segment, item, the item's attributes, what was clicked (1.0 or
-            0.0; a lost click is a 0), and the propensity of the item that was shown.
+            A row per visit: user, segment, item, the item's attributes, click (1.0 or 0.0; a lost
+            click is a 0), and the propensity of the item shown.
         """
         import pandas as pd  # noqa: PLC0415 - slow, and only needed for frames
 
         checks.one_of("policy", policy, ("popular", "random"))
         size = self.n_visits if n is None else checks.count("n", n)
         if size > self.n_visits:
-            raise ValueError(f"n must be at most {self.n_visits}, the visits, got {n}")
+            raise ValueError(f"n must be at most the {self.n_visits} visits, got {n}")
         uniforms = np.random.default_rng(seed).random(size)
         weight = np.sqrt(self._opinions.popularity)
         if policy == "random":
@@ -523,9 +554,9 @@ class PreparedShop:
 
     @cached_property
     def mean_parameter(self) -> Floats:
-        """Of every replication, (R, d): the linear model nearest to the mean user's probabilities.
+        """The linear model nearest to the mean user's probabilities, for every replication, (R, d).
 
-        The one of least squares over items and segments, and of least norm.
+        It is the least-squares fit over items and segments with the smallest norm.
         """
         return np.stack([self._nearest(opinions) for opinions in self.opinions])
 
@@ -584,9 +615,9 @@ def _on_sale(n_items: int, renewed: int, n_seasons: int, rng: np.random.Generato
 
 
 def _visits(mean: float, n_users: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
-    """Whose visit each is, and when, in the order of time.
+    """The user and the time of each visit, in order of time.
 
-    Users come over the whole time; some return much more often than others.
+    Users arrive all the time; some return much more often than others.
     """
     counts = 1 + rng.poisson((mean - 1.0) * rng.gamma(2.0, 0.5, n_users))
     first = np.sort(rng.uniform(0.0, n_users * mean * _SECONDS_PER_VISIT, n_users))

@@ -1,4 +1,4 @@
-"""Features: raw attributes of items, context and tasks as the numbers that a bandit learns from."""
+"""Features: raw attributes of items, context and tasks become the numbers a bandit learns from."""
 
 from headstart.features.attributes import Category, Date, Flag, Number, Tags, Vector
 from headstart.features.inference import Report

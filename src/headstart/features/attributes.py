@@ -1,8 +1,10 @@
-"""The kinds of attributes: what a raw value is, and which columns it becomes.
+"""The kinds of attributes: which raw values they take, and which columns these become.
 
-`write` is the definition: it writes a value's columns into a row of zeros. A missing value writes
-nothing, but for the column that says so; that is `Features`' work, for all kinds alike.
+`write` is the definition: it writes a value's columns into a row of zeros. For a missing value
+`Features` sets only the column that says so, in the same way for all kinds.
 """
+
+from __future__ import annotations
 
 import bisect
 import itertools
@@ -22,7 +24,7 @@ from headstart.features.columns import Column
 from headstart.features.curves import fill_logarithms, fill_waves, logarithm, wave
 from headstart.features.hashing import bucket
 
-# A row, or a part of one, that an attribute writes its columns into.
+# A row, or part of one, into which an attribute writes its columns.
 Row = MutableSequence[float] | MutableMapping[int, float] | Floats
 Part = Literal["hour", "weekday", "month"]
 
@@ -43,7 +45,7 @@ _MONTHS = (
 
 @dataclass(frozen=True)
 class Number:
-    """A number: centred and scaled, or its logarithm, its bin, or its place in a period.
+    """A number: centred and scaled, optionally as a logarithm, in bins, or as a place in a period.
 
     Parameters
     ----------
@@ -52,18 +54,18 @@ class Number:
     log : bool, default False
         Take log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten.
     unit : float, optional
-        Below it the logarithm is linear. It follows from data, and is 1 if only mean and scale are
-        given.
+        Numbers below it are scaled almost linearly. By default it follows from data, or is 1 if
+        mean and scale are given.
     bins : sequence of float, optional
         The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
     period : float, optional
-        The number is a place on a circle, such as an hour with period=24: sine and cosine.
+        Treat the number as a place on a circle, such as an hour with period=24: sine and cosine.
     mean, scale : float, optional
         The mean and scale of x or of its logarithm. By default they follow from data, once
         (`Features.settled`).
     missing : bool, default False
-        Add a column that is 1 where the number is missing. With or without it, a missing number
-        counts as the mean.
+        Add a column that is 1 if the number is missing. In either case a missing number counts as
+        the mean.
 
     Examples
     --------
@@ -94,19 +96,19 @@ class Number:
         _check_switch(self.name, "missing", self.missing)
         ways = [way for way in ("log", "bins", "period") if getattr(self, way) not in (None, False)]
         if len(ways) > 1:
-            raise ValueError(f"number {self.name!r} must have one of {' and '.join(ways)}")
+            raise ValueError(f"number {self.name!r} must have only one of {' and '.join(ways)}")
         if self.bins is not None:
             object.__setattr__(self, "bins", _edges(self.name, self.bins))
         for field in ("unit", "period", "scale"):
             self._take(field, checks.positive)
         self._take("mean", checks.real)
         if self.unit is not None and not self.log:
-            raise ValueError(f"number {self.name!r} must have log=True where it has a unit")
+            raise ValueError(f"number {self.name!r} has a unit, so it must have log=True")
         if (self.mean is None) != (self.scale is None):
-            raise ValueError(f"number {self.name!r} must have mean and scale, or neither")
+            raise ValueError(f"number {self.name!r} must have both mean and scale, or neither")
         if self.mean is not None and self.scale is not None:
             if ways and ways[0] != "log":
-                raise ValueError(f"number {self.name!r} must have no mean where it has {ways[0]}")
+                raise ValueError(f"number {self.name!r} has {ways[0]}, so it must have no mean")
             if abs(self.mean) > values.LARGEST or not _LEAST_SCALE <= self.scale <= values.LARGEST:
                 raise ValueError(
                     f"number {self.name!r} must have a mean and a scale between {_LEAST_SCALE:g} "
@@ -142,18 +144,22 @@ class Number:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of it is left to follow from data."""
+        """Whether it needs nothing from data."""
         return self.bins is not None or self.period is not None or self.mean is not None
 
-    def settled(self, numbers: Floats) -> "Number":
-        """The number with the mean and scale of data, unless it has them.
+    def settled(self, numbers: Floats) -> Number:
+        """The number with the mean and scale of data, unless it has them already.
 
-        Where all numbers are alike, as one of them is, their size is the scale.
+        If all numbers are equal, for instance a single one, their size is the scale.
 
         Parameters
         ----------
         numbers : ndarray of shape (n,)
-            The data; NaN is left out.
+            The data; NaN is ignored.
+
+        Returns
+        -------
+        Number
         """
         found = numbers[np.isfinite(numbers)]
         if self.is_settled or len(found) == 0:
@@ -161,13 +167,13 @@ class Number:
         unit = self.unit
         if self.log:
             if unit is None:
-                # Nearly all of the numbers are above it, so that theirs is a plain logarithm.
+                # Nearly all numbers are above it, so that they get a plain logarithm.
                 sizes = np.abs(found[found != 0.0])
                 unit = float(np.quantile(sizes, 0.05)) if len(sizes) else 1.0
                 unit = min(max(unit, _LEAST_SCALE), values.LARGEST)
             found = self._logarithms(found, unit)
         mean, scale = float(found.mean()), float(found.std())
-        if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all alike, but for rounding
+        if not scale > max(_LEAST_SCALE, 1e-12 * abs(mean)):  # all equal up to rounding
             scale = abs(mean) if abs(mean) > _LEAST_SCALE else 1.0
         return replace(self, unit=unit, mean=mean, scale=scale)
 
@@ -202,6 +208,10 @@ class Number:
         ----------
         value : object
             The value.
+
+        Returns
+        -------
+        float
         """
         if isinstance(value, str):
             value = self.parsed(value)
@@ -211,32 +221,40 @@ class Number:
             return math.nan
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column as the numbers that `write_numbers` takes; None if it holds others.
+        """A column as the numbers that `write_numbers` takes; None if it holds anything else.
 
         Parameters
         ----------
         column : Column
             The column; its missing values become NaN.
+
+        Returns
+        -------
+        ndarray of shape (n,) or None
         """
         return column.numbers()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers are allowed; a missing one is not.
+        """Which of the numbers are allowed; NaN is not.
 
         Parameters
         ----------
         numbers : ndarray of shape (n,)
             The numbers.
+
+        Returns
+        -------
+        ndarray of bool of shape (n,)
         """
         return np.asarray(np.abs(numbers) <= values.LARGEST)
 
     def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
-        """Write the columns of numbers into rows of zeros; the same as `write`, one by one.
+        """Write the columns of numbers into rows of zeros, as `write` does one by one.
 
         Parameters
         ----------
         numbers : ndarray of shape (n,)
-            What `numbers` returned, none missing.
+            What `numbers` returned, without missing ones.
         rows : ndarray of shape (n, d)
             The rows.
         at : int
@@ -266,6 +284,10 @@ class Number:
         ----------
         text : str
             The text.
+
+        Returns
+        -------
+        object
         """
         return values.from_text(text)
 
@@ -281,10 +303,10 @@ class Category:
     levels : sequence of str, optional
         The levels that have a column each; all others share one. By default, levels are hashed.
     buckets : int, default 32
-        Without `levels`, the number of columns that levels are hashed into: any number of levels,
-        of which some share a column.
+        Without `levels`, the number of columns that levels are hashed into. Any number of levels is
+        possible; some share a column.
     missing : bool, default False
-        Add a column that is 1 where the level is missing. A missing level is in no other column.
+        Add a column that is 1 if the level is missing. A missing level is in no other column.
 
     Examples
     --------
@@ -322,6 +344,11 @@ class Category:
         ----------
         level : str
             The level.
+
+        Returns
+        -------
+        int
+            Of a level that is not in `levels`, the column after theirs.
         """
         if self.levels is None:
             return bucket(f"{self.name}={level}", self.buckets)
@@ -341,7 +368,7 @@ class Category:
 
 @dataclass(frozen=True)
 class Tags:
-    """A list of texts, such as genres: n different ones add 1/√n to their columns each.
+    """A list of texts, such as genres: each of n different tags adds 1/√n to its column.
 
     Parameters
     ----------
@@ -352,9 +379,9 @@ class Tags:
     buckets : int, default 32
         Without `levels`, the number of columns that tags are hashed into.
     separator : str, default "|"
-        Where a text is divided into tags.
+        What separates the tags of a text.
     missing : bool, default False
-        Add a column that is 1 where the list is missing.
+        Add a column that is 1 if the list is missing.
 
     Examples
     --------
@@ -409,7 +436,7 @@ class Tags:
 
 @dataclass(frozen=True)
 class Vector:
-    """A list of numbers, as it is: an embedding.
+    """A list of numbers, used unchanged, such as an embedding.
 
     Parameters
     ----------
@@ -469,7 +496,7 @@ class Flag:
     name : str
         The name of the attribute.
     missing : bool, default False
-        Add a column that is 1 where the flag is missing.
+        Add a column that is 1 if the flag is missing.
 
     Examples
     --------
@@ -518,8 +545,8 @@ class Flag:
 class Date:
     """A date or time: its hour as sine and cosine, its weekday and month in a column each.
 
-    Values are text in ISO 8601, dates, datetimes or seconds since 1970. A time with a zone is
-    read in UTC, and so is one without.
+    Values are text in ISO 8601, dates, datetimes or seconds since 1970. Times with a zone are
+    converted to UTC; times without are taken as UTC.
 
     Parameters
     ----------
@@ -528,7 +555,7 @@ class Date:
     parts : sequence of {"hour", "weekday", "month"}, default ("hour", "weekday")
         The parts that become columns.
     missing : bool, default False
-        Add a column that is 1 where the date is missing.
+        Add a column that is 1 if the date is missing.
 
     Examples
     --------
@@ -646,13 +673,13 @@ def _check_levels(attribute: Category | Tags) -> None:
     given = list(attribute.levels)
     if not 1 <= len(given) <= MOST_LEVELS:
         raise ValueError(
-            f"levels of {name!r} must be from 1 to {MOST_LEVELS:,} texts, got {len(given):,}; "
-            "without levels they are hashed"
+            f"levels of {name!r} must be 1 to {MOST_LEVELS:,} texts, got {len(given):,}; "
+            "leave levels out to hash them"
         )
     levels = tuple(values.level(name, level) for level in given)
     if len(set(levels)) < len(levels) or "" in levels:
         again = next(level for i, level in enumerate(levels) if not level or level in levels[:i])
-        raise ValueError(f"levels of {name!r} must be different texts, got {again!r} again")
+        raise ValueError(f"levels of {name!r} must be different texts, got {again!r} twice")
     object.__setattr__(attribute, "levels", levels)
 
 

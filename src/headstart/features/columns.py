@@ -1,7 +1,7 @@
 """Columns of raw values: of a pandas or Polars frame, an Arrow table, NumPy, or lists.
 
-A column is read as an array of numbers or of seconds, where it is one, or as its different values
-and which of them is in each row. So what is done for text is done once per level.
+A column is read as an array of numbers or seconds if possible, else as its different values and
+which of them each row has. So text is processed once per level.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _MICROSECONDS = 1e6
 class Column:
     """One column of n values.
 
-    is_text: whether it comes from a file without types, so that a text may stand for a number.
+    is_text: whether it comes from a file without types, so that text may mean a number.
     """
 
     def __init__(self, values: Any, *, is_text: bool = False) -> None:
@@ -31,7 +31,7 @@ class Column:
         self._arrow = _as_arrow(values)
 
     def numbers(self) -> Floats | None:
-        """The numbers (n,), NaN where one is missing; None if it is not a column of numbers."""
+        """The numbers (n,), NaN for missing ones; None if it is not a column of numbers."""
         values = self.values
         if self._arrow is not None:
             return _arrow_numbers(self._arrow, self.is_text)
@@ -44,14 +44,14 @@ class Column:
         return np.asarray(values, dtype=np.float64)
 
     def booleans(self) -> Floats | None:
-        """True and false as 1 and 0; None if it is neither booleans without gaps nor numbers."""
+        """True and false as 1 and 0; None if it holds neither booleans without gaps nor numbers."""
         values = self.values
         if isinstance(values, np.ndarray) and values.dtype.kind == "b":
             return values.astype(np.float64)
         return self.numbers()
 
     def seconds(self) -> Floats | None:
-        """Times in seconds since 1970 (n,), NaN where one is missing; None if there are none."""
+        """Times in seconds since 1970 (n,), NaN for missing ones; None if it holds no times."""
         values = self.values
         if self._arrow is not None:
             found = _arrow_seconds(self._arrow, self.is_text)
@@ -65,7 +65,7 @@ class Column:
         return _since_1970(np.asarray(values))
 
     def levels(self) -> tuple[list[object], Integers]:
-        """The different values, and of every row the index of its own, −1 where it is missing."""
+        """The different values, and the index of each row's value, −1 if it is missing."""
         values = self.values
         if self._arrow is not None:
             found = _arrow_levels(self._arrow)
@@ -79,12 +79,12 @@ class Column:
         return _different(listed(values))
 
     def listed(self) -> list[object]:
-        """All values as Python's own."""
+        """All values as Python objects."""
         return self._arrow.to_pylist() if self._arrow is not None else listed(self.values)
 
 
 def listed(values: Any) -> list[object]:
-    """The values of a column as Python's own."""
+    """The values of a column as Python objects."""
     if isinstance(values, list | tuple):
         return list(values)
     if hasattr(values, "to_pylist"):  # Arrow
@@ -106,7 +106,7 @@ def _plain_numbers(values: Sequence[Any]) -> Floats | None:
         return None
     try:
         return np.array(values, dtype=np.float64)
-    except OverflowError:  # an integer that no float holds
+    except OverflowError:  # an integer too large for a float
         return None
 
 
@@ -133,7 +133,7 @@ def _different(values: list[object]) -> tuple[list[object], Integers]:
 
 
 def _key(value: object) -> object:
-    """What tells a value from others; None for one that is its own level."""
+    """A key that tells a value from others; None for a value that is its own level."""
     kind = type(value)
     if kind is str:
         return value
@@ -144,7 +144,7 @@ def _key(value: object) -> object:
     return (kind, value) if kind in (int, float, bool, type(None)) else None
 
 
-# Arrow: what pyarrow has read, and Polars' columns, which it takes without a copy.
+# Arrow: columns that pyarrow has read, and Polars' columns, which it takes without a copy.
 
 
 def _as_arrow(values: Any) -> Any:
@@ -160,7 +160,7 @@ def _as_arrow(values: Any) -> Any:
 
 
 def _readable(array: Any) -> Any:
-    """A column of categories whose levels are views of text, as Polars has them, as plain text."""
+    """A column of categories whose levels are views of text, as in Polars, with plain text."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
     types = pa.types
@@ -200,7 +200,7 @@ def _arrow_numbers(array: Any, is_text: bool) -> Floats | None:
 
 
 def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
-    """The seconds of timestamps, dates, and texts that are all in one form."""
+    """The seconds of timestamps, dates, and texts that all have one format."""
     import pyarrow as pa  # noqa: PLC0415
 
     array = _plain_type(array)
@@ -216,13 +216,13 @@ def _arrow_seconds(array: Any, is_text: bool) -> Floats | None:
     if array is None:
         return None
     unit = array.type.unit
-    missing = np.iinfo(np.int64).min  # which NumPy reads as not a time
+    missing = np.iinfo(np.int64).min  # NumPy's "not a time"
     times = array.cast(pa.int64()).fill_null(missing).to_numpy(zero_copy_only=False)
     return _since_1970(times.view(f"datetime64[{unit}]"))
 
 
 def _without_words(array: Any) -> Any:
-    """Text in which words for a number that is missing are missing."""
+    """Text without the words that mean a missing number."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Logarithms, sines and cosines, of one number and of many.
+"""Logarithms, sines and cosines of one number and of many.
 
-Libraries differ in the last bits of these. Ours are multiples of 2⁻³⁰, so that features are the
-same wherever they are computed.
+Libraries differ in the last bits of these functions. Ours return multiples of 2⁻³⁰, so that
+features are the same wherever they are computed.
 """
 
 import math
@@ -30,7 +30,7 @@ def wave(turns: float, row: object, at: int) -> None:
     row[at + 1] = _rounded(math.cos(angle))  # type: ignore[index]
 
 
-# Compiled, for NumPy has other functions for these than Python, with other last bits.
+# Compiled, because NumPy's functions differ from Python's in the last bits.
 
 
 @compiled(fastmath=False)

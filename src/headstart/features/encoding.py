@@ -1,4 +1,4 @@
-"""Encoding: attributes of one side, from one row of raw values or from columns of them."""
+"""Encoding: the attributes of items, context or tasks, from one row of values or from columns."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from headstart.kernels.compilation import compiled
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fault:
-    """Rows of a column that hold no value of the attribute, and the error of the first."""
+    """Rows of a column with values that the attribute does not take, and the first one's error."""
 
     name: str
     mask: Booleans  # (n,)
@@ -32,9 +32,9 @@ class Side:
         self.what = what
         self.names = tuple(attribute.name for attribute in attributes)
         self.columns = tuple(name for attribute in attributes for name in attribute.columns)
-        # Of every attribute its first column and, if it has one, that which says it is missing.
+        # For every attribute, its first column and its column for missing values, if it has one.
         self._places: dict[str, tuple[Attribute, int, int]] = {}
-        # All is missing until it is given.
+        # Everything is missing until it is given.
         self._nothing = np.zeros(len(self.columns))
         at = 0
         for attribute in attributes:
@@ -71,8 +71,8 @@ class Side:
     ) -> list[Fault]:
         """Write columns of n raw values into a matrix of zeros, from its column `first` on.
 
-        Returns what cannot be written; rows with a fault hold numbers of no meaning. An attribute
-        without a column is missing.
+        Returns the faults; rows with a fault hold meaningless numbers. An attribute without a
+        column is missing.
         """
         faults = []
         for name, (attribute, at, flag) in self._places.items():
@@ -86,7 +86,7 @@ class Side:
         return faults
 
     def matrix(self, columns: Mapping[str, Any], n_rows: int) -> Floats:
-        """Columns of raw values as numbers; the first that is wrong is an error."""
+        """Columns of raw values as numbers; raises for the first fault."""
         matrix = np.zeros((n_rows, len(self.columns)))
         for fault in self.fill(columns, matrix):
             raise fault.error
@@ -117,7 +117,7 @@ def _encode(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fa
 
 
 def _encode_levels(attribute: Attribute, column: Column, matrix: Floats, at: int) -> Fault | None:
-    """Write a column level by level, of which only the numbers that are not 0 are kept."""
+    """Write a column level by level, keeping only the non-zero numbers of each level."""
     levels, codes = column.levels()
     if column.is_text:
         levels = [attribute.parsed(v) if isinstance(v, str) and v else v for v in levels]
@@ -138,7 +138,7 @@ def _encode_levels(attribute: Attribute, column: Column, matrix: Floats, at: int
                 errors.append(error)
             cells += row.items()
         ends.append(len(cells))
-    cells += nothing  # the last level, which code −1 means, is a missing one
+    cells += nothing  # code −1 means the last level, a missing one
     ends.append(len(cells))
     codes = np.where(codes < 0, len(levels), codes)
     places = np.array([place for place, _ in cells], dtype=np.int64)
@@ -150,7 +150,7 @@ def _encode_levels(attribute: Attribute, column: Column, matrix: Floats, at: int
 
 
 class _Cells(defaultdict[int, float]):
-    """A row of zeros of any length that keeps what is written to it."""
+    """A row of zeros of any length that records what is written to it."""
 
     def __init__(self) -> None:
         super().__init__(float)

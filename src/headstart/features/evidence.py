@@ -1,4 +1,4 @@
-"""Evidence: what the columns of a log say about themselves, for a first proposal of a schema."""
+"""Evidence: what a log shows about its columns, for a first proposal of a schema."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,18 +12,18 @@ from headstart.arrays import Floats, Integers
 from headstart.features import values
 from headstart.features.columns import Column
 
-# The rows that are looked at: the first of the log.
+# How many rows are read, from the start of the log.
 MOST_ROWS = 100_000
-# A share of missing values from which one can be learned whether they are missing.
+# From this share of missing values on, a column for missing values pays.
 OFTEN = 0.02
-# A share of the reward's variance that nothing known before the reward explains.
+# Nothing known before the reward explains this share of its variance.
 _LEAK = 0.95
-# Values of which fewer repeat say nothing about the variance at one of them.
+# With fewer repeated values, the variance within a value is not known.
 _REPEATED = 0.25
-# A share of a column's variation between items from which on it is theirs, though it changes.
+# From this share of a column's variation between items on, it belongs to items though it changes.
 _OF_ITEM = 0.7
-# An id has more than this many values per row, item or task, and more than a category would; where
-# each has its own, some are enough.
+# An id has more than this many values per row, item or task, and more than a category would; if
+# every row has its own value, fewer are enough.
 _ID, _MANY, _SOME = 0.5, 30, 7
 
 _ITEM_NAMES = ("item", "item_id", "arm", "arm_id", "product", "product_id", "sku", "movie")
@@ -39,7 +39,7 @@ _SEPARATORS = ("|", ";", ", ")
 
 
 class Evidence:
-    """What a log says about its columns: their different values, and which follow from which."""
+    """What a log shows about its columns: their values, and which are functions of others."""
 
     def __init__(
         self, columns: Mapping[str, Any], reward: str, task: str, item: str | None
@@ -61,7 +61,7 @@ class Evidence:
         self.item = self._find_item() if item is None else item
 
     def levels(self, name: str) -> tuple[list[object], Integers]:
-        """The different values of a column that are there, and their codes, −1 for none."""
+        """The different values of a column, and the code of each row, −1 for missing."""
         if name not in self._levels:
             levels, codes = Column(self.columns[name]).levels()
             here = np.array([not values.is_missing(level) for level in levels] + [False])
@@ -79,7 +79,7 @@ class Evidence:
         return float((self.levels(name)[1] < 0).mean())
 
     def numbers(self, name: str) -> Floats | None:
-        """A column as numbers, if it is one of numbers."""
+        """A column as numbers, if it holds numbers."""
         return Column(self.columns[name]).numbers()
 
     def follows(self, name: str, other: str) -> bool:
@@ -89,7 +89,7 @@ class Evidence:
         return len(np.unique(pairs)) == len(np.unique(others))
 
     def explained(self, name: str, target: Floats) -> float:
-        """The share of a target's variance between the levels of a column, less what chance is."""
+        """The share of a target's variance between a column's levels, less the share by chance."""
         codes = self.levels(name)[1] + 1
         counts = np.bincount(codes)
         used = counts[counts > 0]
@@ -101,7 +101,7 @@ class Evidence:
         return 1.0 - within / whole if whole > 0.0 else 0.0
 
     def _find_item(self) -> str | None:
-        """The column that names the item, if one seems to: others follow from it."""
+        """The column that seems to name the item, if any: others are functions of it."""
         others = [name for name in self.columns if name not in (self.reward_name, self.task)]
         discrete = [
             name
@@ -126,7 +126,7 @@ class Evidence:
         return best if best is not None and scores[best] > 0 else None
 
     def side(self, name: str) -> str:
-        """Whether a column is of items, of the context, or of tasks."""
+        """Whether a column belongs to items, to the context, or to tasks."""
         n_tasks = self.n_levels(self.task)
         repeated = n_tasks < self.n_rows
         if repeated and n_tasks > 1 and self.follows(name, self.task):
@@ -142,7 +142,7 @@ class Evidence:
         return "item" if self.explained(self.item, codes) >= _OF_ITEM else "context"
 
     def reasons_against(self, name: str) -> Iterator[str]:
-        """Why a column is no feature; nothing if it may be one."""
+        """Why a column is not a feature; empty if it may be one."""
         levels, share = self.levels(name)[0], self._explained_reward(name)
         if not levels:
             yield "it has no values"
@@ -166,7 +166,7 @@ class Evidence:
             if other is not None and self.n_levels(other) > 2 and self.follows(name, other):
                 counted.append((what, self.n_levels(other)))
         for what, of in counted:
-            least = _MANY if n < of else _SOME  # each has a value of its own
+            least = _MANY if n < of else _SOME  # each row has its own value
             if n > max(_ID * of, 2 if named else least):
                 yield f"it is an id: {n:,} different values in {of:,} {what}"
 
@@ -186,7 +186,7 @@ class Evidence:
 
 
 def are_dates(levels: Sequence[object]) -> bool:
-    """Whether values are dates or times, or text that is."""
+    """Whether values are dates or times, possibly as text."""
     for level in levels[:100]:
         if isinstance(level, int | float):
             return False
@@ -200,7 +200,7 @@ def are_dates(levels: Sequence[object]) -> bool:
 
 
 def separator_of(levels: Sequence[object]) -> str | None:
-    """What divides the tags of texts, where that is in one text of five."""
+    """What separates the tags of texts, if one text in five contains it."""
     texts = [level for level in levels if isinstance(level, str)]
     if len(texts) < len(levels):
         return None
@@ -248,7 +248,7 @@ def _read_file(file: Path) -> Any:
     import pandas as pd  # noqa: PLC0415
 
     if not file.is_file():
-        raise ValueError(f"the log must be a file, got {str(file)!r}, which is none")
+        raise ValueError(f"no such file: {str(file)!r}")
     name = file.name.lower()
     if name.endswith((".parquet", ".pq")):
         from pyarrow import dataset  # noqa: PLC0415 (an optional extra)
@@ -256,7 +256,7 @@ def _read_file(file: Path) -> Any:
         return dataset.dataset(str(file), format="parquet").head(MOST_ROWS + 1).to_pandas()
     if ".csv" in name or ".tsv" in name:
         separator = "\t" if ".tsv" in name else ","
-        # As `fit` reads it: only empty text is a missing level, for NA may be Namibia.
+        # As `fit` reads it: only empty text is a missing level, since NA may be Namibia.
         frame = pd.read_csv(
             file, nrows=MOST_ROWS + 1, sep=separator, keep_default_na=False, na_values=[""]
         )
@@ -265,7 +265,7 @@ def _read_file(file: Path) -> Any:
 
 
 def _as_numbers(column: Any) -> Any:
-    """A column of a text file in which all but words for no number are numbers, as numbers."""
+    """A column of a text file as numbers, if all its values are numbers or missing."""
     import pandas as pd  # noqa: PLC0415
 
     if pd.api.types.is_numeric_dtype(column):

@@ -1,4 +1,4 @@
-"""Hashing: the column of a level that has none of its own.
+"""Hashing: the column of a level without a column of its own.
 
 MurmurHash3 (x86, 32 bit) with seed 0 of the UTF-8 bytes, modulo the number of buckets: a published
 function, so that a program in another language finds the same column.

@@ -1,5 +1,7 @@
 """Inference: a first proposal of a schema from a log, and why each column is in it or not."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,11 +20,11 @@ from headstart.features.evidence import (
     words_of,
 )
 
-# Levels with a column each, and the share of rows that they must have.
+# How many levels get a column each, and the share of rows that they must cover.
 _MOST_LEVELS, _COVERED = 30, 0.95
-# Whole numbers of at most so many different values are levels.
+# Whole numbers with at most this many different values are levels.
 _FEW_NUMBERS = 7
-# Columns of a cross, and of all together.
+# How many columns a cross may have, and all crosses together.
 _CROSS_COLUMNS, _ALL_CROSSES = 64, 256
 _SKEWED = 1.0
 _PERIODS = {"hour": 24.0, "hr": 24.0, "minute": 60.0, "weekday": 7.0, "dow": 7.0, "month": 12.0}
@@ -30,14 +32,14 @@ _PERIODS = {"hour": 24.0, "hr": 24.0, "minute": 60.0, "weekday": 7.0, "dow": 7.0
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """Why the columns of a log are not in a schema, and what is worth knowing about it.
+    """Why columns of a log are not in a schema, and notes about the schema.
 
     Attributes
     ----------
     left_out : mapping of str to str
         The reason by column.
     notes : sequence of str
-        What is worth knowing, a sentence each.
+        What is worth knowing, one sentence each.
 
     Examples
     --------
@@ -56,7 +58,7 @@ class Report:
         return "\n".join([*(f"# {note}" for note in self.notes), *out])
 
 
-# Columns that logs have beside attributes, by the names that `evaluate_logged` takes.
+# Columns of logs that are not attributes, by the names that `evaluate_logged` takes.
 _OF_THE_CHOICE = {"propensity"}
 
 
@@ -113,7 +115,7 @@ def propose(
 
 
 def _crosses(sides: Mapping[str, Sequence[Attribute]]) -> tuple[tuple[str, str], ...]:
-    """Categories of tasks and of the context with those of items, the smallest first."""
+    """Crosses of the categories of tasks and context with those of items, smallest first."""
     pairs = [
         (len(one.columns) * len(other.columns), one.name, other.name)
         for side in ("task", "context")
@@ -130,7 +132,7 @@ def _crosses(sides: Mapping[str, Sequence[Attribute]]) -> tuple[tuple[str, str],
 
 
 def _attribute(name: str, log: Evidence) -> Attribute | None:
-    """What a column is; None for what no attribute takes."""
+    """The attribute of a column; None if no kind takes it."""
     levels = log.levels(name)[0]
     missing = log.missing(name) >= OFTEN
     kinds = {type(level) for level in levels}
@@ -147,7 +149,7 @@ def _attribute(name: str, log: Evidence) -> Attribute | None:
 
 
 def _of_levels(name: str, log: Evidence, *, missing: bool) -> Category | Tags:
-    """Text: tags where texts are lists of some that they share, else a category."""
+    """Text: tags if texts are lists with common members, else a category."""
     levels, codes = log.levels(name)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
     separator = separator_of(levels)
@@ -182,7 +184,7 @@ def _number(name: str, numbers: Floats, levels: Sequence[object], *, missing: bo
 
 
 def _rounded(number: Number) -> Number:
-    """With mean, scale and unit in four digits, which is what one would write."""
+    """With mean, scale and unit rounded to four digits, as one would write them."""
     unit, mean, scale = (
         None if value is None else float(f"{value:.4g}")
         for value in (number.unit, number.mean, number.scale)
@@ -199,7 +201,7 @@ def _skewness(numbers: Floats) -> float:
 def _own_levels(
     name: str, levels: Sequence[object], counts: Integers | Floats
 ) -> tuple[str, ...] | None:
-    """The levels that get a column each, the most frequent first; None where they are hashed."""
+    """The levels that get a column each, most frequent first; None to hash them."""
     order = np.argsort(-np.asarray(counts), kind="stable")[:_MOST_LEVELS]
     if np.asarray(counts)[order].sum() < _COVERED * np.asarray(counts).sum():
         return None
@@ -219,7 +221,7 @@ def _tags(
         for tag in filter(None, tags):
             counts[tag] = counts.get(tag, 0) + n
     if len(counts) >= len(lists) and len(lists) > _MOST_LEVELS:
-        return None  # nothing is shared: a text that has separators in it
+        return None  # nothing is shared: plain text that contains separators
     own = _own_levels(name, list(counts), np.array(list(counts.values())))
     return Tags(name, levels=own, separator=separator, missing=missing)
 

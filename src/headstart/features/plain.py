@@ -1,4 +1,4 @@
-"""Attributes as plain data, as JSON and TOML hold them, and back."""
+"""Attributes as plain data for JSON and TOML, and back."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ _TYPE = "type"
 
 
 def describe(attribute: Attribute) -> dict[str, object]:
-    """An attribute as a table; settings that have their defaults are left out."""
+    """An attribute as a table, without settings that have their default."""
     found: dict[str, object] = {_TYPE: attribute.kind}
     for field in fields(attribute):
         value = getattr(attribute, field.name)

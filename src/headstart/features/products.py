@@ -8,7 +8,7 @@ from headstart.kernels.compilation import compiled
 
 @compiled(inline="always", fastmath=False)
 def _shared(context: Floats, task: Floats, n_items: int, column: int) -> float:
-    """A column of what all arms share: those of the context, then those of the task."""
+    """A column that all arms share: of the context, then of the task."""
     at = column - n_items
     return context[at] if at < context.shape[0] else task[at - context.shape[0]]  # type: ignore[no-any-return]
 
@@ -44,12 +44,12 @@ def fill_arms(
     places: Integers,
     arms: Floats,
 ) -> None:
-    """Write arms (K, d) from items (K, d_item), and context (c,) and task (p,) that all share.
+    """Write arms (K, d) from items (K, d_item) and their common context (c,) and task (p,).
 
-    Columns are those of the items, of the context, of the crosses, and the constant. A cross is
-    (left, n_left, right, n_right, first): its columns, and where in `places` those of its products
-    begin. They are added in their order, here and in `cross_rows`. Products with a factor of 0 that
-    all arms share are left out at once.
+    The columns are the items', the context's, the crosses', and the constant. A cross is (left,
+    n_left, right, n_right, first): its columns, and where the places of its products begin in
+    `places`. Products are added in this order, here and in `cross_rows`. If a factor that all arms
+    share is 0, its products are skipped.
     """
     n_arms, n_items = items.shape
     common = np.zeros(arms.shape[1])
@@ -73,10 +73,10 @@ def fill_arms(
 def cross_rows(
     rows: Floats, tasks: Floats, n_alone: int, crosses: Integers, places: Integers
 ) -> None:
-    """Add the products of rows (n, d), whose columns before n_alone are there, and the constant.
+    """Add products and constant to rows (n, d), whose columns before n_alone are set.
 
-    Columns of a cross from n_alone on are those of the rows' tasks (n, p). Most columns of a
-    category are 0, and their products are left out.
+    Columns of a cross from n_alone on are columns of the rows' tasks (n, p). Most columns of a
+    category are 0, and their products are skipped.
     """
     last = rows.shape[1] - 1
     for k in range(rows.shape[0]):

@@ -1,4 +1,4 @@
-"""Rows of attributes, however they come: dicts, columns, frames and tables."""
+"""Rows of attributes, from dicts, columns, frames or tables."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Rows = Any
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Table:
-    """Columns of n values by name, and the rows' ids where they have some.
+    """Columns of n values by name, and the rows' ids, if any.
 
-    A frame has columns that are no attributes, and must have all that are; rows of their own
-    (`is_frame` is False) have nothing but attributes, and those they lack are missing.
+    A frame may have other columns, but needs one for every attribute. Plain rows (`is_frame` is
+    False) have attributes only, and absent ones are missing.
     """
 
     columns: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Table:
 
 
 def read(rows: Rows, names: Sequence[str], what: str) -> Table:
-    """Rows as a table of these attributes; a name that is none of them is an error."""
+    """Rows as a table of these attributes; raises for an unknown name."""
     table = _table(rows, names, what)
     if table.is_frame:
         for name in names:
@@ -38,7 +38,7 @@ def read(rows: Rows, names: Sequence[str], what: str) -> Table:
 
 
 def check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
-    """Refuse attributes that are none of these."""
+    """Raise for attributes that are unknown."""
     for name in given:
         if name not in names:
             known = ", ".join(names) or "none"

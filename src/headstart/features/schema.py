@@ -1,4 +1,4 @@
-"""Features: a schema of attributes, and the one function from raw attributes to numbers."""
+"""Features: a schema of attributes, the one function from raw attributes to numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EncodedItems:
     matrix : ndarray of shape (K, d_item)
         A row per item.
     ids : sequence of hashable or None
-        The items' ids, where they have some.
+        The items' ids, if they have any.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class EncodedItems:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EncodedLog:
-    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), what is wrong."""
+    """Rows of a log as numbers: features (n, d), what is known of tasks (n, p), and faults."""
 
     features: Floats
     tasks: Floats
@@ -65,15 +65,15 @@ class EncodedLog:
 
 @dataclass(frozen=True, eq=False)
 class _Crosses:
-    """Which columns are multiplied, as the kernels in `products` take it."""
+    """Which columns are multiplied, in the form that the kernels in `products` take."""
 
-    crosses: Integers  # (n, 5): left, n_left, right, n_right, and the first of its places
+    crosses: Integers  # (n, 5): left, n_left, right, n_right, and its first place
     places: Integers  # the column of each product, cross by cross
 
 
 @dataclass(frozen=True)
 class Features:
-    """A schema: the attributes of items, context and tasks, and pairs of them that are crossed.
+    """A schema: the attributes of items, context and tasks, and which pairs are crossed.
 
     It is one function from (item, context, about) to x, (d,): the columns of the item's attributes,
     of the context's and of the crosses, and last a constant 1.
@@ -81,18 +81,18 @@ class Features:
     Parameters
     ----------
     item, context : sequence of attributes, optional
-        The attributes of an item, and those of a decision: `Number`, `Category`, `Tags`, `Vector`,
-        `Flag` or `Date`.
+        The attributes of an item, and of a decision's context: `Number`, `Category`, `Tags`,
+        `Vector`, `Flag` or `Date`.
     task : sequence of attributes, optional
-        The attributes of a task. They are no columns by themselves, since all arms of a task share
-        them. Crossed with an attribute of items or context they are columns of x; all of them are
-        z, (p,), which may be side information of the task's prior.
+        The attributes of a task. All arms of a task share them, so they are columns of x only in a
+        cross with an attribute of items or context. Together they are z, (p,), which may be side
+        information of the task's prior.
     cross : sequence of (str, str), optional
         The names of attributes whose columns are multiplied, each with each.
     buckets : int, default 256
-        Where a cross would have more columns than this, its products are hashed into so many.
+        If a cross would have more columns than this, its products are hashed into this many.
     report : Report, optional
-        Why columns of a log are no attributes, where `infer` made the schema.
+        If `infer` made the schema, why some columns of the log are not attributes.
 
     Examples
     --------
@@ -175,11 +175,11 @@ class Features:
             raise ValueError(f"a cross must be given once, got {checks.short(crosses)}")
         return tuple(crosses)
 
-    # What it is made of
+    # Its parts
 
     @cached_property
     def sides(self) -> Mapping[str, str]:
-        """Of every attribute whether it is of "item", "context" or "task"."""
+        """Whether each attribute belongs to "item", "context" or "task"."""
         return {one.name: side for side in _SIDES for one in getattr(self, side)}
 
     @cached_property
@@ -194,12 +194,12 @@ class Features:
 
     @property
     def dimension(self) -> int:
-        """d, the constant included."""
+        """d, including the constant."""
         return len(self.columns)
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """Of every column the index of its group: an attribute, a cross, or the constant."""
+        """The group of every column: an attribute, a cross, or the constant."""
         return tuple(i for i, group in enumerate(self._group_columns()) for _ in group)
 
     @cached_property
@@ -278,12 +278,16 @@ class Features:
     ) -> Floats:
         """The features x (d,) of an item in a context, for a task.
 
-        What is not given is missing; an attribute that the schema does not have is an error.
+        Attributes that are not given are missing; an unknown attribute raises.
 
         Parameters
         ----------
         item, context, about : mapping of str to object, optional
             The attributes of the item, of the context and of the task.
+
+        Returns
+        -------
+        ndarray of shape (d,)
         """
         items = self._sides[0].row(item)[None, :]
         return self.arms(items, self.encode_context(context), self.encode_task(about)).ravel()
@@ -294,8 +298,11 @@ class Features:
         Parameters
         ----------
         items : dicts by id or in a list, pandas or Polars frame, or Arrow table
-            The items. A pandas index holds their ids. Columns of a frame that are no attributes are
-            left out.
+            The items. A pandas index holds their ids. Other columns of a frame are ignored.
+
+        Returns
+        -------
+        EncodedItems
         """
         side = self._sides[0]
         table = rows.read(items, side.names, "items")
@@ -308,6 +315,10 @@ class Features:
         ----------
         context : mapping of str to object, optional
             The attributes of the context.
+
+        Returns
+        -------
+        ndarray of shape (c,)
         """
         return self._sides[1].row(context)
 
@@ -318,6 +329,10 @@ class Features:
         ----------
         about : mapping of str to object, optional
             The attributes of the task.
+
+        Returns
+        -------
+        ndarray of shape (p,)
         """
         return self._sides[2].row(about)
 
@@ -338,6 +353,10 @@ class Features:
             The attributes of the context.
         task : ndarray of shape (p,)
             What is known of the task, from `encode_task`.
+
+        Returns
+        -------
+        EncodedItems
         """
         encoded = self.encode_items(items)
         arms = self.arms(encoded.matrix, self.encode_context(context), task)
@@ -358,6 +377,10 @@ class Features:
             What `encode_task` returned.
         out : ndarray of shape (K, d), optional
             Where to write the arms.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
         """
         arms = np.empty((len(items), self.dimension)) if out is None else out
         products = self._products
@@ -371,7 +394,11 @@ class Features:
         ----------
         columns : mapping of str to columns of n values
             The log's columns by name. Attributes without a column are missing; other columns are
-            left out.
+            ignored.
+
+        Returns
+        -------
+        tuple of ndarray
         """
         found = self.read_log(columns)
         for fault in found.faults:
@@ -381,7 +408,7 @@ class Features:
     def read_shared(
         self, columns: Mapping[str, Any], n_rows: int, *, is_text: bool = False
     ) -> tuple[Floats, Floats, list[Fault]]:
-        """The context (n, c), what is known of tasks (n, p), and what is wrong in which rows.
+        """The context (n, c), what is known of tasks (n, p), and the faults by row.
 
         Parameters
         ----------
@@ -391,6 +418,10 @@ class Features:
             The number of rows, n.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        tuple of ndarray, ndarray and list of Fault
         """
         _, context, task = self._sides
         found = np.zeros((n_rows, self.n_context)), np.zeros((n_rows, self.n_task))
@@ -401,15 +432,19 @@ class Features:
         return *found, faults
 
     def read_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> EncodedLog:
-        """As `encode_log`, with what is wrong in which rows instead of an error.
+        """As `encode_log`, but returns the faults by row instead of raising.
 
         Parameters
         ----------
         columns : mapping of str to columns of n values
             The log's columns by name.
         is_text : bool, default False
-            Whether the columns come from a file without types, so that a text may stand for a
-            number, a flag or a list.
+            Whether the columns come from a file without types, so that text may mean a number, a
+            flag or a list.
+
+        Returns
+        -------
+        EncodedLog
         """
         n_rows = len(next(iter(columns.values()))) if columns else 0
         item, context, task = self._sides
@@ -425,7 +460,7 @@ class Features:
         cross_rows(features, tasks, n_alone, products.crosses, products.places)
         return EncodedLog(features=features, tasks=tasks, faults=faults)
 
-    # Data that it is settled by
+    # Means and scales from data
 
     @cached_property
     def is_settled(self) -> bool:
@@ -433,13 +468,17 @@ class Features:
         return all(one.is_settled for one in self._all() if isinstance(one, Number))
 
     def settled(self, *, items: Rows = None, context: Rows = None, tasks: Rows = None) -> Features:
-        """The schema with a mean and scale for all numbers that have none.
+        """The schema with a mean and scale for every number that had none.
 
         Parameters
         ----------
         items, context, tasks : dicts, columns or a frame, optional
-            Rows of each side, from which means and scales follow. Numbers of a side without rows
-            stay as they are.
+            Rows of each, to compute means and scales from. Numbers of a part without rows do not
+            change.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -458,9 +497,9 @@ class Features:
         )
 
     def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Features:
-        """The schema with a mean and scale for all numbers that have none, from a log.
+        """The schema with a mean and scale, from a log, for every number that had none.
 
-        What is no number is left out: whoever reads the rows has to refuse it.
+        Values that are not numbers are ignored here: whoever reads the rows has to refuse them.
 
         Parameters
         ----------
@@ -468,6 +507,10 @@ class Features:
             The log's columns by name.
         is_text : bool, default False
             As for `read_log`.
+
+        Returns
+        -------
+        Features
         """
 
         def settled(attribute: Attribute) -> Attribute:
@@ -488,12 +531,16 @@ class Features:
         )
 
     def settled_as(self, other: object) -> Features:
-        """The schema with another one's means and scales, for numbers that have none.
+        """The schema with another one's means and scales, for numbers that had none.
 
         Parameters
         ----------
         other : Features
             The schema that has them.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -527,21 +574,25 @@ class Features:
     ) -> Features:
         """A first proposal of a schema, from a log.
 
-        A column that is constant within every task is of tasks, one that follows from the item is
-        of items, and all others are of the context. Whatever is an id, a constant or seems to
-        follow from the reward is left out. `print` shows the schema as code that one can edit;
-        `report` says what was left out, and why.
+        A column that is constant within every task belongs to tasks, a function of the item belongs
+        to items, and all others to the context. Ids, constants and columns that seem to follow from
+        the reward are left out. `print` shows the schema as code to edit; `report` says what was
+        left out, and why.
 
         Parameters
         ----------
         log : path, frame, columns or dicts
-            A CSV or Parquet file, or a table in memory. The first 100,000 rows are looked at.
+            A CSV or Parquet file, or a table in memory. Only the first 100,000 rows are read.
         reward, task : str, default "reward" and "task"
             The columns of these.
         item : str, optional
-            The column that names the item. By default it is looked for.
+            The column that names the item. By default it is guessed.
         leave_out : sequence of str, optional
             Columns that must not become features.
+
+        Returns
+        -------
+        Features
 
         Examples
         --------
@@ -578,7 +629,7 @@ class Features:
         )
 
     def __str__(self) -> str:
-        """The schema as code that one can edit, and what its report says."""
+        """The schema as code to edit, with its report as comments."""
         parts = []
         for side in _SIDES:
             lines = [f"        {plain.code(one)}," for one in getattr(self, side)]
@@ -614,6 +665,10 @@ class Features:
         table : mapping of str to object
             What `plain` returned.
 
+        Returns
+        -------
+        Features
+
         Examples
         --------
         >>> hs.Features.from_plain({"item": [{"type": "flag", "name": "new"}]}).columns
@@ -625,7 +680,7 @@ class Features:
         for name in table:
             if name not in known:
                 raise ValueError(
-                    f"features.{name} is no part of a schema, which has {', '.join(known)}"
+                    f"features.{name} is not a part of a schema; the parts are {', '.join(known)}"
                 )
         given: dict[str, Any] = {
             side: [
@@ -659,12 +714,16 @@ class Features:
 
     @classmethod
     def from_json(cls, given: str | bytes | Mapping[str, Any]) -> Features:
-        """The schema in a JSON text, or in what was read from one.
+        """The schema in JSON, as text or parsed.
 
         Parameters
         ----------
         given : str, bytes or mapping
             The text that `to_json` returned, or its content.
+
+        Returns
+        -------
+        Features
         """
         if isinstance(given, Mapping):
             return cls.from_plain(given)

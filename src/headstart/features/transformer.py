@@ -1,5 +1,7 @@
 """Transformed: a fitted scikit-learn transformer instead of a schema."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -16,7 +18,7 @@ from headstart.features.schema import CONSTANT, EncodedItems, EncodedLog, Featur
 
 @runtime_checkable
 class Transformer(Protocol):
-    """What is used of a fitted transformer: a frame of attributes in, rows of numbers out.
+    """The part of a fitted transformer in use: it turns a frame of attributes into rows of numbers.
 
     >>> from headstart.features import Transformer
     >>> isinstance(hs.Features(item=[hs.Number("price")]), Transformer)
@@ -30,22 +32,26 @@ class Transformer(Protocol):
         ----------
         X : DataFrame of n rows
             The attributes.
+
+        Returns
+        -------
+        array_like of shape (n, d − 1)
         """
         ...
 
     def get_feature_names_out(self) -> Any:
-        """The names of the columns that come out."""
+        """The names of the resulting columns."""
         ...
 
 
 class _Attribute:
-    """A column that the transformer takes; what it may hold is the transformer's to say."""
+    """A column that the transformer takes; the transformer decides which values are allowed."""
 
     expected = "what the transformer takes"
 
 
 class Transformed:
-    """The columns of a fitted scikit-learn transformer, and last a constant 1, as features.
+    """Features from a fitted scikit-learn transformer: its columns, then a constant 1.
 
     Two are equal if their transformer is the same object.
 
@@ -53,8 +59,8 @@ class Transformed:
     ----------
     transformer : Transformer
         Takes the attributes of an item and of the context as the columns of one frame. So the items
-        of a catalogue, which are transformed once, take no context, and nothing is known of tasks;
-        a schema, `Features`, has both.
+        of a catalogue, which are transformed once, take no context, and tasks have no attributes; a
+        schema, `Features`, supports both.
 
     Examples
     --------
@@ -86,12 +92,11 @@ class Transformed:
             names = [str(name) for name in getattr(transformer, "feature_names_in_", ())]
         except Exception as error:
             raise ValueError(
-                f"features must be a transformer that is fitted, got {checks.short(transformer)}: "
-                f"{error}"
+                f"features must be a fitted transformer, got {checks.short(transformer)}: {error}"
             ) from error
         if not names:
             raise ValueError(
-                "features must be a transformer that was fitted to a DataFrame, so that its "
+                "features must be a transformer fitted to a DataFrame, so that its "
                 f"columns have names, got {checks.short(transformer)}"
             )
         self.columns = (*found, CONSTANT)
@@ -114,12 +119,12 @@ class Transformed:
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """Of every column the index of its group: each is one."""
+        """The group of every column: each is its own."""
         return tuple(range(self.dimension))
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """The names of the groups: those of the columns."""
+        """The names of the groups, which are the columns."""
         return self.columns
 
     def encode(
@@ -156,23 +161,27 @@ class Transformed:
             found = self.transformer.transform(frame)
         except Exception as error:
             reason = " ".join(str(error).split())
-            raise ValueError(f"the transformer must take the items, got {reason}") from error
+            raise ValueError(f"the transformer refuses the items: {reason}") from error
         matrix = checks.floats("the transformed items", _dense(found))
         shape = (table.n_rows, self.dimension - 1)
         checks.shape("the transformed items", matrix, shape, "(K, d − 1)")
         return EncodedItems(matrix=matrix, ids=table.ids)
 
     def encode_context(self, context: Mapping[str, Any] | None) -> Floats:
-        """The columns of the context for items that were transformed before: there must be none.
+        """The context's columns for items that are transformed already: there must be none.
 
         Parameters
         ----------
         context : mapping of str to object, optional
             None, or empty.
+
+        Returns
+        -------
+        ndarray of shape (0,)
         """
         if context:
             raise ValueError(
-                "context must go with items that are transformed with it, not with a catalogue of "
+                "a context needs items that are transformed together with it, not a catalogue of "
                 f"a transformer, got {checks.short(context)}"
             )
         return np.empty(0)
@@ -184,6 +193,10 @@ class Transformed:
         ----------
         about : mapping of str to object, optional
             None, or empty.
+
+        Returns
+        -------
+        ndarray of shape (0,)
         """
         if about:
             raise ValueError(
@@ -200,6 +213,10 @@ class Transformed:
             The matrix of `encode_items`.
         context, task : ndarray of shape (0,)
             Not used.
+
+        Returns
+        -------
+        ndarray of shape (K, d)
         """
         return np.concatenate([items, np.ones((len(items), 1))], axis=1)
 
@@ -213,32 +230,36 @@ class Transformed:
         features = self.arms(self._transformed(read, {}).matrix, np.empty(0), np.empty(0))
         return EncodedLog(features=features, tasks=np.zeros((len(features), 0)), faults=())
 
-    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> "Transformed":
+    def settled_by_log(self, columns: Mapping[str, Any], *, is_text: bool = False) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
     def settled(
         self, *, items: Rows = None, context: Rows = None, tasks: Rows = None
-    ) -> "Transformed":
+    ) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
-    def settled_as(self, other: object) -> "Transformed":
+    def settled_as(self, other: object) -> Transformed:
         """The same object: the transformer was fitted before."""
         return self
 
 
-# What a bandit reads attributes by.
+# How a bandit reads attributes.
 Schema = Features | Transformed
 
 
 def schema_of(features: Schema | Transformer) -> Schema:
-    """A schema as it is, and a fitted transformer as one.
+    """A schema unchanged, or a fitted transformer as a schema.
 
     Parameters
     ----------
     features : Features, Transformed or scikit-learn transformer
-        The schema, or what becomes one.
+        The schema or transformer.
+
+    Returns
+    -------
+    Features or Transformed
 
     Examples
     --------

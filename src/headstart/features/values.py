@@ -1,6 +1,6 @@
-"""The raw values of attributes: what is missing, and a value as a number, a level or a time.
+"""The raw values of attributes: missing, or a number, a level or a time.
 
-Everything here takes the name of the attribute for its error, a `ValueError` of one sentence.
+Functions take the name of the attribute for their error, a `ValueError` of one sentence.
 """
 
 import json
@@ -24,7 +24,7 @@ MOST_DEPTH = 8
 
 TIME = "a date or time (ISO 8601, a date, a datetime or seconds since 1970)"
 
-# What files without types have for a number that is missing.
+# What files without types write for a missing number.
 NO_NUMBERS = ("na", "n/a", "#n/a", "nan", "null", "none")
 _WORDS: dict[str, float | None] = {
     **dict.fromkeys(NO_NUMBERS),
@@ -36,7 +36,7 @@ _WORDS: dict[str, float | None] = {
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = 1_000_000
-# The years 1 to 9999, which is what dates can be in Python.
+# The years 1 to 9999, the range of Python's dates.
 FIRST_SECOND = (datetime.min.replace(tzinfo=UTC) - _EPOCH).total_seconds()
 LAST_SECOND = (datetime.max.replace(tzinfo=UTC) - _EPOCH).total_seconds()
 
@@ -56,7 +56,7 @@ def is_missing(value: object) -> bool:
 
 
 def wrong(name: str, expected: str, value: object) -> ValueError:
-    """The error of a value that is not what an attribute takes."""
+    """The error for a value that an attribute does not take."""
     return ValueError(f"attribute {name!r} must be {expected}, got {checks.short(value)}")
 
 
@@ -78,14 +78,14 @@ def number(name: str, value: object) -> float:
 
 
 def flag(name: str, value: object) -> float:
-    """True or false as 1 or 0; the numbers 1 and 0 are taken, too."""
+    """True or false as 1 or 0; also takes the numbers 1 and 0."""
     if isinstance(value, bool | np.bool_) or (isinstance(value, Real) and value in (0, 1)):
         return float(value)
     raise wrong(name, "true or false", value)
 
 
 def level(name: str, value: object) -> str:
-    """The text of a category's level: text as it is, a whole number in digits."""
+    """The text of a category's level: text unchanged, a whole number in digits."""
     text = value
     if type(value) is not str:
         text = _level_text(value)
@@ -101,7 +101,7 @@ def level(name: str, value: object) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise wrong(name, "text that UTF-8 can hold", text) from None
+            raise wrong(name, "text that UTF-8 can encode", text) from None
     return text
 
 
@@ -116,13 +116,13 @@ def _level_text(value: object) -> str | None:
         except ValueError:  # Python prints no integer of more than 4300 digits
             return None
     if isinstance(value, float | np.floating) and math.isfinite(value):
-        # Whole numbers come as floats from columns in which some are missing.
+        # In columns with missing values, whole numbers come as floats.
         return str(int(value)) if value == int(value) else repr(float(value))
     return None
 
 
 def tags(name: str, value: object, separator: str) -> list[str]:
-    """The different tags in a list, or in a text that the separator divides."""
+    """The different tags in a list, or in a text with separators."""
     if isinstance(value, str):
         listed: Collection[object] = [tag for tag in value.split(separator) if tag]
     elif isinstance(value, _LISTS):
@@ -147,7 +147,7 @@ def vector(name: str, value: object, size: int) -> Sequence[float]:
 
 
 def seconds(name: str, value: object) -> float:
-    """A time in seconds since 1970; without a time zone it is taken as UTC."""
+    """A time in seconds since 1970; without a time zone, UTC."""
     if isinstance(value, bool | np.bool_):
         raise wrong(name, TIME, value)
     if isinstance(value, Real):
@@ -179,7 +179,7 @@ def _since_1970(value: object) -> float:
 
 
 def from_text(text: str) -> object:
-    """The number in a text of a file without types; the text itself if it is none."""
+    """The number in a text of a file without types, else the text itself."""
     try:
         return float(text)
     except ValueError:
@@ -187,7 +187,7 @@ def from_text(text: str) -> object:
 
 
 def list_from_text(text: str) -> object:
-    """The list in a JSON text; the text itself if it is none."""
+    """The list in a JSON text, else the text itself."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -196,14 +196,14 @@ def list_from_text(text: str) -> object:
 
 
 def flag_from_text(text: str) -> object:
-    """True or false in a text of a file without types; the text itself if it is neither."""
+    """True or false in a text of a file without types, else the text itself."""
     return _WORDS.get(text.strip().lower(), text)
 
 
 def flat(row: object, what: str) -> dict[str, Any]:
-    """A row of attributes, with objects within it flattened: {"user": {"age": 3}} is `user.age`.
+    """A row of attributes with nested objects flattened: {"user": {"age": 3}} becomes `user.age`.
 
-    Several objects in a list are one.
+    Objects in a list are merged into one.
     """
     if row is None:
         return {}
@@ -221,7 +221,7 @@ def _flatten(
 ) -> None:
     if depth > MOST_DEPTH:
         raise ValueError(
-            f"{what} must have at most {MOST_DEPTH} objects within each other, "
+            f"{what} must nest at most {MOST_DEPTH} objects, "
             f"got more at {checks.short(prefix[:-1])}"
         )
     for name, value in row.items():

@@ -1,6 +1,6 @@
 """Learners with a normal model of tasks: Thompson sampling and Bayesian upper confidence bounds.
 
-Where variances are given, the model is reward = xᵀw + noise, w ~ N(h, τ²I), h ~ N(0, κ²I): s² =
+With given variances, the model is reward = xᵀw + noise, w ~ N(h, τ²I), h ~ N(0, κ²I): s² =
 `noise_variance`, τ² = `task_variance`, κ² = `mean_variance`.
 """
 
@@ -39,6 +39,10 @@ def lin_ts(
     name : str, default "LinTS"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> lin_ts(noise_variance=2.0, prior_variance=4.0).prior.regularization
@@ -71,6 +75,10 @@ def bayes_oracle(
     name : str, default "Bayes oracle"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> bayes_oracle(mean_parameter=[1.0], task_variance=0.1).prior.regularization
@@ -98,6 +106,10 @@ def meta_ts(
         The variances s² of the noise, τ² of tasks about h and κ² of h.
     name : str, default "Meta-TS"
         The label in results.
+
+    Returns
+    -------
+    MetaTS
 
     Examples
     --------
@@ -128,6 +140,10 @@ def ada_ts(
     name : str, default "AdaTS"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> ada_ts(mean_variance=10.0).prior.mean_variance
@@ -146,9 +162,9 @@ def hier_ts(
 ) -> Learner:
     """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
 
-    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks, also
-    of those that run (`headstart.schedules`), from which one draw is taken here. Where tasks come
-    one after the other, that is AdaTS too.
+    The w̃ of these two draws has the posterior distribution of w given all rewards of all tasks,
+    including running ones (`headstart.schedules`); here it is one draw from that posterior. If
+    tasks come one after another, this is AdaTS.
 
     Parameters
     ----------
@@ -156,6 +172,10 @@ def hier_ts(
         The variances s² of the noise, τ² of tasks about h and κ² of h.
     name : str, default "HierTS"
         The label in results.
+
+    Returns
+    -------
+    Learner
 
     Examples
     --------
@@ -185,6 +205,10 @@ def hier_bayes_ucb(
     name : str, default "HierBayesUCB"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> round(hier_bayes_ucb(failure_probability=0.01).policy.z, 3)
@@ -206,6 +230,25 @@ def prior_update(
 ) -> PriorUpdate:
     """Prior update (Peleg, Pearl and Meir, 2022): Thompson sampling from an estimated N(μ, Σ).
 
+    Parameters
+    ----------
+    noise_variance : float, default 1.0
+        The variance of the noise.
+    prior_variance : float, default 1.0
+        The variance of the prior of the first tasks.
+    exploration : int, optional
+        The number of rounds that explore; 2d by default.
+    widening : float, default 1.0
+        How much wider than its estimate the prior is.
+    name : str, default "prior update"
+        The label in results.
+
+    Returns
+    -------
+    PriorUpdate
+
+    Examples
+    --------
     >>> prior_update(exploration=10).exploration
     10
     """
@@ -226,9 +269,13 @@ def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchic
     policy : Policy, default BayesUCB()
         How an arm is chosen.
     joint : bool, default False
-        Whether to learn also from tasks that run, where tasks overlap (`headstart.schedules`).
+        If tasks overlap (`headstart.schedules`), whether to learn from running tasks too.
     name : str, default "Hierarchical"
         The label in results.
+
+    Returns
+    -------
+    Learner
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """MetaTS: Thompson sampling from a prior mean that is sampled once per task."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,6 +87,10 @@ class MetaTS:
             The state.
         uniforms : ndarray of shape (R, d)
             Random numbers in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (R, d)
         """
         mean, covariance = self._known.mean_posterior(state)
         normals = ndtri(np.maximum(uniforms, 2.0**-54))

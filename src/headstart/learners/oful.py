@@ -52,6 +52,10 @@ def itl(*, regularization: ArrayLike = 1.0, policy: Policy = _OFUL, name: str = 
     name : str, default "ITL"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> itl(regularization=0.1).prior.regularization
@@ -80,6 +84,10 @@ def oracle(
     name : str, default "Oracle"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> oracle(mean_parameter=[1.0, 1.0]).prior.bias
@@ -107,6 +115,10 @@ def avg_oful(
         How an arm is chosen.
     name : str, default "AVG-OFUL"
         The label in results.
+
+    Returns
+    -------
+    Learner
 
     Examples
     --------
@@ -139,6 +151,10 @@ def rr_oful(
     name : str, default "RR-OFUL"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> rr_oful(estimation_regularization="same").prior.estimation_regularization
@@ -167,6 +183,10 @@ def corollary2_oful(
     name : str, default "λ=1/(T·Var)"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> corollary2_oful().prior.estimation_regularization
@@ -190,6 +210,10 @@ def pooled_oful(
     name : str, default "pooled"
         The label in results.
 
+    Returns
+    -------
+    Learner
+
     Examples
     --------
     >>> pooled_oful(regularization=2.0).prior.regularization
@@ -210,6 +234,25 @@ def affine_subspace(
 
     With `OFUL` it is their LinUCB, with `Thompson` their Thompson sampling.
 
+    Parameters
+    ----------
+    n_directions : int, default 1
+        The dimension of the subspace.
+    regularization : float, default 1.0
+        λ across the subspace.
+    inside : float, default 0.1
+        λ along the subspace.
+    policy : Policy, default OFUL()
+        How an arm is chosen.
+    name : str, default "subspace"
+        The label in results.
+
+    Returns
+    -------
+    Learner
+
+    Examples
+    --------
     >>> affine_subspace(n_directions=2).prior.n_directions
     2
     """

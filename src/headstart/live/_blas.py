@@ -14,8 +14,8 @@ class OneBlasThread:
     """A context in which BLAS uses one thread, and then as many as before.
 
     Most libraries have one number of threads for the whole process. So contexts may overlap: the
-    first to begin sets the number, and the last to end sets it back. That takes some microseconds;
-    to find the libraries, once per process, about a millisecond.
+    first to begin sets the number, and the last to end restores it. That takes a few microseconds;
+    finding the libraries, once per process, takes about a millisecond.
     """
 
     def __init__(self) -> None:
@@ -57,12 +57,12 @@ class OneBlasThread:
 
 
 class _Libraries:
-    """The BLAS libraries: with one number of threads, or one for every thread that calls."""
+    """The BLAS libraries, by whether all calling threads share one number of threads."""
 
     def __init__(self) -> None:
         from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - for large products only
 
-        # What Numba calls, loaded at its first product.
+        # Numba's own library, loaded at its first product.
         importlib.import_module("scipy.linalg.cython_blas")
         libraries = ThreadpoolController().select(user_api="blas").lib_controllers
         self.of_threads = [library for library in libraries if _layer(library) == "openmp"]
@@ -74,19 +74,19 @@ def _layer(library: Any) -> str:
 
 
 def _limit(libraries: list[Any]) -> list[tuple[Any, int]]:
-    """Set one thread; returns the libraries where that changed the number, and what it was."""
+    """Set one thread. Returns the libraries whose number this changed, with the old number."""
     changed = [(library, n) for library in libraries if (n := library.get_num_threads()) != 1]
     if not changed:
         return changed
     _set([(library, 1) for library, _ in changed])
-    # Another thread may hold the number where it is.
+    # Another thread may have set the number already.
     return [(library, number) for library, number in changed if library.get_num_threads() == 1]
 
 
 def _set(numbers: list[tuple[Any, int]]) -> None:
     for library, number in numbers:
         library.set_num_threads(number)
-        # It would otherwise refuse other threads, of which one may be the last to end.
+        # Otherwise it would refuse other threads, and one of them may be the last to end.
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread()
 

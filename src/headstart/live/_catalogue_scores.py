@@ -12,7 +12,7 @@ from headstart.live._item_effects import NO_EFFECTS, Effects, ItemEffects, add_e
 from headstart.live.catalogue import Catalogue
 from headstart.live.inputs import LARGEST_GROWTH, too_large
 
-# Squared widths lose digits as they shrink; reading all items anew after this many rewards per
+# Squared widths lose digits as they shrink. Reading all items again after this many rewards per
 # feature costs a fiftieth of updating them.
 _UPDATES_PER_FEATURE = 50
 
@@ -106,12 +106,12 @@ class CatalogueScores:
     def __init__(self, dimension: int) -> None:
         self._dimension = dimension
         self.by_slot: dict[int, _TaskScores] = {}
-        # √(xᵀS̄x) of a catalogue's items, the same for all tasks: with what they follow from.
+        # √(xᵀS̄x) of a catalogue's items, the same for all tasks, and what they were computed from.
         self._mean_widths: tuple[Catalogue, int, Floats | None, Floats] | None = None
         self._effects: tuple[Catalogue, int, ItemEffects, Effects] | None = None
 
     def trace(self, slot: int) -> Floats:
-        """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if not needed."""
+        """Where learning a reward leaves u/√f and (y − xᵀŵ)/√f: (d + 1,), or (0,) if unused."""
         return np.empty(self._dimension + 1) if slot in self.by_slot else _NO_TRACE
 
     def note(self, slot: int, trace: Floats) -> None:
@@ -120,7 +120,7 @@ class CatalogueScores:
             self.by_slot[slot].traces.append(trace)
 
     def drop(self, slot: int) -> None:
-        """Forget the scores of a task: they are read anew when needed."""
+        """Forget the scores of a task, which are read again when needed."""
         self.by_slot.pop(slot, None)
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""Chooser: how an arm is chosen from scores, for one task and for many, and what is kept of it."""
+"""Chooser: choose arms by their scores, for one task or many, and keep the decisions."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
@@ -35,10 +35,10 @@ from headstart.live.inputs import Arms, Mask, Name, name_of, too_large
 
 _DOUBLE = np.dtype(np.float64)
 
-# The types of names that a dictionary finds as they are: True and 1.0 would find the task 1.
+# Names of these types are looked up unchanged; True and 1.0 would find the task 1.
 _PLAIN = {str, int}
 
-# Numbers that a policy's scores and uniforms may take at once.
+# How many numbers a policy's scores and uniforms may take at once.
 _BLOCK = 1 << 20
 
 
@@ -50,7 +50,7 @@ def _probability(tied: int, eligible: int, ties: bool, exploration: float) -> fl
 
 @compiled
 def _probability_of(scores: Floats, i: int, arm: int, exploration: float) -> float:
-    """The probability of an arm to be chosen from row i of the scores (m, K)."""
+    """The probability that an arm is chosen by row i of the scores (m, K)."""
     if scores[i, arm] == -np.inf:
         return 0.0
     threshold = tie_threshold(scores, i)
@@ -100,8 +100,8 @@ def choose_ranked(
 ) -> None:
     """The best n arms in order by one of m equally likely rows of the scores (m, K).
 
-    A propensity is that of its arm given the ones before it: rows count by how likely they make
-    those. So the product of all n is the probability of the list. Chosen arms become −∞.
+    A propensity is the arm's probability given the arms before it: each row counts by how likely it
+    makes those. So the product of all n is the probability of the list. Chosen arms become −∞.
     """
     n_rows = scores.shape[0]
     weights, chances = np.ones(n_rows), np.empty(n_rows)
@@ -125,7 +125,7 @@ def choose_ranked(
 
 
 def first_propensities(scores: Floats, exploration: float) -> Floats:
-    """The probability of every arm (K,) to be chosen first, over the rows of the scores (m, K)."""
+    """The probability (K,) that each arm is chosen first, over the rows of the scores (m, K)."""
     largest = np.empty(scores.shape[1])
     kernels.propensities(scores, largest)
     eligible = scores > -np.inf
@@ -160,7 +160,7 @@ def _keep(
 ) -> int:
     """Keep x = arms[i, choice], u = Ax and the rewards so far (`Pending`); the code of the id.
 
-    u is projections[j, k]: slices would count references, and take longer than the rest.
+    u is projections[j, k]: a slice would count references, which takes longer than all the rest.
     """
     kept, links = pending
     dimension = arms.shape[2]
@@ -188,9 +188,9 @@ def _decide_one(
 ) -> tuple[int, float, int]:
     """Choose among arms (K, d) by xᵀŵ + radius·‖x‖, and keep the decision in a free place.
 
-    With a mean radius and S̄ (1, d, d), the index is the one by parts. Effects of items are (1, K),
-    or none. Sets the scores (K,). Returns the choice, NONE if an arm cannot be read; its
-    propensity; and the code of the decision's id.
+    With a mean radius and S̄ (1, d, d), the index has parts. Effects of items are (1, K), or none.
+    Sets the scores (K,). Returns the choice, or NONE if an arm cannot be read; its propensity; and
+    the code of the decision's id.
     """
     n_arms, dimension = arms.shape
     arms_of_task = arms.reshape(1, n_arms, dimension)
@@ -221,10 +221,9 @@ def _choose_all(
 ) -> int:
     """Choose for n tasks as `_decide_one` does; the first whose arms cannot be read, or NONE.
 
-    Given are sets of arms (s, K, d) and their effects (s, K), which of them each task has, and
-    masks (n, K) or (0, K).
-    Results are scores, choices, propensities and the projections u = Ax of the choices. One task's
-    projections at a time, so that they stay in cache.
+    It takes sets of arms (s, K, d) with effects (s, K), the set of each task, and masks (n, K) or
+    (0, K). It sets scores, choices, propensities and the projections u = Ax of the choices, one
+    task at a time, so that projections stay in cache.
     """
     arms, which, allowed = arms_of_tasks
     mean_radii, mean_covariance = mean
@@ -268,18 +267,18 @@ def _keep_all(
 
 
 class Choices(NamedTuple):
-    """Arms that were chosen for n tasks; nothing is kept of them yet."""
+    """Arms that were chosen for n tasks, and are not kept yet."""
 
     indices: Integers  # (n,)
     propensities: Floats  # (n,); nan where they are not known
     scores: Sequence[Floats]  # (g, K) of each group of the batch
     projections: Sequence[
         Floats
-    ]  # (g, 1, d) of each group: u = Ax of the choices; none, if not known
+    ]  # (g, 1, d) of each group: u = Ax of the choices; empty if not known
 
 
 class Chooser:
-    """A policy that decides for the tasks of a bandit: choosing, and keeping what was chosen."""
+    """A policy that decides for the tasks of a bandit: it chooses arms, and keeps the decisions."""
 
     def __init__(self, policy: Policy, memory: Memory, stream: UniformStream) -> None:
         self._memory = memory
@@ -317,7 +316,7 @@ class Chooser:
     def _decide_in_one_call(
         self, task: Name, arms: Arms | Catalogue | DecisionSet
     ) -> Decision | None:
-        """The decision of an open task among arms (K, d), compiled; None if it takes more."""
+        """Decide for an open task among arms (K, d), compiled; None if that is not enough."""
         ids, effects, are_items = None, NO_EFFECTS, False
         if isinstance(arms, DecisionSet):
             if arms.catalogue is not None or not arms.is_whole:
@@ -369,7 +368,7 @@ class Chooser:
         return Decision(pending.id_of(code), task, arm, choice, scores, propensity)
 
     def _note_item(self, code: int, item: Hashable) -> None:
-        """Note which item of a catalogue was chosen in a decision, so that its reward counts."""
+        """Note which item of a catalogue a decision chose, so that the item gets the reward."""
         if self._counts_items and is_kept(item):
             self._tasks.pending.items[code & PLACE] = item
 
@@ -428,7 +427,7 @@ class Chooser:
             return self.propensities_in(int(slots[0]), arms_of_task)
 
     def propensities_in(self, slot: int, arms: DecisionSet) -> Floats:
-        """The probability of every arm (K,) to be chosen first, for the task in a slot."""
+        """The probability (K,) that each arm is chosen first, for the task in a slot."""
         n_uniforms = self._scores.n_uniforms(len(arms.features))
         if n_uniforms and not self._draws:
             raise ValueError("propensities of a policy that samples need propensity_draws above 0")
@@ -439,14 +438,14 @@ class Chooser:
         return first_propensities(scores, self._exploration)
 
     def _n_draws(self, n_uniforms: int) -> int:
-        """How many rows of scores a decision needs, for a policy with so many uniforms of its own.
+        """How many rows of scores a decision needs, for a policy that uses this many uniforms.
 
-        One where the policy does not sample, and where propensities are not wanted (m = 0).
+        One if the policy does not sample, or if propensities are not wanted (m = 0).
         """
         return max(self._draws, 1) if n_uniforms else 1
 
     def _n_numbers(self, n_uniforms: int, n: int) -> int:
-        """How many uniform numbers n arms take: those of the draws, which draw, one per choice."""
+        """How many uniform numbers n arms take: the draws, which draw decides, one per choice."""
         return self._n_draws(n_uniforms) * n_uniforms + (1 if n_uniforms else 0) + n
 
     def _scores_of(
@@ -557,7 +556,7 @@ class Chooser:
         return Choices(indices, propensities, scores, projections)
 
     def _choose_by_scores(self, slots: Integers, batch: Batch, *, in_blocks: bool) -> Choices:
-        """The same by the scores of any policy, or by those that are cached for a catalogue."""
+        """The same by the scores of any policy, or by scores cached for a catalogue."""
         mark = self._stream.mark()
         best: list[Floats] = []
         indices, propensities = np.empty_like(slots), np.empty(batch.n)
@@ -644,7 +643,7 @@ class Chooser:
         return codes
 
 
-# Scores (m, K) of one task after the other, which draw decides, and a uniform number to choose by.
+# One task after another: its scores (m, K), which draw decides, and a uniform number to choose by.
 _Scored = Iterator[tuple[Floats, int, float]]
 
 

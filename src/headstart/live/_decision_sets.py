@@ -1,4 +1,4 @@
-"""DecisionSet and Batch: the arms of one decision, and those of n."""
+"""DecisionSet and Batch: the arms of one decision, and of n decisions."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -24,26 +24,26 @@ class DecisionSet:
     features: Floats  # (K, d)
     ids: Sequence[Hashable] | None  # None for the indices 0 to K − 1
     allowed: Booleans  # (K,), which may be chosen; at least one
-    columns: tuple[str, ...] | None  # the names of the features, where the arms have them
-    catalogue: Catalogue | None  # that the arms are
-    index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name, if not of all
-    is_whole: bool = False  # whether it is known that all may be chosen
+    columns: tuple[str, ...] | None  # the names of the features, if the arms have any
+    catalogue: Catalogue | None  # whose items the arms are
+    index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name; None for all
+    is_whole: bool = False  # whether all are known to be allowed
     are_items: bool = False  # whether they are items of a catalogue, with effects of their own
 
     @classmethod
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
-        """Arms that have been checked, all of which may be chosen."""
+        """Checked arms that may all be chosen."""
         every: Booleans = np.ones(len(features), dtype=np.bool_)
         return cls(
             features=features, ids=ids, allowed=every, columns=None, catalogue=None, is_whole=True
         )
 
     def id(self, index: int) -> Hashable:
-        """What an arm is called: its index, where it has no id."""
+        """The id of an arm, or its index if it has none."""
         return index if self.ids is None else self.ids[index]
 
     def masked(self, mask: Mask | None) -> "DecisionSet":
-        """The same arms, of which only those of the mask may be chosen."""
+        """The same arms; only those of the mask may be chosen."""
         if mask is None:
             return self
         ids = self.ids if self.index is None else self.index
@@ -98,7 +98,7 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
 class Group:
     """Tasks of a batch that have equally many arms, K."""
 
-    members: Integers  # (g,), their places in the batch, in order
+    members: Integers  # (g,), their places in the batch, ascending
     arms: Floats  # (s, K, d), the different sets of arms
     which: Integers  # (g,), the set of each task
     allowed: Booleans  # (g, K); (0, K) where all arms may be chosen
@@ -113,7 +113,7 @@ class Batch:
     sets: Sequence[DecisionSet] | None = None  # None for (n, K, d): indices are the ids
 
     def ids(self, choices: Integers) -> tuple[Hashable, ...]:
-        """What the chosen arms are called."""
+        """The ids of the chosen arms."""
         if self.sets is None:
             return tuple(choices.tolist())
         pairs = zip(self.sets, choices.tolist(), strict=True)
@@ -127,7 +127,7 @@ class Batch:
         return chosen
 
     def padded(self, scores: Sequence[Floats]) -> Floats:
-        """The scores of all groups as (n, K), −∞ behind the last arm of a task."""
+        """The scores of all groups as (n, K), −∞ after the last arm of a task."""
         if len(scores) == 1:
             return scores[0]
         size = max((array.shape[1] for array in scores), default=0)
@@ -137,7 +137,7 @@ class Batch:
         return padded
 
     def sets_of(self, group: Group) -> Sequence[DecisionSet]:
-        """The different decision sets of a group, in the order of its arms; none of arrays."""
+        """The different decision sets of a group, in the order of its arms; none for arrays."""
         if self.sets is None:
             return ()
         members = dict(zip(group.which.tolist(), group.members.tolist(), strict=True))
@@ -175,7 +175,7 @@ def read_batch(n: int, arms: ArmsOfTasks, mask: MaskOfTasks | None, names: Featu
 
 
 def _array(arms: object) -> Any:
-    """Arms that are numbers all through as an array; None for others."""
+    """The arms as an array if they are all numbers, else None."""
     if isinstance(arms, np.ndarray):
         return arms
     if _has_ids(arms):
@@ -193,7 +193,7 @@ def _has_ids(arms: object) -> bool:
 
 
 def _masks(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:
-    """The masks of n tasks. A list of lists, arrays, sets, mappings and None has one for each."""
+    """The masks of n tasks; a list of lists, arrays, sets, mappings or None holds one for each."""
     several = isinstance(mask, list | tuple) and len(mask) > 0 and all(map(_is_mask, mask))
     if not several and not (isinstance(mask, np.ndarray) and mask.ndim == 2):
         return [cast("Mask | None", mask)] * n
@@ -204,7 +204,7 @@ def _masks(mask: MaskOfTasks | None, n: int) -> list[Mask | None]:
 
 
 def _is_mask(value: object) -> bool:
-    # Tuples may be ids, those of a MultiIndex.
+    # Tuples may be ids, from a MultiIndex.
     kinds = (list, np.ndarray, AbstractSet, Mapping)
     return value is None or isinstance(value, kinds) or hasattr(value, "to_numpy")
 
@@ -213,7 +213,7 @@ def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames)
     size, d = array.shape[1], names.dimension
     if array.dtype != np.float64 or not array.flags.carray:
         array = checks.floats("arms", array)
-    # Finite or not shows when they are read; checking here would cost as much as choosing.
+    # Reading them shows whether they are finite; checking here would cost as much as choosing.
     if array.shape != (n, max(size, 1), d):
         raise ValueError(
             f"arms must have shape (n, K, d) = ({n}, 1 or more, {d}) or (K, d), got {array.shape}"
@@ -228,7 +228,7 @@ def _of_array(array: Any, n: int, mask: MaskOfTasks | None, names: FeatureNames)
 
 
 def batch_of(sets: Sequence[DecisionSet]) -> Batch:
-    """A batch of n decision sets; arms that several of them share are there once."""
+    """A batch of n decision sets; arms that several of them share are stored once."""
     if sets and list(sets).count(sets[0]) == len(sets):
         return _of_one_set(sets)
     by_size: dict[int, list[int]] = {}
@@ -254,7 +254,7 @@ def batch_of(sets: Sequence[DecisionSet]) -> Batch:
 
 
 def _of_one_set(sets: Sequence[DecisionSet]) -> Batch:
-    """A batch of n tasks that all have the same arms, of which the same may be chosen."""
+    """A batch of n tasks that all have the same arms and the same mask."""
     n, shared = len(sets), sets[0]
     allowed = shared.allowed[None][[0] * (0 if shared.allowed.all() else n)]
     which: Integers = np.zeros(n, dtype=np.int64)

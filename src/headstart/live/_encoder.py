@@ -1,4 +1,4 @@
-"""Encoder: what calls tell of items, of the context and of tasks, as the numbers of arms."""
+"""Encoder: attributes of items, contexts and tasks as the numbers of arms."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -32,15 +32,15 @@ _log = logging.getLogger("headstart.live")
 
 
 class Told(NamedTuple):
-    """What a decision was told, as numbers; the encoder keeps nothing of it yet."""
+    """The attributes of a decision as numbers; the encoder keeps nothing of them yet."""
 
     arms: Arms | Catalogue | DecisionSet
-    side: Floats | None  # (p,), what is known of the task, where that is new
-    schema: Schema  # settled by what was told
+    side: Floats | None  # (p,), what is known of the task, if that is new
+    schema: Schema  # settled by the attributes
 
 
 class ToldOfMany(NamedTuple):
-    """What decisions of n tasks were told."""
+    """The attributes of n tasks' decisions as numbers."""
 
     arms: Sequence[DecisionSet]
     sides: Mapping[Name, Floats]
@@ -48,7 +48,7 @@ class ToldOfMany(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What an observation was told."""
+    """The attributes of an observation as numbers."""
 
     features: Floats  # (d,)
     side: Floats | None
@@ -56,11 +56,11 @@ class Observed(NamedTuple):
 
 
 class Encoder:
-    """The schema of a bandit, applied to what its calls tell.
+    """The schema of a bandit, applied to the attributes in its calls.
 
-    Numbers without mean and scale are settled by the first data that has them: those of items by
-    the items of a decision or a catalogue, those of the context and of tasks by their first value.
-    `keep` has them stay so, after a call that did not fail.
+    Numbers without mean and scale get them from the first data: an item's number from the items of
+    a decision or a catalogue, a number of the context or of tasks from its first value. `keep`
+    makes that permanent, after a call that did not fail.
     """
 
     def __init__(self, schema: Schema, memory: Memory) -> None:
@@ -86,7 +86,7 @@ class Encoder:
             )
 
     def keep(self, schema: Schema) -> None:
-        """Go on with a schema that a call has settled."""
+        """Continue with a schema that a call has settled."""
         self.schema = schema
 
     def decision(
@@ -96,7 +96,7 @@ class Encoder:
         context: Attributes | None,
         about: Attributes | None,
     ) -> Told:
-        """What a decision was told."""
+        """Encode the attributes of a decision."""
         schema = self.schema
         if not schema.is_settled:
             schema = _settled(schema, arms, context, about)
@@ -110,7 +110,7 @@ class Encoder:
         context: AttributesOfTasks | None,
         about: AttributesOfTasks | None,
     ) -> ToldOfMany:
-        """What decisions of n tasks were told; what several of them share they share in numbers."""
+        """Encode the attributes of n tasks' decisions; what several share is encoded once."""
         names, n = list(map(name_of, tasks)), len(tasks)
         contexts, abouts = _each("context", context, n), _each("about", about, n)
         each = self._each_arms(arms, n)
@@ -136,7 +136,7 @@ class Encoder:
     def observation(
         self, name: Name, item: Any, context: Attributes | None, about: Attributes | None
     ) -> Observed:
-        """What was told of an item that was chosen elsewhere."""
+        """Encode the attributes of an item that was chosen elsewhere."""
         schema, attributes = self.schema, isinstance(item, Mapping)
         if not schema.is_settled:
             schema = _settled(schema, [item] if attributes else (), context, about)
@@ -150,7 +150,7 @@ class Encoder:
     def _about(
         self, schema: Schema, name: Name, about: Attributes | None
     ) -> tuple[Floats | None, Floats]:
-        """What is known of a task, where that is new; and what counts, (p,)."""
+        """What is known of a task, if that is new; and what counts, (p,)."""
         known = self._tasks.sides.get(name)
         if about is None:
             return None, self._nothing if known is None else known
@@ -191,7 +191,7 @@ class Encoder:
 
 
 def _settled(schema: Schema, arms: Any, context: Any, about: Any) -> Schema:
-    """The schema with the numbers settled that these data have."""
+    """The schema with the numbers settled that occur in these data."""
     if isinstance(arms, Catalogue):
         if arms.schema is not None:
             schema = arms.fit_to(schema)
@@ -206,7 +206,7 @@ def _settled(schema: Schema, arms: Any, context: Any, about: Any) -> Schema:
 def _of_catalogue(
     catalogue: Catalogue, schema: Schema, context: Attributes | None, z: Floats
 ) -> DecisionSet | Catalogue:
-    """The items of a catalogue in a context: as they are where nothing changes them."""
+    """The items of a catalogue in a context; unchanged if the context has no effect on them."""
     if catalogue.schema is not schema:
         catalogue.fit_to(schema)
     c = schema.encode_context(context)
@@ -246,29 +246,25 @@ def _each(what: str, given: Any, n: int) -> list[Any]:
 
 
 def only_numbers(arms: Any, context: object, about: object) -> Any:
-    """The arms of a bandit whose features are numbers, which takes no attributes."""
+    """The arms of a bandit whose features are numbers; attributes are refused."""
     if context is not None or about is not None:
         what, given = ("context", context) if context is not None else ("about", about)
-        raise ValueError(
-            f"{what} must be given to a bandit with features, got {checks.short(given)}"
-        )
+        raise ValueError(f"{what} needs a bandit with features, got {checks.short(given)}")
     if type(arms) is dict and isinstance(next(iter(arms.values()), None), Mapping):
         raise ValueError(
-            "items with attributes must be given to a bandit with features, "
-            f"got {checks.short(arms)}"
+            f"items with attributes need a bandit with features, got {checks.short(arms)}"
         )
     return arms
 
 
 def refuse_side(side: object) -> None:
-    """Raise where side information is given in numbers to a bandit with a schema."""
+    """Raise if a bandit with a schema gets side information as numbers."""
     if side is not None:
-        raise ValueError("side must be given as attributes where there are features: about={…}")
+        raise ValueError("give side information to a bandit with features as attributes: about={…}")
 
 
 def _refuse_context(context: object) -> None:
     if context is not None:
         raise ValueError(
-            f"context must come with items that have attributes, got numbers and "
-            f"{checks.short(context)}"
+            f"a context needs items with attributes, got numbers and {checks.short(context)}"
         )

@@ -1,4 +1,4 @@
-"""Guard: the lock of a bandit, which makes its calls atomic in threads and across forks."""
+"""Guard: the lock that makes a bandit's calls atomic in threads and across forks."""
 
 import os
 import threading
@@ -12,12 +12,12 @@ from headstart.live._uniforms import UniformStream
 
 _guards: "weakref.WeakSet[Guard]" = weakref.WeakSet()
 _held: "list[Guard]" = []
-# Held during a fork: threads that fork do so in turn, and no bandit is made meanwhile.
+# Held during a fork: threads fork in turn, and no bandit is made meanwhile.
 _forking = threading.Lock()
 
 
 class Guard:
-    """One lock for every call. A forked child gets a bandit that is whole, unlocked and its own."""
+    """One lock for every call. A forked child gets a complete, unlocked bandit of its own."""
 
     def __init__(self, memory: Memory, stream: UniformStream) -> None:
         self.lock = threading.RLock()
@@ -40,9 +40,9 @@ class Guard:
         self.lock.acquire()
 
     def after_fork(self, *, child: bool) -> None:
-        """In the child, give ids and draw random numbers that the parent does not."""
+        """In the child, use other ids and random numbers than the parent."""
         if child:
-            # The refreshing thread is not in the child, nor is what it was about to install.
+            # The child has neither the refreshing thread nor what it was about to install.
             self._memory.undo()
             self._memory.tasks.pending.renew()
             self._stream.renew(np.random.default_rng())

@@ -1,4 +1,4 @@
-"""Item effects: what items earn next to what their features say, learned over all tasks.
+"""Item effects: what items earn beyond what their features explain, learned over all tasks.
 
 One model for the rewards of all tasks: y = xᵀw + b + noise of variance s², with w ~ N(0, s²/κ·I)
 and an effect b ~ N(0, s²/ρ) of each item. An item enters by three sums over its rewards: their
@@ -6,11 +6,10 @@ number n, Σy and g = Σx. Given ρ, the effects are eliminated,
 
     M = V + κI − Σ ggᵀ/(n + ρ),   w = M⁻¹(Σyx − Σ g Σy/(n + ρ)),   b = (Σy − gᵀw)/(n + ρ),
 
-κ is the one under which the rewards are most likely without effects, so that features explain what
-they can; then ρ is the most probable one, ∞ included: no effects. The prior of 1/√ρ is a half
-Cauchy distribution. What a decision uses is the difference to the same model without effects, in
-the mean of an arm and in its variance. So tasks and their prior are what they would be, and where
-there are no effects nothing changes.
+κ maximises the likelihood without effects, so that features explain what they can; then ρ is the
+most probable value, and ρ = ∞ means no effects. The prior of 1/√ρ is a half Cauchy distribution. A
+decision uses the difference to the same model without effects, in the mean of an arm and in its
+variance. So item effects change neither tasks nor their prior, and nothing at all if ρ = ∞.
 """
 
 import json
@@ -28,13 +27,13 @@ from headstart.arrays import Floats, Integers, floats, packed
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels.compilation import compiled
 
-# The values of κ and ρ that are compared: an item's features count as ρ rewards of it.
+# The values of κ and ρ to compare. An item's features count as much as ρ of its rewards.
 _PRECISIONS = (0.1, 1.0, 10.0, 100.0, 1e3)
 _USUAL_RATIO = 30.0
 _RATIOS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
-# What is left of a sum from which rewards were taken is 0 below this share of it.
+# After rewards are subtracted from a sum, a remainder below this share of it counts as 0.
 _ROUNDING = 1e-9
-# For so many lists of ids it is kept where their effects are.
+# The places of effects are cached for this many lists of ids.
 _LISTS = 16
 
 # By item, the sums of its rewards: n, Σy and Σx, (d + 2,). The arrays are never changed.
@@ -62,7 +61,7 @@ def items_of(task: TaskStatistics) -> ItemRows:
 
 
 def is_kept(item: object) -> bool:
-    """Whether the rewards of an id are counted: a text, a number, or a tuple of such."""
+    """Whether rewards are counted by this id: a text, a number, or a tuple of these."""
     if isinstance(item, tuple):
         return all(map(is_kept, item))
     if isinstance(item, float):
@@ -71,7 +70,7 @@ def is_kept(item: object) -> bool:
 
 
 def _with(rows: ItemRows, more: ItemRows, weight: float) -> dict[Hashable, Floats]:
-    """Sums with others added, or with a weight below 0 taken out."""
+    """Sums with others added, or with a negative weight subtracted."""
     added = dict(rows)
     for item, row in more.items():
         old = added.get(item)
@@ -90,7 +89,7 @@ class ItemCounts:
         self._rows: dict[object, dict[Hashable, Floats]] = {}
 
     def of(self, task: object) -> ItemRows:
-        """The sums of a task as they are now, which later rewards do not change."""
+        """The present sums of a task; later rewards do not change them."""
         rows = self._rows.get(task)
         return {} if rows is None else dict(rows)
 
@@ -98,7 +97,7 @@ class ItemCounts:
         return task in self._rows
 
     def count(self, task: object, item: Hashable, x: Floats, n: float, total: float) -> None:
-        """Have an item of a task count n rewards of features (d,) more, of this sum."""
+        """Count n more rewards with this sum for an item of a task, with features (d,)."""
         row = np.empty(FIRST + len(x))
         row[NUMBER], row[TOTAL] = n, total
         row[FIRST:] = n * x
@@ -114,7 +113,7 @@ class ItemCounts:
                 del self._rows[task]
 
     def discount(self, task: object, factor: float) -> None:
-        """Have what a task counts so far count less."""
+        """Discount the task's sums."""
         rows = self._rows.get(task)
         if rows is not None:
             self._rows[task] = {item: factor * row for item, row in rows.items()}
@@ -142,7 +141,7 @@ class ItemSums:
         return cls({}, TaskStatistics.zeros(dimension))
 
     def counted(self, task: TaskStatistics, weight: float) -> "ItemSums":
-        """The sums with a task of this weight, or with a weight below 0 without it."""
+        """The sums with a task of this weight added, or with a negative weight subtracted."""
         rows = items_of(task)
         if not rows:
             return self
@@ -161,7 +160,7 @@ class ItemSums:
         return ItemSums(_with(self.rows, other.rows, 1.0), _sum(self.tasks, other.tasks, 1.0))
 
     def arrays(self) -> dict[str, Floats]:
-        """As arrays for a file, beside the ids in the order of the rows; none if it is empty."""
+        """As arrays for a file, and the ids in the order of the rows; no arrays if it is empty."""
         if not self.rows:
             return {}
         tasks = self.tasks
@@ -175,7 +174,7 @@ class ItemSums:
 
     @classmethod
     def of(cls, arrays: Mapping[str, object], ids: Sequence[object], dimension: int) -> "ItemSums":
-        """The sums of a file; none where it has none."""
+        """The sums in a file, if it has any."""
         if not ids:
             return cls.empty(dimension)
         rows, gram, moment, numbers = (
@@ -199,7 +198,7 @@ def _sum(one: TaskStatistics, other: TaskStatistics, weight: float) -> TaskStati
 
 
 def id_to(item: Hashable) -> object:
-    """An id as JSON has it."""
+    """An id as JSON."""
     if isinstance(item, tuple):
         return [id_to(part) for part in item]
     return int(item) if isinstance(item, np.integer) else item
@@ -211,7 +210,7 @@ def id_from(stored: object) -> Hashable:
 
 
 def rows_bytes(rows: ItemRows) -> bytes:
-    """Sums as bytes: none for none."""
+    """Sums as bytes; no bytes for no sums."""
     if not rows:
         return b""
     ids = json.dumps([id_to(item) for item in rows]).encode()
@@ -229,7 +228,7 @@ def read_rows(content: bytes, dimension: int) -> dict[Hashable, Floats]:
 
 
 class Effects(NamedTuple):
-    """What effects change for sets of arms: (s, K) each; (0, 0) where there are none."""
+    """What effects change for sets of arms, (s, K) each; (0, 0) without effects."""
 
     offsets: Floats  # of the means
     variances: Floats  # of the variances, in units of s²
@@ -242,9 +241,9 @@ NO_EFFECTS = Effects(np.empty((0, 0)), np.empty((0, 0)))
 def add_effects(
     predictions: Floats, widths: Floats, mean_widths: Floats, i: int, effects: Effects, j: int
 ) -> None:
-    """Add the effects of set j to row i of what was read; mean widths are (0, 0) if not known.
+    """Add the effects of set j to row i of the reading; mean widths are (0, 0) if not known.
 
-    The task's own part of a width stays what it is.
+    The task's own part of a width does not change.
     """
     offsets, variances = effects.offsets, effects.variances
     for k in range(offsets.shape[1]):
@@ -261,13 +260,13 @@ def add_effects(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ItemEffects:
-    """The effects of items, and what they change about what features say."""
+    """The effects of items, and how they change predictions from features."""
 
     ratio: float  # ρ
     shift: Floats  # (d,), of w
     covariance: Floats  # (d, d), of w, relative to the model without effects
     ids: tuple[Hashable, ...]
-    effects: Floats  # (I + 1,), b; the last one is that of a new item
+    effects: Floats  # (I + 1,), b; the last one is for a new item
     vectors: Floats  # (I + 1, d), M⁻¹g/(n + ρ)
     variances: Floats  # (I + 1,), gᵀM⁻¹g/(n + ρ)² + 1/(n + ρ)
 
@@ -281,7 +280,7 @@ class ItemEffects:
         return {}
 
     def effect(self, item: Hashable) -> float:
-        """The effect of an item, 0 of a new one."""
+        """The effect of an item; 0 for a new one."""
         return float(self.effects[self.index.get(item, -1)])
 
     def of(self, ids: Sequence[Hashable]) -> Floats:
@@ -301,7 +300,7 @@ class ItemEffects:
         return places
 
     def read(self, features: Floats, ids: Sequence[Hashable]) -> tuple[Floats, Floats]:
-        """What they change for items with features (K, d): offsets and variances, (K,) each."""
+        """What effects change for items with features (K, d): offsets and variances, (K,) each."""
         at = self._places(ids)
         offsets = features @ self.shift + self.effects[at]
         products = features @ self.covariance - 2.0 * self.vectors[at]
@@ -309,9 +308,9 @@ class ItemEffects:
 
 
 def fit(sums: ItemSums, scales: Floats | None) -> ItemEffects | None:
-    """The effects under which the rewards are most likely; None where that is without any.
+    """The most probable effects; None if no effects are more probable.
 
-    scales: of the features, (d,), by which what is known of w beforehand differs.
+    scales: of the features, (d,), for the prior of w.
     """
     if len(sums.rows) < 2:
         return None
@@ -346,19 +345,19 @@ class _Fit(NamedTuple):
 
     precision: float
     ratio: float
-    likelihood: float  # its logarithm with that of the prior, up to a constant
+    likelihood: float  # log likelihood plus log prior, up to a constant
     factor: tuple[Floats, bool]  # of M
     parameter: Floats  # w
 
 
 def _most_likely(fits: Sequence[_Fit | None]) -> _Fit | None:
-    """The first of the most likely ones."""
+    """The most likely fit, the first of equals."""
     found = (one for one in fits if one is not None)
     return max(found, key=lambda one: one.likelihood, default=None)
 
 
 class _Model:
-    """The rewards of items, given the sums that the likelihood depends on."""
+    """The model of items' rewards, by the sums that the likelihood depends on."""
 
     def __init__(self, tasks: TaskStatistics, rows: Floats, scales: Floats) -> None:
         self._tasks = tasks
@@ -366,7 +365,7 @@ class _Model:
         self._scales = scales
 
     def at(self, precision: float, ratio: float) -> _Fit | None:
-        """The model at κ and ρ, with the most likely s; None where rounding leaves no inverse."""
+        """The model at κ and ρ, with the most likely s; None if rounding leaves no inverse."""
         tasks, n = self._tasks, self._rows[:, NUMBER]
         prior = precision * self._scales**2
         matrix, moment = tasks.gram + np.diag(prior), tasks.moment
@@ -384,7 +383,7 @@ class _Model:
             return None
         parameter: Floats = cho_solve(factor, moment)
         determinant += 2.0 * float(np.log(np.diagonal(factor[0])).sum())
-        # One reward more, of the usual size, so that few that fit exactly prove nothing.
+        # One more reward of the usual size, so that a few that fit exactly prove nothing.
         count = float(tasks.count) + 1.0
         usual = float(tasks.sum_of_squares) / max(float(tasks.count), 1.0)
         rest = max(squares - float(moment @ parameter), 0.0) + usual

@@ -1,4 +1,4 @@
-"""Tasks of logs: counted by the memory, and kept as finished tasks where that is wanted."""
+"""Tasks of logs: counted by the memory, and kept as finished tasks if wanted."""
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,10 +25,10 @@ from headstart.progress import Progress
 
 # How often the number of tasks is reported.
 _TASKS_PER_REPORT = 256
-# How many tasks the features' scales are learned from.
+# How many tasks are used to learn the features' scales.
 _TASKS_FOR_SCALES = 256
-# A task that is kept starts from what the other parts of the log say, so that it does not learn
-# from itself: the prior of a part is that of seven eighths of the log.
+# A kept task starts from the other parts of the log, so that it does not learn from itself: the
+# prior of each part is learned from the other seven eighths of the log.
 _PARTS = 8
 
 
@@ -40,7 +40,7 @@ def fit(
     keep: bool,
     counted: Progress | None = None,
 ) -> None:
-    """`MetaBandit.fit`: read a log and count its tasks; `counted` is told how many."""
+    """`MetaBandit.fit`: read a log and count its tasks; calls `counted` with their number."""
     _check(memory, reading.columns)
     # Without the lock, if possible: reading takes long.
     logged = reading if reading.grouped_by_task else reading.statistics()
@@ -53,9 +53,9 @@ def fit(
 
 
 def _check(memory: Memory, columns: Columns) -> None:
-    """Raise unless the columns are those that the settings need."""
+    """Raise unless the columns fit the settings."""
     if memory.tasks.settings.half_life_seconds is not None and columns.time is None:
-        raise ValueError("time must name a column where there is a half-life in seconds, got None")
+        raise ValueError("a half-life in seconds needs a column of times: give time, got None")
     size = n_side(memory.population.estimator)
     if columns.n_side not in (0, size) and (size or columns.schema is None):
         raise ValueError(
@@ -74,9 +74,9 @@ def _reporting(logged: Iterable[LoggedTask], total: int, counted: Progress) -> I
 def _absorb(
     memory: Memory, logged: Iterable[LoggedTask], *, keep: bool, names: tuple[str, ...] | None
 ) -> list[Name]:
-    """Every task of a log is counted, none of them if anything is wrong; those set aside.
+    """Count every task of a log, or none if anything is wrong; returns the tasks set aside.
 
-    names: what the log calls the features, where it does.
+    names: of the features in the log, if it has any.
     """
     population = memory.population
     memory.bring_up_to_date()
@@ -101,7 +101,7 @@ def _absorb(
 def _with_scales(
     memory: Memory, logged: Iterator[LoggedTask], names: tuple[str, ...] | None
 ) -> Iterator[LoggedTask]:
-    """The same tasks, once the scales have been learned from the first of them."""
+    """The same tasks, after learning the scales from the first of them."""
     population, tasks = memory.population, memory.tasks
     if population.scales_known or population.state.n_tasks:
         return logged
@@ -114,7 +114,7 @@ def _with_scales(
 def _to_count(
     memory: Memory, logged: Iterable[LoggedTask], aside: list[Name]
 ) -> Iterator[tuple[Name, Contribution]]:
-    """What the memory is to count, one after another: each is compared with those before it."""
+    """The changes of the memory, one by one; each task is compared with those before it."""
     for task in logged:
         if memory.population.is_outlying(task.statistics, memory.population.state):
             aside.append(task.name)
@@ -137,7 +137,7 @@ def _count(memory: Memory, counted: Iterable[tuple[Name, Contribution]]) -> None
 def _to_keep(
     memory: Memory, logged: Iterable[LoggedTask], aside: list[Name]
 ) -> Iterator[tuple[Name, Contribution]]:
-    """What the memory is to count of tasks that are kept: of a known one, with what it was."""
+    """The changes of the memory by kept tasks; a known task's replaces its old contribution."""
     population = memory.population
     before: State = population.state
     for task in logged:
@@ -157,7 +157,7 @@ def _to_keep(
 
 
 def _position(memory: Memory, task: LoggedTask, *, is_known: bool) -> float:
-    """Where in the memory a task of a log is."""
+    """The position of a log's task in the memory."""
     if memory.tasks.settings.half_life_seconds is None or task.last_time is None:
         return memory.population.next_position(new=not is_known)
     earlier = memory.contribution(task.name) if is_known else None
@@ -165,9 +165,9 @@ def _position(memory: Memory, task: LoggedTask, *, is_known: bool) -> float:
 
 
 def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
-    """Count tasks and keep each as a finished one, which goes on when it comes back.
+    """Count tasks and keep each as a finished one, which continues when it comes back.
 
-    A task that is known is counted anew, with all that it has by now, and stays open if it is.
+    A known task is counted again with everything it has by now, and stays open if it is open.
     """
     tasks, population = memory.tasks, memory.population
     earlier = [memory.contribution(name) for name, _ in counted if name in tasks]
@@ -202,7 +202,7 @@ def _keep(memory: Memory, counted: Sequence[tuple[Name, Contribution]]) -> None:
 def _row(
     memory: Memory, name: Name, contribution: Contribution, start: Start, n_others: int
 ) -> Floats:
-    """The row of a task without A: the statistics, from the prior that others teach."""
+    """The row of a task without A: its statistics, and the prior learned from other tasks."""
     tasks = memory.tasks
     row = tasks.layout.packed(contribution.task, start.prior)
     row[COUNTED], row[COUNTED_AT], row[FIRST_PENDING] = AS_IT_IS, contribution.position, NONE
@@ -210,7 +210,7 @@ def _row(
     if name in tasks:
         before = tasks.row(name)
         row[FIRST_PENDING], row[LAST_USED] = before[FIRST_PENDING], before[LAST_USED]
-        # As many rewards as it had and the log adds: those it has forgotten are in no statistics.
+        # Its rewards plus the log's; statistics do not include those it has forgotten.
         first, last = tasks.layout.scalars.start + REWARDS, tasks.layout.length
         more = contribution.task.count - tasks.statistics(name).count
         row[first] = before[first - last] + more
@@ -218,7 +218,7 @@ def _row(
 
 
 def _put(memory: Memory, name: Name, row: Floats) -> None:
-    """Replace the row of a task that is known, or keep a new one."""
+    """Replace the row of a known task, or keep a new one."""
     tasks = memory.tasks
     if name in tasks.slots:
         slot = tasks.slots[name]

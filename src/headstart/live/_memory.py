@@ -1,4 +1,4 @@
-"""Memory: what all tasks have taught, which of them it has to count anew, and tasks that start."""
+"""Memory: what all tasks have taught, which of them to count again, and tasks that start."""
 
 import math
 from collections import OrderedDict
@@ -33,7 +33,7 @@ from headstart.live.decision import TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Name
 
-# A prior of so many features is computed within a call.
+# A prior of up to this many features is computed within a call.
 _MOST_AT_ONCE = 128
 _HALF_LIVES = ("half_life_tasks", "half_life_seconds")
 
@@ -43,7 +43,7 @@ def _ask_nothing() -> None:
 
 
 class Memory:
-    """The memory over the tasks of a bandit: each counts once, as it is or as it was.
+    """The memory over the tasks of a bandit: each counts once, in its present or an earlier state.
 
     With refresh "inline" it comes up to date when a task opens. With "background" a thread does it
     (`Refresher`): it collects changes under the bandit's lock, computes without it, and installs
@@ -60,26 +60,26 @@ class Memory:
         self.estimate_is_kept = not population.bias_moves and settings.discount == 1.0
         # Whether one compiled call is all that a decision or a reward needs.
         self.one_call = self.estimate_is_kept and settings.idle_seconds is None
-        # Ordered, so that to take the first takes no search past those taken before.
+        # Ordered, so that the first is found without a search past those taken before.
         self._changed: OrderedDict[Name, None] = OrderedDict()
-        self._earlier: dict[Name, TaskStatistics] = {}  # of tasks that are counted as they were
+        self._earlier: dict[Name, TaskStatistics] = {}  # of tasks counted in an old state
         self._in_flight: dict[Name, Change] = {}
         self._moves: OrderedDict[Name, None] = OrderedDict()
-        self.generation = 0  # raised when the memory is replaced by others than the thread
+        self.generation = 0  # raised when anything but the thread replaces the memory
         # Asks the thread to refresh, where there is one.
         self.request: Callable[[], None] = _ask_nothing
 
     # Tasks that start.
 
     def opened(self, names: Sequence[Name], *, keep: bool = True) -> "Opened":
-        """A context with the slots of tasks, which are opened if they are not open.
+        """A context with the slots of tasks, which it opens if needed.
 
-        Those that it opened are closed again if the context fails, or without `keep` in any case.
+        It closes the tasks that it opened if the context fails, and without `keep` in any case.
         """
         return Opened(self, names, keep)
 
     def start(self, name: Name) -> int:
-        """The slot of a task that is about to be used; it is opened if it is not open."""
+        """The slot of a task that is about to be used; opens it if needed."""
         slot = self.tasks.slots.get(name)
         if slot is None:
             finished = name in self.tasks.finished
@@ -104,16 +104,15 @@ class Memory:
 
     @contextmanager
     def knowing(self, name: Name, side: ArrayLike, *, keep: bool = True) -> Iterator[None]:
-        """Note the side information (p,) of a task for a call; it is taken back if the call fails.
+        """Note the side information (p,) of a task for a call; taken back if the call fails.
 
-        The first that is given for a task counts. An open task moves to the prior that it gives,
-        for this call already. Without `keep`, it is taken back in any case.
+        The first side information of a task counts. An open task moves to the resulting prior, in
+        this call already. Without `keep`, it is taken back in any case.
         """
         tasks = self.tasks
         if tasks.n_side == 0:
             raise ValueError(
-                "side information must be given to a prior that uses it, "
-                f"got {self.population.estimator!r}"
+                f"side information needs a prior that uses it, got {self.population.estimator!r}"
             )
         array = checks.side("side", side, (), tasks.n_side)
         if name in tasks.sides:
@@ -141,11 +140,11 @@ class Memory:
                     tasks.catalogue_scores.drop(slot)
 
     def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
-        """`knowing`, where there is side information."""
+        """`knowing`, if there is side information."""
         return nullcontext() if side is None else self.knowing(name, side)
 
     def _count_again(self, name: Name) -> None:
-        """Note that a task has to be counted anew, as its side information becomes known."""
+        """Note that a task must be counted again because its side information became known."""
         row = self.tasks.row(name)
         if row[COUNTED] == AS_IT_IS:
             self._earlier[name] = self.tasks.statistics(name)
@@ -153,7 +152,7 @@ class Memory:
             self.note(name)
 
     def move_bias(self, slot: int) -> None:
-        """Set the bias that follows from the memory and the task's own rewards, if it moves."""
+        """If the bias moves, set it from the memory and the task's own rewards."""
         if self.population.bias_moves:
             self._move_bias(self.tasks.names[slot], self.tasks.rows[slot])
 
@@ -164,7 +163,7 @@ class Memory:
     # Tasks that learn.
 
     def note_change(self, slot: int) -> None:
-        """Note that a task is about to learn: what the memory counts for it will be outdated."""
+        """Note that a task is about to learn, which outdates its contribution to the memory."""
         name, row = self.tasks.names[slot], self.tasks.rows[slot]
         if row[COUNTED] == AS_IT_IS:
             self._earlier[name] = self.tasks.statistics(name)
@@ -174,13 +173,13 @@ class Memory:
             self.move(name)
 
     def note(self, name: Name) -> None:
-        """Note that a task has to be counted anew."""
+        """Note that a task must be counted again."""
         self._changed[name] = None
         if not self.inline:
             self.request()
 
     def revise(self, slot: int) -> None:
-        """Revise a task's prior, with all that other tasks have taught since it began."""
+        """Revise a task's prior by everything other tasks have taught since it began."""
         tasks, row = self.tasks, self.tasks.rows[slot]
         if _is_counted(row):
             # The memory holds the task's own rewards, which must not count as prior knowledge too.
@@ -195,7 +194,7 @@ class Memory:
                 tasks.catalogue_scores.drop(slot)
 
     def move(self, name: Name) -> None:
-        """Give an open task the prior that all others have learned by now; its own part is out."""
+        """Give an open task the prior that all others teach by now, without its own part."""
         if self.inline:
             side, state = self.tasks.sides.get(name), self.population.state
             contribution = self.contribution(name)
@@ -205,9 +204,9 @@ class Memory:
             self.request()
 
     def catch_up(self, slot: int) -> None:
-        """Give a task that is about to be used the prior of all, where its own is an old one.
+        """Give a task that is about to be used the newest prior, if its own is old.
 
-        Where the prior is large that is left to the thread, if there is one.
+        If the prior is large, this is left to the thread, if there is one.
         """
         row, population = self.tasks.rows[slot], self.population
         if row[PRIOR_TASKS] >= population.oldest:
@@ -226,7 +225,7 @@ class Memory:
                 self.catch_up(int(slot))
 
     def next_move(self) -> Name | None:
-        """A task that waits for a newer prior, which it no longer does."""
+        """Take a task off the list of those that wait for a newer prior."""
         while self._moves:
             name, _ = self._moves.popitem(last=False)
             if name in self.tasks.slots:
@@ -234,7 +233,7 @@ class Memory:
         return None
 
     def rebase(self, name: Name, start: Start, n_tasks: int) -> None:
-        """Give an open task another prior, learned from so many other tasks."""
+        """Give an open task another prior, learned from this many other tasks."""
         tasks, slot = self.tasks, self.tasks.slots[name]
         if start.is_finite:
             row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
@@ -257,7 +256,7 @@ class Memory:
         return self._marked(name)
 
     def _marked(self, name: Name) -> Contribution | None:
-        """What the memory counts for a task, once what is in flight has been installed."""
+        """What the memory will count for a task once the changes in flight are installed."""
         row = self.tasks.row(name)
         position = float(row[COUNTED_AT])
         if row[COUNTED] == AS_IT_IS:
@@ -267,7 +266,7 @@ class Memory:
         return None
 
     def bring_up_to_date(self) -> None:
-        """Count every task as it is, at once."""
+        """Count every task in its present state, now."""
         self.undo()
         self.population.count(self.collect(len(self._changed)))
         self._clear_in_flight()
@@ -295,7 +294,7 @@ class Memory:
         return changes
 
     def undo(self) -> None:
-        """Take back what is in flight: the memory never got it."""
+        """Take back the changes in flight, which the memory never got."""
         for name, change in self._in_flight.items():
             row = self.tasks.row(name)
             if change.before is None:
@@ -311,13 +310,13 @@ class Memory:
         self.generation += 1
 
     def install(self, state: State, start: Start) -> None:
-        """Install what was computed for the changes in flight."""
+        """Install the memory that was computed for the changes in flight."""
         self.population.install(state, start)
         self._clear_in_flight()
         self._learn_scales()
 
     def _clear_in_flight(self) -> None:
-        """Note that what is in flight is part of the memory; of tasks without rewards none is."""
+        """Note that the changes in flight are in the memory, except for tasks without rewards."""
         gone = [name for name, change in self._in_flight.items() if change.after is None]
         self._in_flight.clear()
         for name in gone:
@@ -351,7 +350,7 @@ class Memory:
         self.bring_up_to_date()
 
     def adopt(self, open_rows: Mapping[Name, Floats], finished: Mapping[Name, Floats]) -> None:
-        """Take tasks with their rows. They are counted, but for those that were to be counted."""
+        """Take tasks with their rows. They count already, except those on the list to count."""
         self.tasks.adopt(open_rows, finished)
         for name in (*open_rows, *finished):
             if self.tasks.row(name)[COUNTED] == TO_COUNT:
@@ -362,10 +361,10 @@ class Memory:
         return all(settings.get(kind) == getattr(self.tasks.settings, kind) for kind in _HALF_LIVES)
 
     def change_half_life(self, before: Mapping[str, Any]) -> None:
-        """Go on with another half-life: every task weighs at this moment what it weighed before.
+        """Change the half-life: at this moment, every task keeps the weight it has.
 
-        A task of weight 2^(−a) gets the position P − aH in the new half-life H. Where the new one
-        is infinite, all tasks that are kept weigh 1 again.
+        A task of weight 2^(−a) gets the position P − aH for the new half-life H. If H is infinite,
+        all kept tasks weigh 1 again.
         """
         population, settings = self.population, self.tasks.settings
         seconds = settings.half_life_seconds
@@ -411,7 +410,7 @@ class Memory:
         )
 
     def explain(self, decision: str, arm: Hashable | None) -> Explanation:
-        """What the kept estimate of a task says about the arm of its pending decision; O(d²)."""
+        """What a task's estimate says about the arm of its pending decision; O(d²)."""
         tasks = self.tasks
         place = tasks.place(decision)
         if place == NONE:
@@ -485,6 +484,6 @@ class Opened:
             self._close()
 
     def _close(self) -> None:
-        # One that was finished before is so again; one of which nothing is known is gone.
+        # A task that was finished before is finished again; an unknown one is removed.
         for name in self._new:
             self._memory.tasks.finish(name)

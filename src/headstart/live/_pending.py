@@ -1,4 +1,4 @@
-"""Decisions that wait for their reward, those that no longer do, and the ids of both."""
+"""Pending decisions, settled decisions, and the ids of both."""
 
 import secrets
 from collections import OrderedDict, deque
@@ -15,7 +15,7 @@ from headstart.live._rows import FIRST_PENDING, NONE
 from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 from headstart.live.settings import Settings
 
-# The origin is drawn at random by every bandit that is made, loaded, copied or forked.
+# Every bandit that is made, loaded, copied or forked draws its origin at random.
 ORIGIN_DIGITS, CODE_DIGITS = 16, 14
 ID_DIGITS = ORIGIN_DIGITS + CODE_DIGITS
 
@@ -40,7 +40,7 @@ def _write(origin: _Characters, codes: Integers, texts: _Characters) -> None:
 
 @compiled
 def _read(origin: _Characters, texts: _Characters, codes: Integers) -> bool:
-    """Set codes (n,) to those of the texts; false if one is not what `_write` writes."""
+    """Set codes (n,) from the texts; false if `_write` did not write one of them."""
     for i in range(codes.shape[0]):
         for a in range(ORIGIN_DIGITS):
             if texts[i, a] != origin[a]:
@@ -78,10 +78,10 @@ class Ids(NamedTuple):
 
 
 def read_ids(origin: str, decisions: Sequence[str] | NDArray[np.str_]) -> Ids | None:
-    """The ids of decisions of this origin; None if there is none, or one is something else."""
+    """The ids of decisions of this origin; None if there are none, or one is something else."""
     array = decisions
     if not isinstance(array, np.ndarray):
-        if set(map(len, array)) != {ID_DIGITS}:  # an array takes as much for all as for the longest
+        if set(map(len, array)) != {ID_DIGITS}:  # in an array, each takes as much as the longest
             return None
         array = np.array(array, dtype=_TEXT)
     if array.dtype != _TEXT or array.ndim != 1 or not len(array):
@@ -91,27 +91,27 @@ def read_ids(origin: str, decisions: Sequence[str] | NDArray[np.str_]) -> Ids | 
     return Ids(origin, codes) if _read(_characters(origin), texts, codes) else None
 
 
-# The code in an id is a place, its last bits, and how often that was used before.
+# The code in an id is a place, in the last bits, and how often that place was used before.
 _CODE = f"%0{CODE_DIGITS}x"
 _PLACE_BITS = 26
 PLACE = (1 << _PLACE_BITS) - 1
 _USES = (1 << 27) - 1
 
 # The columns of `links`: the task whose decision is in the place; the place's uses before this one;
-# the task's next and previous decision; and the next newer and older of all. So the time to end a
-# task is proportional to its pending decisions, and the oldest decision is known.
+# the task's next and previous decision; and the next newer and older of all. So ending a task takes
+# time proportional to its pending decisions, and the oldest decision is known.
 OWNER, USED, NEXT, PREVIOUS, NEWER, OLDER = range(6)
 _COLUMNS = 6
 
 # Place 0 holds no decision: it is the end of the list of all, in both directions.
 _END = 0
 
-# In place of a number of rewards: the decision kept no u.
+# Instead of a number of rewards: the decision kept no u.
 _NO_U = -1.0
 
 # The columns of `provisional`: the reward that the task has learned for the decision, and its
-# weight, 0 if it has learned none; by what the weight was discounted since; the number of the
-# reward among the task's; and whether it was told, or is the default.
+# weight, 0 if it has learned none; the discount of that weight since; the number of the reward
+# among the task's; and whether it was reported, or is the default.
 VALUE, WEIGHT, FADE, NUMBER, TOLD = range(5)
 N_PROVISIONAL = 5
 
@@ -159,7 +159,7 @@ def release(links: Integers, rows: Floats, place: int) -> None:
 
 
 def owner_of_finished(number: int) -> int:
-    """In place of a slot: the finished task of this number owns a decision."""
+    """Instead of a slot: the finished task of this number owns a decision."""
     return -2 - number
 
 
@@ -169,7 +169,7 @@ def finished_number(owner: int) -> int:
 
 
 class Held(NamedTuple):
-    """What is kept of a decision that waits."""
+    """What is kept of a pending decision."""
 
     kept: Floats  # (2d + 1,)
     time: float
@@ -181,16 +181,16 @@ class Pending:
     """The features of pending decisions, their tasks, their ids and when they were made.
 
     `kept` is (places, 2d + 1): x, then u = Ax at the time of the decision, then the number of the
-    task's rewards at that time. While no other came since, the reward need not compute u again.
-    `provisional` is (places, 5): what the task has learned for the decision, which another reward
-    replaces until the deadline. The owner of a decision is a slot, or a finished task
+    task's rewards at that time. If no reward came in between, the decision's own need not compute u
+    again. `provisional` is (places, 5): what the task has learned for the decision, which another
+    reward may replace until the deadline. The owner of a decision is a slot, or a finished task
     (`owner_of_finished`).
     """
 
     def __init__(self, dimension: int, most: int) -> None:
         self.dimension = dimension
         self._most = most
-        self.least_free = 0  # how many places have to stay free, for there to be at most so many
+        self.least_free = 0  # how many places must stay free to respect the maximum
         self.kept = np.zeros((1, 2 * dimension + 1))
         self.links = np.full((1, _COLUMNS), NONE)
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
@@ -201,7 +201,7 @@ class Pending:
         self.items: dict[int, Hashable] = {}  # by place, the item that was chosen from a catalogue
         self.clock: Callable[[], float] | None = None  # where decisions have a deadline
         self.free: list[int] = []
-        # Decisions whose ids another origin gave: a file, another bandit, or before a fork.
+        # Decisions with ids of another origin: a file, another bandit, or before a fork.
         self.foreign: dict[str, int] = {}
         self._foreign_ids: dict[int, str] = {}
         self.prefix = secrets.token_hex(ORIGIN_DIGITS // 2)
@@ -210,14 +210,14 @@ class Pending:
         return len(self.links) - 1 - len(self.free)
 
     def renew(self) -> None:
-        """Draw another origin: no id that is given from now on was ever given before."""
+        """Draw another origin: ids from now on have never been used before."""
         for place in self.oldest_first():
             decision = self.decision(place)
             self.foreign[decision], self._foreign_ids[place] = place, decision
         self.prefix = secrets.token_hex(ORIGIN_DIGITS // 2)
 
     def parse(self, decision: str) -> int:
-        """The code of a decision here; NONE for what was not decided here."""
+        """The code of a decision made here, else NONE."""
         if decision.startswith(self.prefix) and len(decision) == ID_DIGITS:
             try:
                 return int(decision[ORIGIN_DIGITS:], 16)
@@ -256,12 +256,12 @@ class Pending:
         return int(hold(self.links, rows, slot, place))
 
     def note_time(self, places: int | Integers) -> None:
-        """Note when decisions were made, where that matters."""
+        """Note when decisions were made, if that matters."""
         if self.clock is not None:
             self.times[places] = self.clock()
 
     def of(self, row: Floats) -> list[int]:
-        """The places of a task's decisions, the latest first."""
+        """The places of a task's decisions, latest first."""
         places = []
         place = int(row[FIRST_PENDING])
         while place != NONE:
@@ -275,7 +275,7 @@ class Pending:
         return NONE if place == _END else place
 
     def oldest_first(self) -> list[int]:
-        """The places of all decisions, the oldest first."""
+        """The places of all decisions, oldest first."""
         places, place = [], int(self.links[_END, NEWER])
         while place != _END:
             places.append(place)
@@ -314,7 +314,7 @@ class Pending:
         self.links[self.of(row), OWNER] = owner
 
     def decision(self, place: int) -> str:
-        """The id of the decision that is there."""
+        """The id of the decision in a place."""
         return self._foreign_ids.get(place) or self.id_of(self._code(place))
 
     def restore(self, rows: Floats, slot: int, decision: str, held: "Held") -> None:
@@ -332,7 +332,7 @@ class Pending:
         return int(self.links[place, USED]) << _PLACE_BITS | place
 
     def owner(self, place: int) -> int:
-        """The slot of the task whose decision is there, or below NONE a finished task."""
+        """The slot of the task whose decision is in a place; below NONE, a finished task."""
         return int(self.links[place, OWNER])
 
     def owners(self, codes: Integers) -> Integers:
@@ -349,11 +349,11 @@ class Pending:
         self.n_provisional += 1
 
     def is_provisional(self, place: int) -> bool:
-        """Whether the task has learned a reward for the decision, which may be replaced."""
+        """Whether the task has learned a reward for the decision that may still be replaced."""
         return bool(self.provisional[place, WEIGHT])
 
     def is_told(self, place: int) -> bool:
-        """Whether that reward was told, and is not only the default."""
+        """Whether that reward was reported, rather than being the default."""
         return bool(self.provisional[place, TOLD])
 
     def fade(self, row: Floats, discount: float) -> None:
@@ -362,17 +362,17 @@ class Pending:
             self.provisional[self.of(row), FADE] *= discount
 
     def n_waiting(self, row: Floats) -> int:
-        """How many of a task's decisions have not been told their reward."""
+        """How many of a task's decisions have no reported reward."""
         places = self.of(row)
         return len(places) - int(self.provisional[places, TOLD].sum())
 
     def n_untold(self, row: Floats) -> int:
-        """How many of a task's rewards are defaults of decisions that wait."""
+        """How many of a task's rewards are defaults of pending decisions."""
         counts = self.provisional[self.of(row)]
         return int(((counts[:, WEIGHT] > 0.0) & (counts[:, TOLD] == 0.0)).sum())
 
     def drop_projections(self, row: Floats) -> None:
-        """Forget u = Ax of a task's decisions: its prior, which counts them all, is a new one."""
+        """Forget u = Ax of a task's decisions, since its prior changed."""
         places = self.of(row)
         self.kept[places, -1] = _NO_U
         self.provisional[places, NUMBER] = 0.0
@@ -384,18 +384,18 @@ class Pending:
             self.links[older, NEWER], self.links[newer, OLDER] = newer, older
 
 
-# How many settled decisions are remembered; about 250 bytes each. Beyond, a duplicate is an
-# unknown decision.
+# How many settled decisions are remembered, at about 250 bytes each. A duplicate of an older one
+# counts as unknown.
 CAPACITY = 100_000
 
 
 class Settled:
-    """The latest decisions that wait no longer, by id: the value paid, or None if it expired."""
+    """The latest settled decisions by id: the value paid, or None if it expired."""
 
     def __init__(self) -> None:
-        # Ordered, so that to drop the oldest takes no search past those dropped before.
+        # Ordered, so that the oldest is found without a search past those dropped before.
         self._values: OrderedDict[str, float | None] = OrderedDict()
-        # Batches that were paid since. Most are dropped before anyone asks for one of their ids.
+        # Batches paid since. Most are dropped before anyone asks for one of their ids.
         self._batches: deque[tuple[Ids, Floats]] = deque()
         self._n_in_batches = 0
 
@@ -410,7 +410,7 @@ class Settled:
         return self._values
 
     def note(self, decision: str, value: float | None) -> None:
-        """Remember a paid decision; None for one that expired."""
+        """Remember a paid decision, or None for an expired one."""
         values = self.values if self._batches else self._values
         values[decision] = value
         if len(values) > CAPACITY:
@@ -422,7 +422,7 @@ class Settled:
         self._drop_oldest()
 
     def note_batch(self, ids: Ids, values: Floats) -> None:
-        """Remember the values (n,) that decisions were paid; nothing else may change the arrays."""
+        """Remember the values (n,) that decisions were paid. Nothing else may change the arrays."""
         self._batches.append((ids, values))
         self._n_in_batches += len(values)
         while self._n_in_batches - len(self._batches[0][1]) >= CAPACITY:
@@ -431,7 +431,7 @@ class Settled:
             self._values.clear()
 
     def outcome(self, decision: str, value: float, settings: Settings) -> Outcome:
-        """What a reward for a decision that is not pending comes to."""
+        """The outcome of a reward for a decision that is not pending."""
         values = self.values
         if decision not in values:
             return outcome_of(None, value, settings)

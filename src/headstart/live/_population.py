@@ -1,7 +1,7 @@
-"""Population: what all tasks say about the next, as a memory and the prior that it gives.
+"""Population: what all tasks say about the next one, as a memory and the prior it gives.
 
-The prior treats all features alike: w' = Dw with D = diag(scales) is what it learns, from features
-x' = D⁻¹x. A task itself never needs x': its prior is that of w, with Λ = DΛ'D and h = D⁻¹h'.
+The prior treats all features alike: it learns w' = Dw with D = diag(scales), from features x' =
+D⁻¹x. A task itself never needs x': its prior is for w, with Λ = DΛ'D and h = D⁻¹h'.
 """
 
 import logging
@@ -33,19 +33,20 @@ from headstart.live.settings import Settings
 
 _log = logging.getLogger("headstart.live")
 
-# A task is set aside where its rewards are, in root mean square, larger than those of all others by
-# more than this factor, once there are a few others: a reward in the wrong unit, not a taste.
+# A task is set aside if the root mean square of its rewards exceeds the others' by more than this
+# factor, once there are a few others: a reward in the wrong unit, not a taste.
 _OUTLYING = 1e3
 _TASKS_TO_COMPARE = 5
-# What is left of a sum from which tasks were taken is 0 below this share of it.
+# After tasks are subtracted from a sum, a remainder below this share of it counts as 0.
 _ROUNDING = 1e-12
-# How much of what tasks with side information start from is kept, in bytes.
+# How many bytes of starts of tasks with side information are cached.
 _STARTS_BYTES = 1 << 24
-# From so many tasks on, a task's own rewards count for so little in the prior of all that this is
-# the prior of all others too; and the prior of a task is an old one once there are an eighth more.
+# From this many tasks on, a task's own rewards count so little in the prior of all tasks that this
+# serves as the prior of the others too; and a task's prior is old once there are an eighth more
+# tasks.
 _MANY_TASKS = 32
 _MORE_TASKS = 1.125
-# How many rewards it takes to know the sizes.
+# How many rewards it takes to learn the scales.
 _ROUNDS_TO_LEARN = 32
 
 
@@ -68,7 +69,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What a new task starts from: a prior, and the row that it gives."""
+    """What a new task starts from: a prior, and the resulting row."""
 
     prior: Prior
     components: Components | None
@@ -78,7 +79,7 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A memory over tasks, with what it weighs. States are never changed, only replaced."""
+    """A memory over tasks and its weights. States are never changed, only replaced."""
 
     memory: Memory
     position: float = 0.0  # up to which all contributions have been discounted
@@ -86,27 +87,27 @@ class State:
     weight: float = 0.0  # Σ of the tasks' weights: their number where nothing is forgotten
     rounds: float = 0.0  # ΣT and Σq, with the weights
     squares: float = 0.0
-    items: ItemSums | None = None  # of the tasks that count rewards by item, where there are any
+    items: ItemSums | None = None  # of the tasks that count rewards by item, if any
 
 
 class Population:
     """The memory over open and finished tasks, each of which counts once.
 
-    What the memory is at some time is a `State`; most methods are functions of one, so that a
-    thread may compute the next while calls go on with this one.
+    A `State` is the memory at one time. Most methods are functions of a state, so that a thread may
+    compute the next one while calls continue with the present one.
     """
 
     def __init__(self, dimension: int, estimator: PriorEstimator, settings: Settings) -> None:
         if not isinstance(estimator, LivePriorEstimator):
             raise ValueError(
-                "prior must have the methods absorb with a weight, scale and merge for live use, "
+                "prior needs the methods absorb (with a weight), scale and merge for live use, "
                 f"got {estimator!r}"
             )
         self.layout = Layout(dimension)
         self.estimator: LivePriorEstimator = estimator
         self.settings = settings
         self.state = State(estimator.empty(dimension))
-        # A task whose prior was learned from fewer than so many others is to get that of all.
+        # A task whose prior was learned from fewer others than this gets a newer one.
         self.oldest = 0.0
         scales = settings.scales
         self.scales = None if scales is None or scales == "learn" else np.array(scales)
@@ -124,14 +125,14 @@ class Population:
 
     @property
     def start(self) -> Start:
-        """What a new task starts from, by the memory as it is."""
+        """What a new task starts from, by the present memory."""
         if self._start is None:
             self._install_start(self.starting_from(self.state.memory))
         assert self._start is not None
         return self._start
 
     def start_with(self, side: Floats | None) -> Start:
-        """What a new task with this side information starts from, by the memory as it is."""
+        """What a new task with this side information starts from, by the present memory."""
         start = self.start
         if side is None or n_side(self.estimator) == 0:
             return start
@@ -151,7 +152,7 @@ class Population:
         with one_blas_thread:
             prior = _unscaled(starting_prior(self.estimator, memory, side), self.scales)
         if prior.mixture is not None and self.bias_moves:
-            raise ValueError("a prior must not have a mixture where its bias moves in a task")
+            raise ValueError("a prior whose bias moves within a task must not have a mixture")
         components = None if prior.mixture is None else prior.mixture.components()
         row = self.layout.first_row(prior)
         finite = bool(np.isfinite(row[: self.layout.scalars.start]).all())
@@ -160,7 +161,7 @@ class Population:
     def starting_from_others(
         self, state: State, contribution: Contribution | None, side: Floats | None
     ) -> tuple[Start, int]:
-        """What a task starts from by all other tasks; how many those are."""
+        """What a task starts from by all other tasks, and how many they are."""
         n_others = state.n_tasks - (contribution is not None)
         if n_others < _MANY_TASKS:
             return self.starting_from(self.without(contribution, state), side), n_others
@@ -174,9 +175,9 @@ class Population:
         return start, n_others
 
     def is_outdated(self, prior_tasks: float, *, counted: bool) -> bool:
-        """Whether twice as many other tasks are known as the prior of a task was learned from.
+        """Whether there are now twice as many other tasks as a task's prior was learned from.
 
-        Where tasks are many, `oldest` says it.
+        With many tasks, `oldest` says it.
         """
         others = self.state.n_tasks - int(counted)
         return self.oldest == 0.0 and not self.bias_moves and others >= max(1.0, 2.0 * prior_tasks)
@@ -184,7 +185,7 @@ class Population:
     def install(
         self, state: State, start: Start | None = None, effects: ItemEffects | None = None
     ) -> None:
-        """Go on with another memory; the effects of its items may be given with its start."""
+        """Continue with another memory; its start and item effects may be given with it."""
         self.state, self._start, self._starts = state, None, {}
         if effects is not None:
             self._effects = state.items, effects
@@ -195,7 +196,7 @@ class Population:
 
     @property
     def item_effects(self) -> ItemEffects | None:
-        """The effects of items, by the memory as it is; None where there are none."""
+        """The effects of items, by the present memory; None if there are none."""
         return self.effects_of(self.state)
 
     def effects_of(self, state: State) -> ItemEffects | None:
@@ -217,11 +218,11 @@ class Population:
         return self._position
 
     def take_back_positions(self) -> None:
-        """Give again the positions of contributions that were not installed."""
+        """Release the positions of contributions that were not installed."""
         self._position = self.state.position
 
     def change(self, name: Name, before: Contribution | None, task: TaskStatistics) -> Change:
-        """What is to be counted for a task by now: nothing, if it is set aside or has none left."""
+        """What a task should now contribute: nothing if it is set aside or has no rewards left."""
         if float(task.count) == 0.0:
             return Change(name, before, None)
         if self.is_outlying(task, self.state):
@@ -230,7 +231,7 @@ class Population:
         return Change(name, before, Contribution(task, self.next_position(new=before is None)))
 
     def count(self, changes: Sequence[Change]) -> None:
-        """Install the memory with these changes, as it weighs now."""
+        """Install the memory with these changes, at the present weights."""
         state = self.replaced(self.state, changes)
         if self.settings.half_life_seconds is not None:
             state = self.discounted(state, float(self.settings.clock()))
@@ -238,20 +239,20 @@ class Population:
             self.install(state)
 
     def take_out(self, contributions: Sequence[Contribution]) -> State:
-        """The memory without what it counts for some tasks."""
+        """The memory without the contributions of some tasks."""
         if not contributions:
             return self.state
         gone = [Change("", contribution, None) for contribution in contributions]
         return self.refitted(self.replaced(self.state, gone))
 
     def weight(self, contribution: Contribution, position: float) -> float:
-        """How much a contribution counts at a position: half as much per half-life."""
+        """The weight of a contribution at a position; it halves with every half-life."""
         if math.isinf(self._half_life):
             return 1.0
         return float(2.0 ** ((contribution.position - position) / self._half_life))
 
     def replaced(self, state: State, changes: Sequence[Change]) -> State:
-        """The memory in which tasks have other contributions than before."""
+        """The memory with some tasks' contributions replaced."""
         if not changes:
             return state
         ends = [change.after.position for change in changes if change.after is not None]
@@ -264,7 +265,7 @@ class Population:
         return state
 
     def counted(self, state: State, task: TaskStatistics, weight: float, sign: int) -> State:
-        """The memory with one task of this weight more, or with sign −1 less."""
+        """The memory with a task of this weight added, or with sign −1 subtracted."""
         if state.n_tasks + sign == 0:
             return State(self.estimator.empty(self.layout.dimension), state.position)
         totals = np.array([state.weight, state.rounds, state.squares])
@@ -282,7 +283,7 @@ class Population:
         return State(memory, state.position, n_tasks, total, rounds, squares, items)
 
     def refitted(self, state: State) -> State:
-        """The memory with a fit begun anew, so that nothing of it is left of tasks taken out."""
+        """The memory with a fresh fit, so that no trace of subtracted tasks is left in it."""
         if not isinstance(self.estimator, FittedPriorEstimator) or not state.n_tasks:
             return state
         with one_blas_thread:
@@ -300,12 +301,12 @@ class Population:
         return memory
 
     def bias_with(self, contribution: Contribution | None, task: TaskStatistics) -> Floats:
-        """The bias by all tasks, of which one counts with the given statistics."""
+        """The bias by all tasks, where one task counts with the given statistics."""
         memory = self.estimator.absorb(self.without(contribution, self.state), self._scaled(task))
         return _unscaled(self.estimator.prior(memory), self.scales).bias
 
     def discounted(self, state: State, position: float) -> State:
-        """The memory at a later position, at which all tasks count less."""
+        """The memory at a later position, where all tasks count less."""
         if position <= state.position:
             return state
         if math.isinf(self._half_life):
@@ -342,17 +343,17 @@ class Population:
 
     @property
     def wants_scales(self) -> bool:
-        """Whether the features' scales are to be learned now, from what is counted."""
+        """Whether to learn the features' scales now, from what is counted."""
         return not self.scales_known and self.state.rounds >= _ROUNDS_TO_LEARN
 
     def learn_scales(self, counted: Mapping[Name, Contribution], names: Sequence[str]) -> bool:
-        """Learn the scales, once, from all that is counted; whether features are far apart.
+        """Learn the scales, once, from everything counted; whether they are far apart.
 
-        If so, the memory counts all tasks anew: sums in other units do not add.
+        If so, the memory counts all tasks again, since sums in different units do not add.
         """
         self.scales_known = True
         if len(counted) < self.state.n_tasks:
-            return False  # tasks of logs are not kept: their scales are those of the log
+            return False  # tasks of logs are not kept: the log gave their scales
         if not self.take_scales([contribution.task for contribution in counted.values()], names):
             return False
         changes = [Change(name, None, contribution) for name, contribution in counted.items()]
@@ -360,9 +361,9 @@ class Population:
         return True
 
     def take_scales(self, tasks: Sequence[TaskStatistics], names: Sequence[str]) -> bool:
-        """Use the scales of some tasks, if those have rewards enough to know them.
+        """Use the scales of some tasks, if they have enough rewards to learn them.
 
-        True if features are far apart; the memory is empty then.
+        True if the scales are far apart; the memory is then empty.
         """
         rounds = math.fsum(float(task.count) for task in tasks)
         if rounds < _ROUNDS_TO_LEARN:
@@ -378,7 +379,7 @@ class Population:
         return True
 
     def is_outlying(self, task: TaskStatistics, state: State) -> bool:
-        """Whether a task's rewards are so much larger than those of others that it is set aside."""
+        """Whether a task's rewards are so much larger than others' that it is set aside."""
         if state.n_tasks < _TASKS_TO_COMPARE or state.squares == 0.0:
             return False
         usual = state.squares / state.rounds
@@ -394,12 +395,12 @@ class Population:
 
 
 def warn_set_aside(name: Name) -> None:
-    """Say that a task is not counted."""
+    """Warn that a task is not counted."""
     _log.warning("task %r is set aside: its rewards are a thousand times the others'", name)
 
 
 def _far_apart(mean_squares: Floats) -> Floats | None:
-    """Scales (d,) for features of these mean squares (d,); None where all are of similar size."""
+    """Scales (d,) for features with these mean squares (d,); None if all have similar size."""
     ratio, far = checks.far_apart(np.sqrt(mean_squares))
     if not far.any():
         return None
@@ -408,7 +409,7 @@ def _far_apart(mean_squares: Floats) -> Floats | None:
 
 
 def _unscaled(prior: Prior, scales: Floats | None) -> Prior:
-    """The prior of w = D⁻¹w', from that of w'."""
+    """The prior of w = D⁻¹w', from the prior of w'."""
     if scales is None:
         return prior
     matrix = prior.regularization

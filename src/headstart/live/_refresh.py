@@ -14,10 +14,10 @@ from headstart.live._population import Change
 
 _log = logging.getLogger("headstart.live")
 
-# The lock is held for so many tasks at a time, and one memory is computed from so many at most.
+# The lock is held for this many tasks at a time; one memory is computed from this many at most.
 _TASKS_PER_LOCK = 8
 _TASKS_PER_REFRESH = 256
-# A thread without work ends after so many seconds; the next change starts another.
+# A thread without work ends after this many seconds; the next change starts another.
 _IDLE_SECONDS = 5.0
 # A refresh that takes longer is reported.
 _LONG_SECONDS = 1.0
@@ -25,11 +25,11 @@ _LONG_SECONDS = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """How long the refreshing of a prior rests, so that calls have most of the time.
+    """How long to rest between refreshes of a prior, so that calls get most of the time.
 
-    After one that took t seconds it rests for (1/share − 1)·t, within `least` and `most`. Longer,
-    where it leaves many bytes to be written; and where nothing is left to count and many tasks have
-    taught the prior, which then changes little.
+    After a refresh of t seconds the rest is (1/share − 1)·t, within `least` and `most`. It is
+    longer if the refresh leaves many bytes to write, and if nothing is left to count and the prior
+    was learned from many tasks, so that it changes little.
     """
 
     share: float = 0.25  # of the time that refreshing takes
@@ -40,7 +40,7 @@ class Pace:
     most_by_tasks: float = 30.0
 
     def rest(self, took: float, *, n_bytes: int = 0, n_tasks: int = 0) -> float:
-        """Seconds to rest. n_tasks: how many taught the prior; 0 if there are more to count."""
+        """Seconds to rest. n_tasks: how many taught the prior; 0 if more wait to be counted."""
         by_time = min(took / self.share - took, self.most)
         by_tasks = min(self.seconds_per_root * math.sqrt(n_tasks), self.most_by_tasks)
         return max(by_time, self.least, self.seconds_per_byte * n_bytes, by_tasks)
@@ -50,14 +50,15 @@ _PACE = Pace()
 
 
 class Refresher:
-    """Brings the memory of a bandit up to date in a thread of its own, started when needed."""
+    """Brings the memory of a bandit up to date in its own thread, which it starts when needed."""
 
     def __init__(self, memory: Memory, lock: AbstractContextManager[object]) -> None:
         self._memory = memory
         self._lock = lock
         self._requested = threading.Event()
         self._thread: threading.Thread | None = None
-        # Held while the thread computes: a child that is forked then may find BLAS locked for good.
+        # Held while the thread computes: a child forked at that moment might find BLAS locked for
+        # good.
         self.computing = threading.Lock()
 
     def request(self) -> None:
@@ -65,7 +66,7 @@ class Refresher:
         if not self._requested.is_set():
             self._requested.set()
             if self._thread is None:
-                # The thread must not keep a bandit alive that the application has dropped.
+                # The thread must not keep alive a bandit that the application has dropped.
                 target = (weakref.ref(self), self._requested)
                 self._thread = threading.Thread(
                     target=_work, args=target, name="headstart-refresh", daemon=True
@@ -81,7 +82,7 @@ class Refresher:
             return True
 
     def work(self) -> float:
-        """Refresh once; returns how long to pause."""
+        """Refresh once. Returns how long to pause."""
         began = time.perf_counter()
         self._requested.clear()
         try:
@@ -128,7 +129,7 @@ class Refresher:
         return more
 
     def _move_tasks(self) -> None:
-        """Give tasks that wait for it the prior of all others."""
+        """Give waiting tasks the prior learned from all others."""
         memory, tasks, population = self._memory, self._memory.tasks, self._memory.population
         while True:
             with self._lock:
@@ -148,7 +149,7 @@ class Refresher:
 
 
 def _work(refresher: "weakref.ref[Refresher]", requested: threading.Event) -> None:
-    """Refresh whenever that is requested, until the bandit is gone or nothing is left to do."""
+    """Refresh on request, until the bandit is gone or nothing is left to do."""
     while True:
         wanted = requested.wait(_IDLE_SECONDS)
         it = refresher()

@@ -1,6 +1,6 @@
-"""Rewards: what a task learns from one, what has to follow, and decisions that get none.
+"""Rewards: how a task learns one, what must follow, and decisions without a reward.
 
-Where there is a default reward, a task learns it with the decision. V, b, T and q are sums, so that
+A task learns the default reward, if there is one, with the decision. V, b, T and q are sums, so
 another reward replaces it exactly.
 """
 
@@ -45,15 +45,15 @@ from headstart.live.decision import Decision, Decisions
 from headstart.live.inputs import LARGEST_GROWTH, Name
 from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 
-# What learning a reward returns in place of what has to follow it: the sums would not stay finite;
-# no such decision; the task is not open; and the memory has to note first that the task changes.
+# Learning a reward returns one of these if it learned nothing: the sums would not stay finite; no
+# such decision; the task is not open; the memory must first note that the task changes.
 REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
 
-# What has to follow a reward beside what `kernels.state` lists: the horizon is reached; the
-# statistics have less than the estimate counts, which is to be derived from them.
+# What may have to follow a reward, besides what `kernels.state` lists: the horizon is reached; the
+# estimate counts more than the statistics, and must be computed from them again.
 FINISH, DERIVE = 4, 8
 
-# In place of a horizon: there is none.
+# Instead of a horizon: there is none.
 NO_HORIZON = 0
 
 # Looking up a member of an enumeration takes as long as a compiled call.
@@ -71,11 +71,11 @@ def _learn(
     horizon: int,
     trace: Floats,
 ) -> int:
-    """Learn one reward: what has to follow, as bits, or REFUSED or CHANGES with nothing changed.
+    """Learn one reward. Returns what must follow, as bits; REFUSED or CHANGES if nothing changed.
 
     The place holds x, u and the task's rewards at the time of the decision (`Pending`), or x alone.
     A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
-    receives u/√f and (y − xᵀŵ)/√f; one of length 0 does not.
+    receives u/√f and (y − xᵀŵ)/√f, unless its length is 0.
     """
     row = rows[slot]
     dimension = dimension_of(row.shape[0])
@@ -112,14 +112,14 @@ def _learn(
 def _stays_finite(
     gram: Floats, moment: Floats, parameter: Floats, size: float, x: Floats, u: Floats, y: float
 ) -> bool:
-    """Whether everything stays finite; off the diagonal, V is bounded by its diagonal."""
+    """Whether everything stays finite; the diagonal of V bounds the rest of V."""
     predicted = 0.0
     growth = 1.0
     for a in range(x.shape[0]):
         predicted += x[a] * parameter[a]
         growth += x[a] * u[a]
     gap = y - predicted
-    # One infinity or NaN makes the sum so, and one test of the sum is enough.
+    # One infinity or NaN shows in the sum, so one test of the sum is enough.
     total = size + y * y + gap * gap
     for a in range(x.shape[0]):
         total += abs(gram[a, a]) + x[a] * x[a] + abs(moment[a]) + abs(x[a] * y)
@@ -131,11 +131,11 @@ def _stays_finite(
 def _replace(
     rows: Floats, slot: int, kept: Floats, place: int, counts: Floats, value: float, weight: float
 ) -> int:
-    """Replace the reward that a task has learned for what is kept in a place; returns as `_learn`.
+    """Replace the reward that a task has learned for the decision in a place; returns as `_learn`.
 
-    `counts` (3,) is that reward, its weight and its number. A weight of 0 takes it out. Where the
-    weight falls, the inverse follows from the statistics: a downdate by f = 1 − wxᵀAx cancels as
-    many digits as the reward's own update did, and those of x may be most that the task has.
+    `counts` (3,) is that reward, its weight and its number. A weight of 0 removes it. If the weight
+    falls, the inverse is computed from the statistics: a downdate by f = 1 − wxᵀAx cancels as many
+    digits as the reward's own update did, and x may hold most of what the task knows.
     """
     row = rows[slot]
     dimension = dimension_of(row.shape[0])
@@ -184,7 +184,7 @@ def _replace(
 def _take_out(
     scalars: Floats, gram: Floats, moment: Floats, x: Floats, value: float, weight: float
 ) -> None:
-    """Take a reward out of T, q, V and b; of the last one nothing is left."""
+    """Subtract a reward from T, q, V and b; without rewards, all are exactly 0."""
     scalars[0, REWARDS] -= 1.0
     is_last = scalars[0, REWARDS] <= 0.0
     left = 0.0 if is_last else 1.0
@@ -222,11 +222,11 @@ def _count_all(
     places: Integers,
     value: float,
 ) -> tuple[int, int, int, int]:
-    """Learn a default reward for n decisions of open tasks, which are provisional then.
+    """Learn a provisional default reward for n decisions of open tasks.
 
-    It ends at one that something follows, or before which the memory has to note a change. One
-    whose reward is refused does not count. Returns how many are done, and how many count; and the
-    status and the slot of the last one tried.
+    It stops after a decision that something must follow, or before one where the memory must note a
+    change. A refused reward does not count. Returns how many are done, how many count, and the
+    status and slot of the last one tried.
     """
     counted = 0
     for i in range(places.shape[0]):
@@ -256,7 +256,7 @@ def _reward_one(
     weight: float,
     horizon: int,
 ) -> tuple[int, int, int]:
-    """Learn the reward of a pending decision and release it: the status, the slot, the place."""
+    """Learn the reward of a pending decision and release it. Returns status, slot and place."""
     place = find(links, code)
     if place == NONE:
         return UNKNOWN, NONE, NONE
@@ -280,10 +280,10 @@ def _reward_all(
     horizon: int,
     places: Integers,
 ) -> tuple[int, int, int]:
-    """`_reward_one` for n decisions in their order, and the places (n,) that they had.
+    """`_reward_one` for n decisions in order; sets the places (n,) that they had.
 
-    It ends at one that is not learned, or that something follows. Returns how many were learned,
-    and the status and the slot of the last one tried.
+    It stops at a reward that is not learned, or that something must follow. Returns how many were
+    learned, and the status and slot of the last one tried.
     """
     for i in range(codes.shape[0]):
         status, slot, places[i] = _reward_one(
@@ -308,7 +308,7 @@ def _replace_one(
 ) -> tuple[int, int, int]:
     """Replace the default of a pending decision and release it; returns as `_reward_one`.
 
-    UNKNOWN where the decision has no default that counts, or its reward is that very default.
+    UNKNOWN if no default counts for the decision, or if the reward equals it.
     """
     place = find(links, code)
     if place == NONE or provisional[place, WEIGHT] == 0.0 or provisional[place, VALUE] == value:
@@ -337,7 +337,7 @@ def _replace_all(
     weights: Floats,
     places: Integers,
 ) -> tuple[int, int, int]:
-    """`_replace_one` for n decisions in their order; ends and returns as `_reward_all`."""
+    """`_replace_one` for n decisions in order; stops and returns as `_reward_all`."""
     for i in range(codes.shape[0]):
         status, slot, places[i] = _replace_one(
             rows, kept, links, provisional, codes[i], values[i], weights[i]
@@ -350,7 +350,7 @@ def _replace_all(
 
 
 class Counts(NamedTuple):
-    """What a task counts for a decision: a reward, its weight, by what that was discounted since.
+    """What a task counts for a decision: a reward, its weight, the discount of that weight since.
 
     And the number of the reward among the task's.
     """
@@ -394,7 +394,7 @@ class Rewards:
         return outcome
 
     def _outcome(self, decision: str, value: float) -> Outcome:
-        """What a reward that is not learned comes to."""
+        """The outcome of a reward that is not learned."""
         pending = self._tasks.pending
         place = pending.find(decision)
         if place == NONE:
@@ -402,7 +402,7 @@ class Rewards:
         return self._outcome_of_pending(place, value)
 
     def _outcome_of_pending(self, place: int, value: float) -> Outcome:
-        """What a reward for a decision that is kept comes to."""
+        """The outcome of a reward for a pending decision."""
         pending = self._tasks.pending
         if not pending.is_told(place):
             return outcome_of(DecisionState.PENDING, value, self._settings)
@@ -411,7 +411,7 @@ class Rewards:
         return outcome_of(state, value, self._settings, paid=paid, is_default=True)
 
     def _pay_in_one_call(self, decision: str, value: float, weight: float) -> bool:
-        """Have an open task learn a reward, compiled; false if it takes more."""
+        """Have an open task learn a reward in one compiled call; false if that is not enough."""
         tasks, pending = self._tasks, self._tasks.pending
         code = pending.parse(decision)
         while True:
@@ -435,7 +435,7 @@ class Rewards:
                 return False
             self._memory.note_change(slot)
         if pending.n_provisional and self._horizon:
-            status |= FINISH  # perhaps: it is looked at
+            status |= FINISH  # perhaps: checked below
         if pending.items:
             self._count_item(slot, place, value, weight)
         pending.freed(place)
@@ -463,9 +463,9 @@ class Rewards:
         return PAID
 
     def _count_item(self, slot: int, place: int, value: float, weight: float) -> None:
-        """Have the item of a decision count a reward, instead of the one that it counted so far.
+        """Count a reward for the item of a decision, instead of the one counted so far.
 
-        The decision is pending still, and its task has learned the reward.
+        The decision is still pending, and its task has learned the reward.
         """
         before, weight_before, fade, _, _ = self._tasks.pending.provisional[place].tolist()
         fade = fade if weight_before else 1.0
@@ -473,7 +473,7 @@ class Rewards:
         self._add_to_item(slot, place, fade * n, fade * total)
 
     def _add_to_item(self, slot: int, place: int, n: float, total: float) -> None:
-        """Have the item of a decision, if it is of a catalogue, count n rewards of this sum."""
+        """Count n rewards with this sum for the item of a decision, if it is in a catalogue."""
         tasks, pending = self._tasks, self._tasks.pending
         item = pending.items.get(place)
         if item is not None:
@@ -488,7 +488,7 @@ class Rewards:
         weight: float,
         item: Hashable | None = None,
     ) -> Outcome:
-        """`MetaBandit.observe`, of an item of a catalogue if one is given."""
+        """`MetaBandit.observe`, for an item of a catalogue if one is given."""
         x = inputs.vector_of("features", features, self._tasks.dimension)
         if not self._settings.in_range(value):
             return Outcome.OUT_OF_RANGE
@@ -503,7 +503,7 @@ class Rewards:
         return PAID
 
     def _learn(self, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
-        """Learn what is kept in a place, after discounting what the task learned before."""
+        """Learn a reward for the decision in a place, after discounting earlier rewards."""
         tasks, discount = self._tasks, self._settings.discount
         while True:
             rows, trace = tasks.rows, tasks.catalogue_scores.trace(slot)
@@ -523,15 +523,15 @@ class Rewards:
             self._memory.note_change(slot)
 
     def _follow_up(self, slot: int, status: int, *, new: bool = True) -> None:
-        """Do what has to follow a reward: refactorise, revise the prior, finish the task.
+        """Do what must follow a reward: refactorise, revise the prior, finish the task.
 
-        new: whether it is one more reward, and not another one for a decision that had one.
+        new: whether it is an additional reward, rather than a replacement.
         """
         tasks, row = self._tasks, self._tasks.rows[slot]
         if self._settings.discount < 1.0:
             tasks.layout.refactorise(row, restate=True)
             if not new:
-                pass  # a discount changes nothing about which reward it is
+                pass  # a discount does not change which reward it is
             elif revision_due(tasks.layout.state(row).scalars, 0):
                 status |= columns.REVISE
             else:
@@ -550,7 +550,7 @@ class Rewards:
     def pay_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike
     ) -> list[Outcome]:
-        """`MetaBandit.reward_many`: in one compiled call for those that it is enough for."""
+        """`MetaBandit.reward_many`: in one compiled call for as many as possible."""
         ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
         tasks = self._tasks
         simple = self._one_call and not tasks.catalogue_scores.by_slot and not self._horizon
@@ -585,9 +585,9 @@ class Rewards:
     def _pay_some(
         self, codes: Integers, values: Floats, weights: Floats, done: int
     ) -> tuple[int, int]:
-        """Pay a batch from a decision on: how many are done then, and the status of what ended it.
+        """Pay a batch from a decision on. Returns how many are done, and why it stopped.
 
-        That is below 0 for the reward of the next decision, which was not learned, and else 0.
+        The status is below 0 if the next reward was not learned, else 0.
         """
         tasks, pending = self._tasks, self._tasks.pending
         while done < len(codes):
@@ -619,7 +619,7 @@ class Rewards:
     # The default reward, from the decision on.
 
     def count(self, decisions: Decision | list[Decision] | Decisions) -> None:
-        """Have tasks learn the default reward for what was just decided."""
+        """Have tasks learn the default reward for new decisions."""
         pending = self._tasks.pending
         if isinstance(decisions, Decision):
             places = np.array([pending.parse(decisions.id) & PLACE])
@@ -661,7 +661,8 @@ class Rewards:
     def _replace_default(self, place: int, value: float, weight: float) -> Outcome:
         """Pay a decision for which its task has learned a default.
 
-        One that is paid that very default is kept until its deadline: another reward replaces it.
+        A decision that is paid its default is kept until the deadline: another reward may replace
+        it.
         """
         tasks, pending = self._tasks, self._tasks.pending
         outcome = self._outcome_of_pending(place, value)
@@ -686,7 +687,7 @@ class Rewards:
         return PAID
 
     def _replace_kept(self, slot: int, place: int, value: float, weight: float) -> int:
-        """Have a task count another reward for a decision; a weight of 0 takes it out."""
+        """Have a task count another reward for a decision; a weight of 0 removes it."""
         pending = self._tasks.pending
         before, weight_before, fade, number, _ = pending.provisional[place].tolist()
         counts = Counts(before, weight_before, fade, number)
@@ -718,7 +719,7 @@ class Rewards:
     def _replace(
         self, slot: int, kept: Floats, place: int, counts: Counts, value: float, weight: float
     ) -> int:
-        """Replace what counts for what is kept in a place."""
+        """Replace what counts for the decision in a place."""
         tasks, fade = self._tasks, counts.fade
         if (value, weight) == (counts.value, counts.weight):
             return 0
@@ -733,7 +734,7 @@ class Rewards:
         return status
 
     def _give_up(self, place: int) -> None:
-        """Forget a decision; what its task has learned for it goes too, unless it was told."""
+        """Forget a decision, and what its task has learned for it, unless that was reported."""
         tasks, pending = self._tasks, self._tasks.pending
         if not pending.is_provisional(place) or pending.is_told(place):
             tasks.drop_decision(place)
@@ -747,7 +748,7 @@ class Rewards:
             tasks.finish(finished)
 
     def _finish_if_told(self, slot: int) -> None:
-        """Finish a task whose rewards up to the horizon were told or are final."""
+        """Finish a task whose rewards up to the horizon were reported or are final."""
         tasks = self._tasks
         if self._horizon:
             untold = tasks.pending.n_untold(tasks.rows[slot])
@@ -767,7 +768,7 @@ class Rewards:
         self._tasks.finish_idle()
 
     def _expire(self, place: int) -> None:
-        """Leave a decision with the reward that it counts as, or pay its default, if it has one."""
+        """Settle a decision with the reward it counts as, or pay its default, if there is one."""
         tasks, default = self._tasks, self._settings.default_reward
         decision, finished = tasks.pending.decision(place), tasks.finished_owner(place)
         if tasks.pending.is_provisional(place):
@@ -786,9 +787,9 @@ class Rewards:
         tasks.settled.note(decision, None)
 
     def drop_excess(self) -> None:
-        """Let the oldest decisions expire where there are more than `max_pending`.
+        """Let the oldest decisions expire if there are more than `max_pending`.
 
-        They do not count as their default any longer: their deadline has not passed.
+        They no longer count as their default: their deadline has not passed.
         """
         tasks, pending = self._tasks, self._tasks.pending
         while len(pending) > self._settings.max_pending:

@@ -1,10 +1,9 @@
-"""Rows: the numbers of a task. No other file depends on their order.
+"""Rows: a task in numbers. No other file depends on their order.
 
-A row holds, for d features: A = (V + Λ)⁻¹; a square whose lower triangle is V and whose strict
-upper triangle is that of Λ; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when
-the task was last used; its first pending decision; and how the task counts in the memory. So a task
-is one block of two squares, whatever other tasks share its prior. A finished task is the same
-without A.
+A row holds, for d features: A = (V + Λ)⁻¹; a square with V in its lower triangle and Λ in its
+strict upper triangle; ŵ, b, h and the diagonal of Λ; the scalars of `kernels.state`; when the task
+was last used; its first pending decision; and how the task counts in the memory. So a task is one
+block of two squares, and shares nothing with other tasks. A finished task is the same without A.
 """
 
 import math
@@ -27,11 +26,11 @@ from headstart.kernels.views import view
 LAST_USED, FIRST_PENDING, COUNTED, COUNTED_AT, PRIOR_TASKS = range(-5, 0)
 N_LAST = 5
 
-# Whether the memory counts a task: not at all; as it is; as it was before its latest rewards; and
-# not at all, but it is on the list of tasks to count.
+# How the memory counts a task: not at all; with all its rewards; without its latest rewards; or not
+# at all, but it is on the list of tasks to count.
 NOT_COUNTED, AS_IT_IS, AS_IT_WAS, TO_COUNT = range(4)
 
-# In place of a pending decision: there is none.
+# Instead of a pending decision: there is none.
 NONE = -1
 
 _VECTORS = 4
@@ -80,9 +79,9 @@ def packed_statistics(row: Floats, dimension: int) -> tuple[Floats, Floats]:
 
 
 def check_rows(name: str, rows: Floats) -> Floats:
-    """Rows of open or finished tasks from a file: finite, but for what may be infinite.
+    """Rows of open or finished tasks from a file, which must be finite with one exception.
 
-    Those are the degrees of freedom of a noise scale that the prior knows.
+    The degrees of freedom of a noise scale that the prior knows may be infinite.
     """
     checked, column = rows.copy(), columns.NOISE_DEGREES_OF_FREEDOM - N_SCALARS - N_LAST
     checked[np.isposinf(checked[:, column]), column] = 0.0
@@ -140,12 +139,12 @@ class Layout:
         return row[self._rest].copy()
 
     def reopened(self, finished: Floats) -> Floats:
-        """The row of a finished task that goes on, with A derived anew."""
+        """The row of a finished task that continues: A is computed again."""
         row = self.unpacked(finished)
         if not self.refactorise(row, restate=False):
             inverse = np.linalg.pinv(self.gram(row) + self.regularization(row), hermitian=True)
             row[self._inverse] = inverse.ravel()
-        row[self._rest] = finished  # so that nothing is lost where it is finished again at once
+        row[self._rest] = finished  # so that nothing is lost if it is finished again at once
         return row
 
     def gram(self, row: Floats) -> Floats:
@@ -178,7 +177,7 @@ class Layout:
         )
 
     def unpacked(self, finished: Floats) -> Floats:
-        """The row of a finished task, whose A is not set."""
+        """A row for a finished task; its A is not set."""
         row = np.empty(self.length)
         row[self._rest] = finished
         return row
@@ -188,7 +187,7 @@ class Layout:
         return self.statistics(self.unpacked(finished))
 
     def rebased(self, row: Floats, prior: Prior, components: kernels.Components | None) -> Floats:
-        """The row of the same task with another prior, revised by the task's own rewards."""
+        """The task's row with another prior, revised by the task's own rewards."""
         new = self.first_row(prior)
         below = ~self._above
         self._squares(new)[below] = self._squares(row)[below]
@@ -240,10 +239,10 @@ class Layout:
         row[self.parameter] = inverse @ target
 
     def refactorise(self, row: Floats, *, restate: bool) -> bool:
-        """Derive the estimate anew from the statistics, and with `restate` the noise scale too.
+        """Compute the estimate from the statistics, and with `restate` the noise scale too.
 
-        Where V + Λ has no digits left for some direction, the row stays as it is, and the result
-        is false: the rank-one updates are no worse, and the next reward tries again.
+        If V + Λ has no digits left for some direction, nothing changes, and the result is false:
+        the rank-one updates are no worse, and the next reward tries again.
         """
         state, moment, bias = self.state(row), row[None, self.moment], row[None, self.bias]
         gram, regularization = self.gram(row)[None], self.regularization(row)[None]
@@ -260,9 +259,9 @@ class Layout:
     def revise(
         self, row: Floats, components: kernels.Components, noise_degrees_of_freedom: float
     ) -> bool:
-        """Give the task the prior that its rewards support; whether that was possible.
+        """Give the task the prior that its rewards support. Returns whether that was possible.
 
-        It is not where no digits are left to compare the components with.
+        It is impossible if no digits are left to compare the components.
         """
         state, regularization = self.state(row), self.regularization(row)[None]
         gram, moment, bias = self.gram(row)[None], row[None, self.moment], row[None, self.bias]
@@ -277,7 +276,7 @@ class Layout:
         return True
 
     def forget(self, row: Floats, discount: float) -> None:
-        """Discount V, b, T and Σy², and leave the prior as it is."""
+        """Discount V, b, T and Σy², but not the prior."""
         square = self._squares(row)
         square[~self._above] *= discount
         row[self.moment] *= discount

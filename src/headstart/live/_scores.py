@@ -19,13 +19,13 @@ from headstart.live._memory import Memory
 from headstart.live._rows import NONE, inverses, task_state
 from headstart.live.inputs import LARGEST_GROWTH
 
-# Scratch memory is kept for this many shapes of decisions; an application has a few.
+# Scratch memory is kept for this many shapes of decisions; applications use a few.
 _SHAPES = 16
 _LARGEST_SCRATCH = 1 << 22  # bytes
 
 
 class UnreadableArmError(ValueError):
-    """An arm that cannot be read; the position of its task among those given."""
+    """An arm cannot be read; holds the position of its task in the batch."""
 
     def __init__(self, position: int) -> None:
         super().__init__("an arm cannot be read")
@@ -34,14 +34,14 @@ class UnreadableArmError(ValueError):
 
 @compiled
 def read_task(rows: Floats, slot: int, arms: Floats, i: int, reading: Reading, j: int) -> bool:
-    """Read arms[i] (K, d) of a task into entry j of the reading; false if one cannot be.
+    """Read arms[i] (K, d) of a task into entry j of the reading; false if one is unreadable.
 
-    Such an arm is not finite, or too large.
+    An unreadable arm is not finite, or too large.
     """
     kernels.read_one(task_state(rows[slot], arms.shape[2]), 0, arms, i, reading, j)
     predictions, widths = reading.predictions, reading.widths
     for k in range(arms.shape[1]):
-        # A number that is not finite makes its arm's width so: A is positive definite.
+        # A number that is not finite shows in its arm's width, since A is positive definite.
         readable = widths[j, k] * widths[j, k] < LARGEST_GROWTH
         if not (readable and math.isfinite(predictions[j, k])):
             return False
@@ -61,10 +61,10 @@ def index_task(
     scores: Floats,
     j: int,
 ) -> None:
-    """Set row j of the scores to the index of arms[i] (K, d), which are read in entry 0.
+    """Set row j of the scores to the index of arms[i] (K, d), read in entry 0.
 
-    By parts, where there is a mean covariance (1, d, d), given the task's count of rewards. The
-    effects are those of arms[i] in row i, or none. The scratch is that of `Scores.scratch`.
+    With a mean covariance (1, d, d), the index has parts, and uses the task's count of rewards. Row
+    i holds the effects of arms[i], if there are any. `Scores.scratch` returns the scratch memory.
     """
     mean_radius, covariance = mean
     if covariance.shape[0] == 0:
@@ -87,7 +87,7 @@ def index_task(
 
 @compiled
 def _read_tasks(rows: Floats, slots: Integers, arms: Floats, reading: Reading) -> int:
-    """Read arms (n, K, d) of n tasks; the first task with an arm that cannot be read, or NONE."""
+    """Read arms (n, K, d) of n tasks. Returns the first task with an unreadable arm, or NONE."""
     for i in range(slots.shape[0]):
         if not read_task(rows, slots[i], arms, i, reading, i):
             return i
@@ -128,12 +128,12 @@ class Scores:
 
     @property
     def mean_covariance(self) -> Floats:
-        """S̄, (1, d, d), or (0, d, d) where the index has no parts."""
+        """S̄, (1, d, d), or (0, d, d) if the index has no parts."""
         covariance = self._population.mean_covariance
         return self._nothing if self._by_parts is None or not len(covariance) else covariance[None]
 
     def mean(self, n_arms: int) -> tuple[float, Floats]:
-        """The mean radius for K arms of the task whose `radius` was asked for last, and S̄."""
+        """The mean radius for K arms of the task of the last call of `radius`, and S̄."""
         if self._by_parts is None:
             return 0.0, self._nothing
         return float(self._by_parts.mean_radius(self._summary, n_arms)), self.mean_covariance
@@ -192,7 +192,7 @@ class Scores:
         return self._policy.n_uniforms(n_arms, self._tasks.dimension)
 
     def are_cached(self, arms: DecisionSet) -> bool:
-        """Whether scores are kept for these arms: those of a catalogue, by an index."""
+        """Whether scores of these arms are cached: a catalogue's are, with an index policy."""
         return arms.catalogue is not None and self.index is not None and self._estimate_is_kept
 
     def scores(self, slot: int, arms: DecisionSet, uniforms: Floats) -> Floats:
@@ -213,7 +213,7 @@ class Scores:
         self, slots: Integers, arms: Floats, effects: Effects, uniforms: Floats
     ) -> Floats:
         """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
-        # The policy may factorise; beside what it takes, a context costs little.
+        # The policy may factorise; compared with that, a context costs little.
         with one_blas_thread:
             return self._scores_of_tasks(slots, arms, effects, uniforms)
 

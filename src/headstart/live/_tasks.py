@@ -18,15 +18,15 @@ from headstart.live.settings import Settings
 
 # How much the first rows reserve at most.
 _RESERVED_BYTES = 1 << 24
-# From so many bytes on, rows grow by a smaller share, so that no request waits for long.
+# From this many bytes on, rows grow by a smaller share, so that no request waits long.
 _FEW_BYTES = 1 << 24
 
 
 class Tasks:
     """All tasks: the open ones, one row each, and the finished ones.
 
-    Rows are reused after a task ends. They grow by a sixteenth, in place where the system can, so
-    that what is reserved stays small beside what is used.
+    Rows are reused after a task ends. They grow by a sixteenth, in place if the system can, so that
+    little memory is reserved without being used.
     """
 
     def __init__(self, layout: Layout, settings: Settings, feature_names: FeatureNames) -> None:
@@ -35,13 +35,13 @@ class Tasks:
         self.layout = layout
         self.feature_names = feature_names
         self.rows = np.zeros((0, layout.length))
-        # Where idle tasks are finished, the least recently used comes first.
+        # If idle tasks are finished, the least recently used comes first.
         self.slots: dict[Name, int] = {} if settings.idle_seconds is None else OrderedDict()
         self.names: dict[int, Name] = {}
         self.finished = FinishedTasks(layout)
         self.sides: dict[Name, Floats] = {}  # what is known of tasks before their first round
-        self.n_side = 0  # how many numbers that is
-        # What counts as the side information of a task of which nothing was told.
+        self.n_side = 0  # how many numbers those are
+        # The side information of a task about which nothing is known.
         self.unknown_side: Floats | None = None
         self.items = ItemCounts()  # what tasks count by item
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
@@ -73,7 +73,7 @@ class Tasks:
         if not self._free:
             # A row may be large: 64 MB at d = 2000.
             few = max(1, min(16, _RESERVED_BYTES // (8 * self.layout.length)))
-            # The system moves pages and copies nothing; to clear the new ones takes its time.
+            # The system moves pages and copies nothing; clearing the new ones takes time.
             share = 16 if self.rows.nbytes < _FEW_BYTES else 256
             old, more = len(self.rows), max(few, len(self.rows) // share)
             # No view of the rows outlives a call: readers copy.
@@ -86,20 +86,20 @@ class Tasks:
         return slot
 
     def reopen(self, name: Name) -> int:
-        """A finished task goes on from what it was."""
+        """Open a finished task again, from its row."""
         slot = self.open(name, self.layout.reopened(self.finished.remove(name)))
         self.pending.own(self.rows[slot], slot)
         return slot
 
     def close(self, name: Name) -> None:
-        """Take back the slot of a task; its row and its decisions are the caller's."""
+        """Take back the slot of a task; the caller takes care of its row and its decisions."""
         slot = self.slots.pop(name)
         del self.names[slot]
         self.catalogue_scores.drop(slot)
         self._free.append(slot)
 
     def finish(self, name: Name) -> None:
-        """Close a task; what is known of it is kept. One of which nothing is known is forgotten."""
+        """Close a task and keep what it knows; a task that knows nothing is forgotten."""
         slot = self.slot(name)
         row = self.rows[slot]
         if (
@@ -130,7 +130,7 @@ class Tasks:
             self.rows[slot, LAST_USED] = self.settings.clock()
 
     def row(self, name: Name) -> Floats:
-        """The row of a task, open or finished, as a view of which the end may be changed."""
+        """The row of a task, open or finished, as a view; the numbers at its end may be changed."""
         slot = self.slots.get(name)
         return self.finished.row(name) if slot is None else self.rows[slot]
 
@@ -151,14 +151,14 @@ class Tasks:
         return itemized(statistics, self.items.of(name))
 
     def place(self, decision: str) -> int:
-        """The place of a pending decision, whose task is open afterwards; NONE if there is none."""
+        """The place of a pending decision, or NONE; its task is open afterwards."""
         place = self.pending.find(decision)
         if place != NONE and (name := self.finished_owner(place)) is not None:
             self.reopen(name)
         return place
 
     def finished_owner(self, place: int) -> Name | None:
-        """The task whose decision is there, if it is finished."""
+        """The finished task whose decision is in a place, if any."""
         owner = self.pending.owner(place)
         return self.finished.names[finished_number(owner)] if owner < NONE else None
 
@@ -170,14 +170,14 @@ class Tasks:
             return
         number = self.finished.numbers[name]
         row = self.finished.row(name)
-        # To drop one, the others are those of a row of the table of finished tasks.
+        # Dropping one changes the list, which starts in the row of a finished task.
         self.pending.own(row, number)
         self.pending.drop(self.finished.rows, place)
         self.pending.own(row, owner_of_finished(number))
         self.drop_empty(name)
 
     def drop_empty(self, name: Name) -> None:
-        """Forget a finished task of which nothing is known, and nothing is counted."""
+        """Forget a finished task that knows nothing and counts for nothing."""
         if name in self.finished:
             row = self.finished.row(name)
             known = row[FIRST_PENDING] != NONE or row[COUNTED] != NOT_COUNTED
@@ -195,7 +195,7 @@ class Tasks:
             self.finished.rows[number, FIRST_PENDING] = NONE
 
     def adopt_decision(self, name: Name, decision: str, held: Held) -> None:
-        """Take a pending decision of a task, with the id that it has."""
+        """Take a pending decision of a task with its id."""
         if name in self.slots:
             self.pending.restore(self.rows, self.slots[name], decision, held)
             return
@@ -209,7 +209,7 @@ class FinishedTasks:
 
     def __init__(self, layout: Layout) -> None:
         self.rows = np.zeros((0, layout.finished_length))
-        self.numbers: dict[Name, int] = {}  # the one that was finished first comes first
+        self.numbers: dict[Name, int] = {}  # the first to be finished comes first
         self.names: dict[int, Name] = {}
         self._free: list[int] = []
 
@@ -232,7 +232,7 @@ class FinishedTasks:
         return number
 
     def row(self, name: Name) -> Floats:
-        """The row of a task, as a view: the numbers at its end may be changed in place."""
+        """The row of a task as a view; the numbers at its end may be changed."""
         row: Floats = self.rows[self.numbers[name]]
         return row
 

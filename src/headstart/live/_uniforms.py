@@ -12,7 +12,7 @@ _BLOCK = 2048
 
 
 class UniformStream:
-    """A stream of uniform numbers that can be read before they are used, and be saved."""
+    """A stream of uniform numbers that can be saved, and read before they are used."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
@@ -38,11 +38,11 @@ class UniformStream:
         self._used += n
 
     def renew(self, rng: np.random.Generator) -> None:
-        """Go on with the numbers of another generator."""
+        """Continue with the numbers of another generator."""
         self._rng, self._drawn, self._used = rng, np.empty(0), 0
 
     def go_on_as(self, other: "UniformStream") -> None:
-        """Go on with the numbers of another stream."""
+        """Continue with the numbers of another stream."""
         self._rng, self._drawn, self._used = other._rng, other._drawn, other._used
 
     def mark(self) -> tuple[Any, Floats, int]:
@@ -50,7 +50,7 @@ class UniformStream:
         return self._rng.bit_generator.state, self._drawn, self._used
 
     def rewind(self, mark: tuple[Any, Floats, int]) -> None:
-        """Go back to a mark: the numbers since then are next again."""
+        """Return to a mark: the numbers since then are next again."""
         self._rng.bit_generator.state, self._drawn, self._used = mark
 
     def saved(self) -> tuple[str, Floats]:
@@ -59,7 +59,7 @@ class UniformStream:
 
     @classmethod
     def resumed(cls, state: str, drawn: Floats) -> "UniformStream":
-        """The stream that was saved."""
+        """Restore a saved stream."""
         found = json.loads(state)
         kind = getattr(np.random, found["bit_generator"])
         bits = kind()

@@ -68,17 +68,17 @@ class MetaBandit:
     dimension : int, optional
         The number of features, d. Give this or `features`.
     features : Features or scikit-learn transformer, optional
-        A schema of attributes, by which items, contexts and tasks are given as they are; or a
-        fitted transformer.
+        A schema of attributes, so that items, contexts and tasks can be given as plain attributes;
+        or a fitted transformer.
     policy : Policy, default BayesUCB(z="slow", z_mean="arms")
         How an arm is chosen.
     prior : PriorEstimator, default Hierarchical(least_signal=0.1)
-        What learns across tasks. The default has `n_side` where the schema has attributes of tasks
+        What learns across tasks. The default has `n_side` if the schema has attributes of tasks
         that are not crossed with others.
     seed : int or numpy.random.Generator, optional
         For runs that can be repeated.
     feature_names : sequence of str, optional
-        What `explain` calls the features, and which columns of a DataFrame are taken.
+        The names of the features in `explain`, and the columns to take from a DataFrame.
     clock : callable, default time.time
         Returns the time in seconds.
     **settings
@@ -160,11 +160,11 @@ class MetaBandit:
 
     @property
     def features(self) -> Schema | None:
-        """The schema, with the numbers that data have settled; None for features in numbers."""
+        """The schema, with the means and scales settled so far; None if features are numbers."""
         return None if self._encoder is None else self._encoder.schema
 
     def settle(self, features: Schema) -> None:
-        """Take the mean and scale of open numbers from a schema.
+        """Take means and scales that are not settled yet from a schema.
 
         Parameters
         ----------
@@ -183,19 +183,19 @@ class MetaBandit:
             own = None if self._encoder is None else self._encoder.schema.settled_as(features)
             if self._encoder is None or own is None or own != features.settled_as(own):
                 raise ValueError(
-                    "features must be those of the bandit, with the same mean and scale, "
+                    "features must be the bandit's own, with the same mean and scale, "
                     f"got {checks.short(features)}"
                 )
             self._encoder.keep(own)
 
     def next_prior(self) -> Prior:
-        """What the next task starts from, by all that is known now."""
+        """What the next task starts from, given everything known now."""
         with self._lock:
             self._memory.bring_up_to_date()
             return self._memory.population.start.prior
 
     def learned(self) -> Learned:
-        """The prior in numbers: the mean task, how far tasks are from it, the noise, the tasks."""
+        """The prior in numbers: the mean task, the spread of tasks, the noise, how many tasks."""
         with self._lock:
             prior, state = self.next_prior(), self._memory.population.state
             names = self._tasks.feature_names.all
@@ -204,9 +204,9 @@ class MetaBandit:
             )
 
     def item_effects(self) -> dict[Hashable, float]:
-        """What items of catalogues earn more than their features say, by id; empty if nothing.
+        """What each catalogue item earns beyond what its features explain, by id; may be empty.
 
-        They are learned over all tasks, from the rewards of decisions among items of catalogues.
+        Effects are learned over all tasks, from the rewards of decisions among catalogue items.
 
         >>> bandit = MetaBandit(dimension=1, item_effects=True, seed=0)
         >>> menu = hs.Catalogue({"tea": [1.0], "milk": [1.0]})
@@ -248,6 +248,10 @@ class MetaBandit:
         ----------
         tasks : iterable of str or int, optional
             The names of the tasks to place; all by default.
+
+        Returns
+        -------
+        TaskKinds
         """
         with self._lock:
             prior, memory = self.next_prior(), self._memory
@@ -257,7 +261,7 @@ class MetaBandit:
 
     @property
     def n_finished(self) -> int:
-        """How many tasks are finished, those of logs included."""
+        """How many tasks are finished, including the tasks of logs."""
         return len(self._tasks.finished) + self._tasks.n_from_logs
 
     def tasks(self) -> list[Name]:
@@ -272,6 +276,10 @@ class MetaBandit:
         ----------
         name : str or int
             The name of the task.
+
+        Returns
+        -------
+        TaskView
         """
         with self._lock:
             return self._memory.view(inputs.name_of(name))._replace(schema=self.features)
@@ -321,18 +329,19 @@ class MetaBandit:
             The name of the task. A new name opens a task.
         arms : array_like of shape (K, d), mapping of ids to features, or Catalogue
             What to choose from. With a schema, items with attributes: dicts by id or in a list, a
-            DataFrame, or a Catalogue of them.
+            DataFrame, or a Catalogue.
         mask : array_like of bool of shape (K,), ids, or mapping of ids to bool, optional
             Which arms may be chosen; all by default.
         n : int, optional
-            Choose the best n arms, each a decision of its own.
+            Choose the best n arms; each is a separate decision.
         side : array_like of shape (p,), optional
-            What is known of the task beforehand, for a prior that uses it. The first given counts.
+            What is known of the task beforehand, for a prior that uses it. Only the first value
+            counts.
         context : mapping of str to object, optional
             With a schema, the attributes of this decision.
         about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first given count, for this and all later
-            decisions.
+            With a schema, the attributes of the task. The first values count, for this and all
+            later decisions.
 
         Returns
         -------
@@ -364,7 +373,7 @@ class MetaBandit:
     def reward(self, decision_id: str | Decision, value: float, weight: float = 1.0) -> Outcome:
         """Pay a decision, once, any time before its deadline.
 
-        A decision that was paid its default reward may be paid another one before its deadline.
+        Before its deadline, a decision that was paid its default reward may be paid another one.
 
         Parameters
         ----------
@@ -412,7 +421,7 @@ class MetaBandit:
         context : mapping of str to object, optional
             With a schema, the attributes of the context.
         about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first given count.
+            With a schema, the attributes of the task. The first values count.
 
         Returns
         -------
@@ -433,7 +442,7 @@ class MetaBandit:
             return outcome
 
     def cancel(self, decision_id: str) -> bool:
-        """Give up the reward of a decision, its default too.
+        """Give up the reward of a decision, including its default.
 
         Parameters
         ----------
@@ -449,7 +458,7 @@ class MetaBandit:
             return self._rewards.cancel(inputs.id_of(decision_id))
 
     def finish(self, task: Name) -> None:
-        """Close a task, which frees half of its memory; what is known of it is kept.
+        """Close a task, which frees half of its memory. Nothing it has learned is lost.
 
         Parameters
         ----------
@@ -479,20 +488,25 @@ class MetaBandit:
         context: AttributesOfTasks | None = None,
         about: AttributesOfTasks | None = None,
     ) -> Decisions:
-        """Choose an arm for each of n different tasks; if anything is wrong with one, for none.
+        """Choose an arm for each of n different tasks, or for none if anything is wrong with one.
 
         Parameters
         ----------
         tasks : sequence of str or int
             The names of the n tasks.
         arms : array_like of shape (n, K, d), or decision sets as `decide` takes them
-            What to choose from: n decision sets, of any sizes, or one for all tasks.
+            What to choose from: n decision sets of any sizes, or one for all tasks.
         mask : mask as `decide` takes it, or a list of n, optional
             Which arms may be chosen.
         context : mapping of str to object, or a list of n, optional
             With a schema, the attributes of the decisions.
         about : mapping of str to object, or a list of n, optional
             With a schema, the attributes of the tasks.
+
+        Returns
+        -------
+        Decisions
+            The choices, in the order of the tasks.
         """
         names = list(tasks)
         with self._lock:
@@ -513,7 +527,7 @@ class MetaBandit:
     def reward_many(
         self, decision_ids: Iterable[str], values: ArrayLike, weights: ArrayLike = 1.0
     ) -> list[Outcome]:
-        """Pay n decisions, in their order.
+        """Pay n decisions, in order.
 
         Parameters
         ----------
@@ -542,7 +556,7 @@ class MetaBandit:
         context: Attributes | None = None,
         about: Attributes | None = None,
     ) -> Floats:
-        """The probability of every arm to be chosen now; nothing is decided.
+        """The probability that each arm would be chosen now; decides nothing.
 
         Parameters
         ----------
@@ -553,7 +567,7 @@ class MetaBandit:
         -------
         ndarray of shape (K,)
             Exact for a policy that does not sample; else estimated from `propensity_draws` fresh
-            draws. Where the best n arms are wanted, these are the probabilities of the first.
+            draws. For a list of the best n arms, these are the probabilities of the first place.
         """
         with self._lock:
             encoder, chooser = self._encoder, self._chooser
@@ -576,11 +590,11 @@ class MetaBandit:
         progress: Progress | None = None,
         **columns: Unpack[ColumnNames],
     ) -> MetaBandit:
-        """Warm start: every task of the logs teaches the prior as if it had been played here.
+        """Learn the prior from logs: every task counts as if it had been played here.
 
-        If anything is wrong with the logs, nothing is learned. With a schema, its attributes are
-        columns of the same names; numbers that have no mean and scale yet get those of the log's
-        first rows.
+        If anything is wrong with the logs, nothing is learned. With a schema, attributes are read
+        from columns of the same names; numbers without mean and scale get them from the log's first
+        rows.
 
         Parameters
         ----------
@@ -588,16 +602,16 @@ class MetaBandit:
             Parquet or CSV files (a path, a folder, a pattern, or a list of these), a pandas, Polars
             or Arrow table, a lazy frame, or a Dask frame.
         on_bad : {"raise", "drop"}, default "raise"
-            With "drop", bad rows are left out, those with rewards outside of `reward_range` too;
+            With "drop", bad rows are left out, also rows with rewards outside `reward_range`;
             `log_report` says which.
         grouped_by_task : bool, default False
-            Whether the rows of each task follow each other. Then one task is held at a time; else
+            Whether the rows of each task are contiguous. Then memory holds one task at a time; else
             (d + 2)² numbers per task.
         keep_open : bool, default False
-            Keep the log's tasks as finished ones, which continue when they come back; known tasks
-            learn their rows. Without it, a task of the same name is a new one.
+            Keep the log's tasks as finished tasks, which continue when they come back; known tasks
+            learn their rows. Without this, a task of the same name starts as a new one.
         progress : callable, optional
-            Called with the rows read so far, and their number where it is known.
+            Called with the rows read so far, and with their total if it is known.
         **columns
             The fields of `Columns`: `task`, `features` (several columns, or one of lists) and
             `reward`, and optionally `weight`, `id`, `time`, `side` and `task_type`.
@@ -608,7 +622,7 @@ class MetaBandit:
             The bandit itself.
         """
         encoder = self._encoder
-        # Nothing else may settle the schema while the log does.
+        # Nothing else may settle the schema meanwhile.
         settles = encoder is not None and not encoder.schema.is_settled
         with self._lock if settles else nullcontext():
             if encoder is not None:
@@ -656,7 +670,7 @@ class MetaBandit:
             return files.Saved.of(self._memory, self._stream, self.policy, self.features)
 
     def save(self, path: str | Path | IO[bytes]) -> None:
-        """Write the bandit to one .npz file, atomically, readable by its owner only.
+        """Write the bandit atomically to one .npz file, readable by its owner only.
 
         Parameters
         ----------
@@ -692,16 +706,20 @@ class MetaBandit:
             Continue the saved bandit's random numbers. Without it they are fresh, so that copies do
             not explore alike.
         seed : int or numpy.random.Generator, optional
-            For runs that can be repeated. It also decides `refresh`, if that was never set.
+            For runs that can be repeated. It also determines `refresh`, if that was never set.
         policy, prior : optional
-            Other parts than the saved ones. Parts of your own have to be given again.
+            Replacements for the saved parts. Parts of your own have to be given again.
         features : Features or scikit-learn transformer, optional
-            A transformer has to be given again. A schema is in the file, and must be the same if it
-            is given.
+            A transformer has to be given again. A schema is in the file; if given, it must be the
+            same.
         clock : callable, default time.time
             Returns the time in seconds.
         **changes
             New values of `Settings`: all but `discount` and `scales`.
+
+        Returns
+        -------
+        MetaBandit
         """
         for name in changes:
             checks.one_of("the setting to change", name, names(Change.ON_LOAD))
@@ -725,19 +743,23 @@ class MetaBandit:
             "features": self.features,
             "seed": None,
             "clock": self.settings.clock,
-            "refresh": self.settings.refresh,  # a copy has no seed from which it could follow
+            "refresh": self.settings.refresh,  # a copy has no seed to derive it from
         }
         return _copy, (type(self), self._saved(), given)
 
     def explain(self, decision: Decision | str) -> Explanation:
         """The mean, width and 95 % interval of a pending decision's arm, by all that is known now.
 
-        Also the contribution of every feature: what the prior says, and what the rewards add.
+        It also has each feature's contribution: what the prior says, and what rewards add.
 
         Parameters
         ----------
         decision : Decision or str
             The decision, or its id.
+
+        Returns
+        -------
+        Explanation
         """
         decision_id = inputs.id_of(decision)
         arm = decision.arm if isinstance(decision, Decision) else None

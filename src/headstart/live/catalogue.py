@@ -36,16 +36,16 @@ class Catalogue:
     Parameters
     ----------
     arms : array_like of shape (K, d), mapping of ids to features, or DataFrame
-        The items. Without ids of their own they have their indices.
+        The items. Items without ids get their indices.
     dimension : int, optional
         The number of features, d; by default as many as the items have.
     feature_names : sequence of str, optional
-        The columns to take from DataFrames; all of the first one's by default.
+        The columns to take from DataFrames; by default, all columns of the first one.
     features : Features, optional
-        A schema: items are dicts of attributes or rows of a DataFrame, and encoded once. Where the
-        context or the task changes their features, a decision computes those columns. Numbers
-        without mean and scale are settled by the items, unless the bandit that decides among them
-        was settled by other data before: it has the items encoded again, once.
+        A schema: items are dicts of attributes or rows of a DataFrame, and encoded once. Columns
+        that depend on the context or the task are computed in each decision. Numbers without mean
+        and scale get them from the items, unless the bandit that decides among them already has
+        others: then the items are encoded again, once.
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Catalogue:
         feature_names: Sequence[str] | None = None,
         features: Schema | None = None,
     ) -> None:
-        self.schema: Schema | None = None  # in which the items are encoded
+        self.schema: Schema | None = None  # that encodes the items
         self._raw: _Raw | None = None
         if features is None:
             table, columns = _read_numbers(arms, dimension, feature_names)
@@ -88,7 +88,7 @@ class Catalogue:
         self.available = np.empty(0, dtype=bool)
         self.ids: list[Hashable] = []
         self.version = 0
-        self.changed = np.empty(0, dtype=np.int64)  # the version in which an item changed last
+        self.changed = np.empty(0, dtype=np.int64)  # the version of the last change of an item
         self._index: dict[Hashable, int] = {}
         self._append(table)
 
@@ -107,12 +107,12 @@ class Catalogue:
 
     @property
     def index(self) -> Mapping[Hashable, int]:
-        """The index of every item that is in the catalogue, by id."""
+        """The index of every item in the catalogue, by id."""
         return self._index
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the features, where they were given or a DataFrame had them."""
+        """The names of the features, if they were given or a DataFrame had them."""
         return self._names.known
 
     def add(self, arms: Arms | Items) -> list[Hashable]:
@@ -121,7 +121,7 @@ class Catalogue:
         Parameters
         ----------
         arms : array_like of shape (K, d), mapping of ids to features, or DataFrame
-            The items, or their attributes where there is a schema.
+            The items, or with a schema their attributes.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class Catalogue:
         ids: Sequence[Hashable] = fresh if table.ids is None else table.ids
         for key in ids:
             if key in self._index:
-                raise ValueError(f"arms must be new items, got {key!r}, which is in the catalogue")
+                raise ValueError(f"arms must be new items, but {key!r} is already in the catalogue")
         self.version += 1
         for key, index in zip(ids, fresh, strict=True):
             self._index[key] = index
@@ -167,14 +167,14 @@ class Catalogue:
         self.available[index] = False
 
     def change(self, item: Hashable, features: ArrayLike | Attributes) -> None:
-        """Give an item other features.
+        """Change the features of an item.
 
         Parameters
         ----------
         item : hashable
             The item's id.
         features : array_like of shape (d,) or mapping of str to object
-            The new features, or attributes where there is a schema.
+            The new features, or with a schema the new attributes.
         """
         index = self._find(item)
         if self.schema is None:
@@ -190,13 +190,13 @@ class Catalogue:
 
     def _find(self, item: Hashable) -> int:
         if item not in self:
-            raise ValueError(f"item must be in the catalogue, got {item!r}")
+            raise ValueError(f"no such item in the catalogue: {item!r}")
         return self._index[item]
 
     def fit_to(self, schema: Schema) -> Schema:
-        """Encode the items in a bandit's schema, which they settle where it is not settled.
+        """Encode the items by a bandit's schema, and settle its open means and scales.
 
-        Items that were settled by themselves are encoded again for a schema that has other numbers.
+        Items that had settled their own are encoded again if the bandit's differ.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Catalogue:
 
 
 class _Raw:
-    """The items of a catalogue as they were given, for a schema that is settled later."""
+    """The items of a catalogue as they were given, for a schema that may still change."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema  # as it was given
@@ -241,11 +241,11 @@ class _Raw:
         self._n += n
 
     def change(self, index: int, item: Any) -> None:
-        """Note that an item became another."""
+        """Note that an item changed."""
         self._parts.append((index, index + 1, [copy.deepcopy(item)]))
 
     def encoded(self, schema: Schema, before: Floats) -> Floats:
-        """All items in a schema, in an array like the one that they were in before."""
+        """All items encoded by a schema, in an array like the one before."""
         features = np.empty_like(before)
         for start, stop, items in self._parts:
             features[start:stop] = _encoded(items, schema).features
@@ -253,7 +253,7 @@ class _Raw:
 
 
 def _encoded(items: Any, schema: Schema) -> ArmTable:
-    """Items with attributes: their features (K, d) if those are fixed, else the items' own part."""
+    """Items with attributes: their features (K, d) if fixed, else the items' own part."""
     if not has_attributes(items):
         raise ValueError(
             f"items must be dicts of attributes or a DataFrame of them, got {checks.short(items)}"
@@ -271,7 +271,7 @@ def _encoded(items: Any, schema: Schema) -> ArmTable:
 def _read_numbers(
     arms: Any, dimension: int | None, feature_names: Sequence[str] | None
 ) -> tuple[ArmTable, tuple[str, ...] | None]:
-    """Arms that are numbers, and the columns to take from DataFrames, where they are given."""
+    """Arms that are numbers, and the columns to take from DataFrames, if given."""
     if dimension is not None:
         dimension = checks.count("dimension", dimension)
     elif feature_names is not None and not isinstance(feature_names, str):

@@ -20,7 +20,7 @@ from headstart.live.inputs import Attributes, Groups, Name, default_names
 
 
 class Decision(NamedTuple):
-    """One choice. Its id takes the reward, once, any time later.
+    """One choice. Report its reward by its id, once, any time later.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Decision(NamedTuple):
     scores : ndarray of shape (K,)
         The scores of all arms; −∞ where masked.
     propensity : float
-        The probability of the chosen arm; of the best n, given those before it. Nan if not known.
+        The probability of the chosen arm; in a list, given the arms before it. Nan if not known.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Decisions(NamedTuple):
     tasks : tuple of str or int
         The names of the tasks.
     arms : tuple of hashable
-        The ids of the chosen arms; their indices where they have no ids.
+        The ids of the chosen arms, or their indices if they have no ids.
     arm_indices : ndarray of int of shape (n,)
         The indices of the chosen arms among the arms of their task.
     scores : ndarray of shape (n, K)
@@ -140,7 +140,7 @@ class TaskView(NamedTuple):
     n_pending : int
         How many decisions have no reward yet.
     noise_scale : float
-        The standard deviation of a reward, s.
+        The standard deviation of a reward given its mean, s.
     feature_names : tuple of str
         The names of the features, x1 to xd by default.
     groups : Groups or None
@@ -189,10 +189,10 @@ class TaskView(NamedTuple):
     def _features(
         self, features: ArrayLike | Attributes, context: Attributes | None = None
     ) -> Floats:
-        """Features as they are given, or those of an item's attributes in a context."""
+        """The given features, or the features of an item's attributes in a context."""
         if self.schema is None or not isinstance(features, Mapping):
             if context is not None:
-                raise ValueError("context must come with the attributes of an item, got numbers")
+                raise ValueError("a context needs an item with attributes, got numbers")
             numbers: Any = features
             return checks.floats("features", numbers)
         side = self.schema.encode_task(None) if self.side is None else self.side
@@ -214,9 +214,9 @@ class TaskView(NamedTuple):
     ) -> tuple[Any, Any]:
         """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
 
-        At a task's start it is too short while only one other task is known: it then holds xᵀw in
-        92, 86 and 75 % of cases where tasks differ by a variance of 1, 10 and 40, in 92 to 96 %
-        after two tasks, and in 94 to 96 % from five on.
+        At a task's start, while only one other task is known, the interval is too short: it holds
+        xᵀw in 92, 86 and 75 % of cases if tasks have variance 1, 10 and 40. It does so in 92 to 96
+        % after two tasks, and in 94 to 96 % from five tasks on.
 
         Parameters
         ----------
@@ -254,6 +254,10 @@ class TaskView(NamedTuple):
             The attributes of the context, for an item with attributes.
         arm : hashable, optional
             The arm's id, which the explanation shows.
+
+        Returns
+        -------
+        Explanation
         """
         x = self._features(features, context)
         dimension = self.estimate.prior.dimension
@@ -279,13 +283,13 @@ class Learned(NamedTuple):
     mean : ndarray of shape (d,)
         The mean task.
     spread : ndarray of shape (d,)
-        The standard deviation of a new task's parameter about the mean task.
+        The standard deviation of a new task's parameter around the mean task.
     noise_scale : float
         The standard deviation of a reward.
     n_tasks : int
         How many tasks it was learned from.
     effective_tasks : float
-        The sum of their weights: less than `n_tasks` where the memory forgets.
+        The sum of their weights, less than `n_tasks` if the memory forgets.
     feature_names : tuple of str
         The names of the d features.
 
@@ -310,7 +314,7 @@ class Learned(NamedTuple):
     feature_names: tuple[str, ...] = ()
 
     def to_frame(self) -> Any:
-        """A DataFrame with a row per feature: the mean task, and how far a new task is from it."""
+        """A DataFrame with a row per feature: the mean task, and the spread around it."""
         from headstart.frames import frame  # noqa: PLC0415 - pandas, which decisions do not need
 
         rows = zip(self.feature_names, self.mean, self.spread, strict=True)
@@ -333,6 +337,10 @@ class Learned(NamedTuple):
             The sum of their weights.
         names : tuple of str, optional
             The names of the d features.
+
+        Returns
+        -------
+        Learned
         """
         matrix = prior.regularization
         if prior.isotropic:

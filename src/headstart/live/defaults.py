@@ -1,17 +1,17 @@
-"""The policy and the prior of a bandit that was given none."""
+"""The default policy and prior of a bandit."""
 
 from headstart.features import Features, Schema
 from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 
-# A live task may have no last round: a z that grows excludes no arm for good. And it is one of many
-# tasks: what is uncertain of the mean task is explored for all of them.
+# A live task may have no last round, and with a z that grows no arm is excluded for good. And it is
+# one of many tasks: exploring the mean task serves all of them.
 POLICY = BayesUCB(z="slow", z_mean="arms")
 
 # Side information of p numbers has p·d coefficients, and a fit takes (pd)³ steps.
 _MOST_SIDE_COEFFICIENTS = 250
 
-# What is tried first must not end all exploration by being alike.
+# If the first rewards happen to be alike, that must not end all exploration.
 _LEAST_SIGNAL = 0.1
 
 
@@ -24,11 +24,10 @@ def attributes_alone(schema: Schema) -> list[str]:
 
 
 def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
-    """The prior for the features of a schema; None for features in numbers, with n_side of tasks.
+    """The prior for a schema (None: features are numbers), with n_side for attributes of tasks.
 
-    What is known of tasks counts by its crosses. Where an attribute of tasks is in none of them,
-    it is side information: the prior learns what it says about every column, as long as those
-    are few enough.
+    Attributes of tasks count through their crosses. An attribute of tasks in no cross is side
+    information: the prior learns what it says about every column, if columns are few enough.
     """
     if schema is not None:
         few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS

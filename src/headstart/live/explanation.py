@@ -1,5 +1,7 @@
 """Explanation: what an estimate says about one arm, feature by feature."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from headstart.arrays import Floats, Integers
 from headstart.intervals import quantile
 from headstart.live.inputs import Groups
 
-# A table shows this many features, those of the largest contributions; the others as one row.
+# A table shows the features with the largest contributions, this many, and the others as one row.
 _SHOWN = 20
 
 
@@ -27,7 +29,7 @@ class GroupOfFeatures(NamedTuple):
     """
 
     name: str  # "brand", "device × brand", "constant"
-    text: str  # "brand = acme" where one level is all that it has, else the name
+    text: str  # "brand = acme" if it has one level only, else the name
     contribution: float
     from_prior: float
     from_rewards: float
@@ -37,15 +39,15 @@ class GroupOfFeatures(NamedTuple):
 class Explanation:
     """What a task's estimate says about an arm x, and where it comes from.
 
-    The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each is what the prior says, xᵢhᵢ, and what
-    the task's own rewards add to it, xᵢ(ŵᵢ − hᵢ).
+    The mean xᵀŵ is the sum of the contributions xᵢŵᵢ. Each has two parts: what the prior says,
+    xᵢhᵢ, and what the task's own rewards add, xᵢ(ŵᵢ − hᵢ).
 
     Attributes
     ----------
     task : str or int
         The name of the task.
     arm : hashable or None
-        The arm's id, where it is known.
+        The arm's id, if it is known.
     names : tuple of str
         The names of the d features.
     features : ndarray of shape (d,)
@@ -59,9 +61,9 @@ class Explanation:
     contributions, from_prior, from_rewards : ndarray of shape (d,)
         xᵢŵᵢ, and its two parts xᵢhᵢ and xᵢ(ŵᵢ − hᵢ).
     groups : tuple of GroupOfFeatures
-        The contributions added up by attribute, the largest first; empty for plain features.
+        The contributions summed by attribute, largest first; empty for plain features.
     item_effect : float
-        The effect of a catalogue's item itself, next to its features, learned over all tasks.
+        What a catalogue's item earns beyond its features, learned over all tasks.
 
     Examples
     --------
@@ -99,8 +101,8 @@ class Explanation:
         noise_scale: float,
         groups: Groups | None = None,
         item_effect: float = 0.0,
-    ) -> "Explanation":
-        """The explanation of an arm, from the numbers of an estimate.
+    ) -> Explanation:
+        """The explanation of an arm, from an estimate in numbers.
 
         Parameters
         ----------
@@ -122,6 +124,10 @@ class Explanation:
             Which features belong together.
         item_effect : float, default 0.0
             The effect of the item itself.
+
+        Returns
+        -------
+        Explanation
         """
         contributions, from_prior = features * parameter, features * bias
         mean = float(features @ parameter) + item_effect
@@ -143,7 +149,7 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        """The attributes, or a table of features, in the order of contributions, largest first."""
+        """The attributes, or a table of features, by contribution, largest first."""
         lines = self._attributes() if self.groups else self._table()
         if self.item_effect:
             lines.append(f"the item itself: {self.item_effect:+.4g}")
@@ -205,14 +211,14 @@ class Explanation:
 def _grouped(
     groups: Groups, names: tuple[str, ...], features: Floats, parts: tuple[Floats, Floats, Floats]
 ) -> tuple[GroupOfFeatures, ...]:
-    """The parts of the mean (d,) added up by group, the largest first."""
+    """The parts of the mean (d,), summed by group, largest first."""
     found = []
     of_features = np.array(groups.of_features)
     for i, name in enumerate(groups.names):
         members = np.flatnonzero(of_features == i)
         present = members[features[members] != 0.0]
         text = name
-        if len(present) == 1:  # the one column that is there, a level's, says more
+        if len(present) == 1:  # the only column, which is a level's, says more
             text = names[present[0]]
             for attribute in name.split(" × "):
                 text = text.replace(f"{attribute}=", f"{attribute} = ", 1)

@@ -24,12 +24,12 @@ from headstart.live._rows import COUNTED_AT, check_rows
 from headstart.live._uniforms import UniformStream
 from headstart.live.inputs import Name
 
-# Raised when the meaning of a file changes.
+# Incremented when the meaning of a file changes.
 FORMAT = 1
-# Arrays of memories that earlier files do not have: nothing was fitted of these.
+# Arrays that earlier files do not have, since nothing used them.
 _ADDED = frozenset({"kind_counts", "kind_means", "kind_variances"})
 
-# In place of a schema: a transformer, which is code, and not in the file.
+# Instead of a schema: a transformer, which is code and therefore not in the file.
 _TRANSFORMER = "transformer"
 
 STATE_NUMBERS = tuple(
@@ -61,13 +61,13 @@ def read_arrays(
 
 
 def state_header(state: State) -> dict[str, Any]:
-    """What a header has of a memory: what it weighs, and the ids of items."""
+    """The part of a header about a memory: its weights, and the ids of items."""
     numbers = {name: getattr(state, name) for name in STATE_NUMBERS}
     return numbers | {"items": [id_to(item) for item in state.items.rows] if state.items else []}
 
 
 def state_arrays(state: State) -> dict[str, NDArray[np.generic]]:
-    """The arrays of a memory, as they are called in a file."""
+    """The arrays of a memory, by their names in a file."""
     arrays: dict[str, NDArray[np.generic]] = {}
     arrays |= {f"memory.{name}": np.asarray(array) for name, array in state.memory.items()}
     return arrays | (state.items.arrays() if state.items else {})
@@ -93,7 +93,7 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
         if stored is None and name in _ADDED:
             stored = array
         if stored is None or stored.shape != np.shape(array):
-            raise ValueError(f"the prior must fit the file, whose memory has no such {name}")
+            raise ValueError(f"the prior does not fit the saved memory, which has no {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
     return memory
 
@@ -121,14 +121,14 @@ class Saved:
     def of(
         cls, memory: Memory, stream: UniformStream, policy: object, schema: Schema | None
     ) -> "Saved":
-        """What a file of a bandit holds."""
+        """The content of a bandit's file."""
         file = io.BytesIO()
         write(file, memory, stream, policy, schema)
         file.seek(0)
         return cls.read(file)
 
     def arguments(self, *, resume: bool, **changes: Any) -> dict[str, Any]:
-        """The arguments of a `MetaBandit` with this content, but for some changes."""
+        """The arguments of a `MetaBandit` with this content and some changes."""
         header = self.header
         settings: dict[str, Any] = dict(header["settings"])
         features = self.features(changes.pop("features"))
@@ -136,10 +136,10 @@ class Saved:
             numbers = {"dimension": header["dimension"], "feature_names": header["feature_names"]}
             settings |= numbers
         if header["refresh_by_seed"]:
-            # As for a new bandit, but that a run which goes on does so as it was.
+            # As for a new bandit, except that a resumed run keeps its mode.
             inline = settings.pop("refresh") == "inline"
             if resume and inline and changes["seed"] is None:
-                changes["seed"] = 0  # the random numbers become those of the file
+                changes["seed"] = 0  # the random numbers come from the file
         settings |= changes
         for name, package in (("policy", "policies"), ("prior", "priors")):
             if settings[name] is None:
@@ -147,12 +147,12 @@ class Saved:
         return {"features": features, **settings}
 
     def features(self, given: Schema | Transformer | None) -> Schema | None:
-        """The schema of the file: one that is given must be the same, but for unsettled numbers."""
+        """The schema of the file. A given one must be the same, except for unsettled numbers."""
         stored = self.header.get("features")
         if stored is None:
             if given is not None:
                 raise ValueError(
-                    "features must be left out for a bandit whose features are numbers, "
+                    "the saved bandit's features are numbers, so leave features out; "
                     f"got {checks.short(given)}"
                 )
             return None
@@ -170,13 +170,13 @@ class Saved:
         own = Features.from_plain(stored)
         if schema is not None and schema.settled_as(own) != own.settled_as(schema):
             raise ValueError(
-                "features must be those of the file, which Features.from_plain reads, "
+                "features must be the same as in the file (read them with Features.from_plain), "
                 f"got {checks.short(schema)}"
             )
         return own
 
     def common_features(self, schema: Schema | None) -> Schema | None:
-        """The schema of this bandit and of another, to be merged: the same, settled alike."""
+        """The common schema of this bandit and another, to merge them."""
         stored = self.header.get("features")
         if stored is None and schema is None:
             return None
@@ -194,11 +194,11 @@ class Saved:
         )
 
     def stream(self) -> UniformStream:
-        """The stream of uniform numbers, where it was."""
+        """The stream of uniform numbers, at its saved place."""
         return UniformStream.resumed(str(self.header["generator"]), self._floats("drawn"))
 
     def restore(self, memory: Memory) -> None:
-        """Put the memory, the tasks and their decisions where they were."""
+        """Restore the memory, the tasks and their decisions."""
         header, population = self.header, memory.population
         population.scales, population.scales_known = self._scales()
         state = self._state(memory)
@@ -277,11 +277,11 @@ class Saved:
         )
         self._restore_items(memory)
         owners, kept = self.arrays["owners"].tolist(), self._floats("kept")
-        # Without a deadline no times were noted; one that is given now counts from now.
+        # Without a deadline no times were noted; a new deadline counts from now.
         timed = header["settings"]["deadline_seconds"] is not None
         now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
         times = self._floats("times").tolist() if timed else [now] * len(owners)
-        # Before there were any, decisions counted from their reward on.
+        # Older versions counted decisions only from their reward on.
         none = np.zeros((len(owners), N_PROVISIONAL))
         provisional = self._floats("provisional") if "provisional" in self.arrays else none
         items = self.header.get("pending_items", [None] * len(owners))
@@ -290,7 +290,7 @@ class Saved:
             tasks.adopt_decision(names[i], decision, each)
 
     def _restore_items(self, memory: Memory) -> None:
-        """Have tasks count by item what they counted."""
+        """Restore what tasks counted by item."""
         of_tasks, tasks = self.header.get("task_items", []), memory.tasks
         if not of_tasks:
             return
@@ -303,7 +303,7 @@ class Saved:
             start += len(ids)
 
     def _state(self, memory: Memory) -> State:
-        """The memory, which must be one of the prior, with what it weighs."""
+        """The memory with its weights; it must fit the prior."""
         dimension = memory.tasks.dimension
         empty = memory.population.estimator.empty(dimension)
         return read_state(self.header["state"], self.arrays, empty, dimension)
@@ -344,9 +344,9 @@ def write(
     """Write the content of a file, with a memory that is up to date."""
     memory.bring_up_to_date()
     tasks, population = memory.tasks, memory.population
-    # A loaded bandit explores for the mean task as it is now; so does this one.
+    # A loaded bandit explores by the present mean task; so must this one.
     population.install(population.state, population.start)
-    # A loaded bandit reads catalogues anew; so does this one, and both score alike.
+    # A loaded bandit reads catalogues again; so must this one, for both to score alike.
     tasks.catalogue_scores.clear()
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))

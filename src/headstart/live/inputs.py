@@ -15,7 +15,7 @@ from headstart.live.settings import LARGEST
 # A task's name: of the types that a file can store.
 Name = str | int
 
-# Keys of any kind: a mapping is invariant in them, so that Hashable would refuse strings.
+# Keys of any kind: mappings are invariant in their keys, so Hashable would refuse strings.
 Arms = ArrayLike | Mapping[Any, ArrayLike]
 
 # What is known of an item, of the context or of a task, by name.
@@ -68,7 +68,7 @@ def weight_of(value: float) -> float:
 
 
 def id_of(value: object) -> str:
-    """The id of a decision, which may be given itself."""
+    """The id of a decision, given as such or as the decision."""
     if not isinstance(value, str):
         own = getattr(value, "id", None)
         if isinstance(own, str):
@@ -110,7 +110,7 @@ def _ids_of(decisions: Iterable[str]) -> list[str] | NDArray[np.str_]:
 
 
 def too_large(name: str, features: Floats) -> ValueError:
-    """The error for arms (K, d) that are finite and still cannot be read."""
+    """The error for arms (K, d) that are finite but too large to be read."""
     checks.floats(name, features)
     row = int(np.abs(features).max(axis=-1).argmax())
     return ValueError(
@@ -120,17 +120,17 @@ def too_large(name: str, features: Floats) -> ValueError:
 
 
 class Groups(NamedTuple):
-    """Which of d features belong together: the columns of one attribute, those of a cross."""
+    """Which of d features belong together, such as the columns of one attribute or cross."""
 
     names: tuple[str, ...]
     of_features: tuple[int, ...]  # (d,), the group of every feature
 
 
 class FeatureNames:
-    """The names of d features: those given, else a DataFrame's columns, else x1 to xd.
+    """The names of d features: given, else a DataFrame's columns, else x1 to xd.
 
-    `known` is None until names were given or noted. A DataFrame's columns are then found by name,
-    whatever their order. `groups`: which features belong together, where they do.
+    `known` is None until names are given or noted. From then on, a DataFrame's columns are found by
+    name, in any order. `groups`: which features belong together, if any do.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ _NUMERIC_KINDS = "biuf"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ArmTable:
-    """K arms: their features, and what they and the features are called where that is known."""
+    """K arms: their features, and the names of arms and features, if known."""
 
     features: Floats  # (K, d)
     ids: Sequence[Hashable] | None = None  # K different ones; None for the indices 0 to K − 1
@@ -188,8 +188,8 @@ def read_arms(
 ) -> ArmTable:
     """Arms as a checked table. With dimension None, d is whatever the arms have.
 
-    Where the features have names, a DataFrame's columns are found by name: their order does not
-    matter, and other columns are left out.
+    If the features have names, a DataFrame's columns are found by name: their order does not
+    matter, and other columns are ignored.
     """
     if isinstance(arms, Mapping):
         table = _read_mapping(arms, dimension, what)
@@ -227,7 +227,7 @@ def _read_mapping(arms: Mapping[Any, Any], dimension: int | None, what: str) -> 
         features = np.array(list(arms.values()), dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         features = np.empty(0)
-    # Where all is not right at once, arm by arm: the error then names the first that is wrong.
+    # If something is wrong, check arm by arm, so that the error names the first bad one.
     if features.ndim != 2 or not np.isfinite(features).all() or dimension != features.shape[1]:
         for key in ids:
             dimension = len(np.atleast_1d(arms[key])) if dimension is None else dimension
@@ -267,7 +267,7 @@ def _read_frame(frame: Any, names: tuple[str, ...] | None, what: str) -> ArmTabl
 
 
 def different_ids(ids: list[Hashable], what: str) -> list[Hashable]:
-    """The ids of an index, which must be different."""
+    """The ids in an index; raises if two are the same."""
     if len(set(ids)) < len(ids):
         seen: set[Hashable] = set()
         again = next(key for key in ids if key in seen or seen.add(key))  # type: ignore[func-returns-value]
@@ -278,16 +278,17 @@ def different_ids(ids: list[Hashable], what: str) -> list[Hashable]:
 # One per arm, or the ids of those that may be chosen; ids are of any kind.
 Mask = ArrayLike | Collection[Any] | Mapping[Any, bool]
 
-# Arms' ids in their order, or the index of each id; None where ids are the indices.
+# Arms' ids in order, or the index of each id; None if the indices are the ids.
 _ArmIds = Sequence[Hashable] | Mapping[Hashable, int] | None
 
 
 def read_mask(mask: Mask, n_arms: int, ids: _ArmIds) -> Booleans:
     """Which of K arms may be chosen, (K,); at least one.
 
-    A set is always ids (indices, where arms have no ids). A mapping, or a pandas Series of
+    A set always holds ids (indices, if arms have no ids). A mapping, or a pandas Series of
     booleans, has one boolean or 0/1 for every id. Any other sequence is a mask if it has length K
-    and holds booleans or 0 and 1 alone, and else ids: so ids that are 0 and 1 have to be a set.
+    and holds only booleans or 0 and 1; otherwise it holds ids. So give ids that are 0 and 1 as a
+    set.
     """
     if isinstance(mask, AbstractSet):
         allowed = _of_ids(mask, n_arms, ids)

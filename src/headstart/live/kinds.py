@@ -1,4 +1,6 @@
-"""TaskKinds: of which kinds tasks are, and which tasks belong to each."""
+"""TaskKinds: the kinds of tasks, and which tasks belong to each."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,9 +13,9 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.live.inputs import Name, default_names
 
-# Tasks are of a kind with this probability at least.
+# A task is listed in a kind if its probability is at least this.
 _LEAST_PROBABILITY = 0.01
-# A line shows this many features of a kind, those in which it differs most from all tasks.
+# A line shows this many features of a kind, where it differs most from all tasks.
 _SHOWN = 5
 
 
@@ -27,7 +29,7 @@ class Kind(NamedTuple):
     mean : ndarray of shape (d,)
         Its mean task.
     tasks : dict of str or int to float
-        The probability that a task is of this kind, for those that may be; the most likely first.
+        The tasks that may be of this kind, with their probability, most likely first.
 
     Examples
     --------
@@ -45,9 +47,9 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TaskKinds:
-    """The kinds of tasks, the largest first: one, unless the tasks support more.
+    """The kinds of tasks, largest first: one, unless the tasks support more.
 
-    Printed, every kind has a line, with the features in which its mean task differs most from the
+    Printing shows a line per kind, with the features in which its mean task differs most from the
     mean of all tasks.
 
     Attributes
@@ -80,8 +82,8 @@ class TaskKinds:
     @classmethod
     def of(
         cls, prior: Prior, tasks: Mapping[Name, TaskStatistics], names: tuple[str, ...] = ()
-    ) -> "TaskKinds":
-        """The kinds by a prior, and to which of them tasks belong.
+    ) -> TaskKinds:
+        """The kinds of a prior, and which tasks belong to each.
 
         Parameters
         ----------
@@ -91,6 +93,10 @@ class TaskKinds:
             The data of the tasks, by name.
         names : tuple of str, optional
             The names of the d features.
+
+        Returns
+        -------
+        TaskKinds
         """
         mixture = prior.mixture
         n = 0 if mixture is None else int(mixture.n_kinds)
@@ -121,7 +127,7 @@ class TaskKinds:
 
     @property
     def distinctive(self) -> tuple[tuple[tuple[str, float], ...], ...]:
-        """The features in which each kind's mean differs most from that of all, and by how much."""
+        """The features in which each kind differs most from the mean of all, and by how much."""
         names = self.feature_names or default_names(len(self.kinds[0].mean))
         centre = np.sum([kind.share * kind.mean for kind in self.kinds], 0)
         gaps = [kind.mean - centre for kind in self.kinds]

@@ -1,5 +1,7 @@
 """Off-policy evaluation: the mean reward that a bandit would have had on a log."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +18,12 @@ from headstart.live.inputs import Name
 from headstart.logs import LoggedDecisions
 from headstart.progress import Progress
 
-# Of no rounds at all.
+# For no rounds at all.
 _UNKNOWN = Interval(math.nan, math.inf, -math.inf, math.inf, 0)
 # With less, an estimate would be made of a handful of rounds.
 _LEAST_SAMPLE_SIZE = 10.0
-# How much of a policy's probability may be on arms that the log never chooses: that part of its
-# value is not in the log at all.
+# How much of a policy's probability may be on arms that the log never chooses. The log says nothing
+# about that part of its value.
 _LEAST_OVERLAP = 0.95
 # How often progress is reported, in rounds.
 _ROUNDS_PER_REPORT = 100
@@ -45,13 +47,13 @@ class OffPolicy:
     weights : ndarray of shape (n,)
         The bandit's probability of the logged choice over the log's.
     mean_weight : Interval
-        An estimate of the overlap. It is 1 where the log's propensities are right and the log may
-        choose every arm of the bandit.
+        An estimate of the overlap. It is 1 if the log's propensities are right and the log may
+        choose every arm that the bandit may.
     effective_sample_size : float
         (Σw)²/Σw², out of n.
     overlap : float or None
-        The probability that the bandit gives to arms which the log may choose; None unless the
-        propensities of all arms are known.
+        The bandit's probability of arms that the log may choose; None unless the propensities of
+        all arms are known.
 
     Examples
     --------
@@ -95,7 +97,7 @@ class OffPolicy:
 
 
 class LogTime:
-    """The clock of a bandit that is evaluated: it shows the times of the log, round by round.
+    """The clock of a bandit under evaluation: it shows the times of the log, round by round.
 
     >>> from headstart.live.off_policy import LogTime
     >>> bandit = hs.MetaBandit(dimension=2, half_life_seconds=3600, clock=LogTime(), seed=0)
@@ -107,7 +109,7 @@ class LogTime:
         self.now = 0.0
 
     def __call__(self) -> float:
-        """The time of the round that is played."""
+        """The time of the current round."""
         return self.now
 
 
@@ -121,36 +123,41 @@ def evaluate_logged(
 ) -> OffPolicy:
     """Estimate the mean reward that a bandit would have had on a log, from which it learns.
 
-    In each round the bandit's probability π of the logged choice is compared with the log's p. It
-    accepts the round with probability c·π/p, c the smallest p, and learns from what it accepted, as
-    if it had chosen so itself (rejection sampling; Li et al. 2011, Dudík et al. 2012). So it is
-    evaluated with the experience it gathered, which is less than the log's. With `learn="all"` it
-    learns from every round of the log instead: what is estimated is then the choices that it would
-    make with the log's experience. A task is finished after its last round, and a bandit whose
-    clock is a `LogTime` goes by the times of the log. The doubly robust estimate uses a ridge
+    In each round the bandit's probability π of the logged choice is compared with the log's p. The
+    bandit accepts the round with probability c·π/p, where c is the smallest p, and learns from
+    accepted rounds as if it had made the choice itself (rejection sampling; Li et al. 2011, Dudík
+    et al. 2012). So it is evaluated with the experience that it gathered, which is less than the
+    log's. With `learn="all"` it learns from every round, and the estimates are for the choices it
+    would make with the log's experience. A task is finished after its last round. A bandit whose
+    clock is a `LogTime` follows the times of the log. The doubly robust estimate uses a ridge
     regression over the log's earlier rounds.
 
-    An example is at `OffPolicy`.
+    See `OffPolicy` for an example.
 
     Parameters
     ----------
     bandit : MetaBandit
         The bandit to evaluate, usually a new one.
     log : LoggedDecisions
-        The log. One of items with attributes (`LoggedDecisions.from_items`) is for a bandit with
-        the same features, whose open numbers it settles.
+        The log. A log of items with attributes (`LoggedDecisions.from_items`) needs a bandit with
+        the same features; it settles means and scales that are open.
     learn : {"accepted", "all"}, default "accepted"
         Whether the bandit learns from the rounds that it accepted, or from all.
     seed : int, default 0
         Decides which rounds are accepted.
     progress : callable, optional
-        Called with the rounds done so far and their number.
+        Called with the rounds done so far and their total.
 
     Raises
     ------
     ValueError
         If the log cannot tell: the bandit chooses arms that the log does not, the log's
         propensities are wrong, or too few rounds carry all the weight.
+
+    Returns
+    -------
+    OffPolicy
+        The estimate with its interval, and on how many rounds it rests.
     """
     rewards = log.rewards
     if log.features is not None:
@@ -180,7 +187,7 @@ def evaluate_logged(
 
 @dataclass(frozen=True, kw_only=True)
 class Weighted:
-    """Two estimates from weighted rewards, and what the weights are like."""
+    """Two estimates from weighted rewards, and a summary of the weights."""
 
     inverse_propensity: Interval
     self_normalised: Interval
@@ -205,7 +212,7 @@ def _played(
     progress: Progress | None,
     learns_all: bool,
 ) -> tuple[Floats, Floats, Floats | None, Booleans]:
-    """Weights, doubly robust rewards, overlaps if they are known, and what was accepted, (n,)."""
+    """Weights, doubly robust rewards, overlaps if known, and which rounds were accepted, (n,)."""
     arms, choices, everything = log.arms, log.choices, log.propensities_of_all
     rewards, propensities = log.rewards, log.propensities
     n = len(rewards)
@@ -240,7 +247,7 @@ def _played(
 
 
 def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Name]:
-    """The tasks of the rounds; progress is told how many rounds are done."""
+    """The tasks of the rounds; calls `progress` with the number of rounds done."""
     n = len(tasks)
     for i, task in enumerate(tasks):
         yield task
@@ -249,9 +256,9 @@ def _reporting(tasks: Sequence[Name], progress: Progress | None) -> Iterator[Nam
 
 
 def check_overlap(found: Weighted, overlap: float | None = None, what: str = "rounds") -> None:
-    """Refuse weights from which no estimate follows; E[w] is the overlap.
+    """Raise if the weights allow no estimate; E[w] is the overlap.
 
-    what: the word for those that are independent.
+    what: the word for the independent units.
     """
     mean_weight, size = found.mean_weight, found.effective_sample_size
     if overlap is not None and overlap < _LEAST_OVERLAP:
@@ -270,7 +277,7 @@ def check_overlap(found: Weighted, overlap: float | None = None, what: str = "ro
         )
     if mean_weight.mean - slack > 1.0 / _LEAST_OVERLAP and size >= _LEAST_SAMPLE_SIZE:
         raise ValueError(
-            f"propensities must be those of the log's policy: the mean weight π/p is "
+            f"the log's propensities are wrong: the mean weight π/p is "
             f"{mean_weight.mean:.3g} ± {mean_weight.error:.2g} and should be 1"
         )
     if size < _LEAST_SAMPLE_SIZE:
@@ -282,7 +289,7 @@ def check_overlap(found: Weighted, overlap: float | None = None, what: str = "ro
 
 
 def _effective_sample_size(weights: Floats) -> float:
-    """(Σw)²/Σw²: as many rounds of equal weight tell as much."""
+    """(Σw)²/Σw²: the number of equally weighted rounds that tell as much."""
     squares = float(weights @ weights)
     return float(weights.sum()) ** 2 / squares if squares > 0 else 0.0
 

@@ -1,4 +1,4 @@
-"""Outcome: what became of a reward, and the rule that says so."""
+"""Outcome: what happened to a reward, and the rule that decides it."""
 
 from enum import IntEnum, StrEnum
 
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 
 
 class DecisionState(IntEnum):
-    """What is known of a decision, wherever it is kept."""
+    """The state of a decision, wherever it is kept."""
 
     PENDING = 0
     PAID = 1
@@ -59,13 +59,13 @@ def outcome_of(
     in_time: bool = True,
     total: float | None = None,
 ) -> Outcome:
-    """What a reward comes to, for live use and for the service alike.
+    """The outcome of a reward, in live use and in the service.
 
-    The decision is in one of the `DecisionState`s, None where there is no such decision; `paid` is
-    what it was paid, `is_default` whether that is its default, which another reward replaces, and
-    `in_time` whether the reward happened before the deadline. `total` is what the decision counts
-    with it, where it is one part of several. PAID means that the task is to learn it; if its sums
-    would not stay finite, the outcome is OUT_OF_RANGE instead.
+    `state` is None if there is no such decision; `paid` is what it was paid, `is_default` whether
+    that was its default, which another reward may replace, and `in_time` whether the reward
+    occurred before the deadline. For one part of several, `total` is the decision's reward
+    including it. PAID means that the task should learn the reward; if its sums would not stay
+    finite, the outcome is OUT_OF_RANGE instead.
     """
     if state is None:
         return Outcome.UNKNOWN

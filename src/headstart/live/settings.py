@@ -20,15 +20,15 @@ LARGEST = 1e50
 
 
 class Change(IntEnum):
-    """When a setting may become another, after tasks have learned with it."""
+    """When a setting may still change after tasks have learned with it."""
 
     NEVER = 0  # what was learned depends on it
-    ON_LOAD = 1  # where all tasks are at hand and are brought to the new value: `MetaBandit.load`
+    ON_LOAD = 1  # if all tasks can be brought to the new value: `MetaBandit.load`
     ALWAYS = 2
 
 
 def _setting(default: Any, change: Change = Change.ALWAYS, *, stored: bool = True) -> Any:
-    """A field of `Settings`; stored: whether it has a meaning where a store keeps the tasks."""
+    """A field of `Settings`; stored: whether it applies if a store keeps the tasks."""
     return field(default=default, metadata={"change": change, "stored": stored})
 
 
@@ -58,39 +58,38 @@ class Settings:
     Parameters
     ----------
     horizon : int, optional
-        A task is finished by its reward of this number. Finishing frees half of the task's memory,
-        and nothing else.
+        A task is finished after this many rewards. Finishing frees half of the task's memory, and
+        changes nothing else.
     idle_seconds : float, optional
-        A task is finished once it has not been used for this long.
+        A task is finished after this long without use.
     discount : float, default 1.0
-        Below 1, each reward multiplies the weight of the task's earlier ones by this.
+        Each reward multiplies the weight of the task's earlier rewards by this.
     deadline_seconds : float, optional
         A decision without a reward expires after this long.
     default_reward : float, optional
-        A decision counts as this from the moment it is made, until a reward within the deadline
-        replaces it. Needs `deadline_seconds`.
+        A decision counts as this reward from the start, until a reward within the deadline replaces
+        it. Needs `deadline_seconds`.
     max_pending : int, default 1,000,000
-        Of more pending decisions than this the oldest expire, and count as nothing.
+        If more decisions than this are pending, the oldest expire, without their default.
     reward_range : (float, float), optional
-        The least and the largest reward; others are not learned.
+        The smallest and largest reward; others are not learned.
     half_life_tasks, half_life_seconds : float, optional
         In the prior, a task counts half as much after this many others, or after this long. At most
         one of the two.
     exploration : float, default 0.0
         Every arm that may be chosen has a propensity of at least `exploration`/K.
     propensity_draws : int, default 100
-        A policy that samples scores this many times. One of the draws decides, and the share of
-        them that choose its arm is the propensity; with 0 it is nan.
+        How many times a policy that samples scores the arms. One draw decides, and the share of
+        draws that choose the same arm is the propensity; with 0 it is nan.
     item_effects : bool, default True
-        Whether items of a catalogue have effects of their own next to what their features say,
-        learned over all tasks. An item is known by its id; the size of the effects follows from the
-        rewards, and may be 0.
+        Whether to learn, over all tasks, what each catalogue item earns beyond what its features
+        explain. Items are recognised by id; the rewards decide how large effects are, possibly 0.
     scales : "learn", array_like of shape (d,) or None, default "learn"
-        The sizes of the features, where these are very different; None if they are alike.
+        The typical sizes of the features, if these differ a lot; None if they are alike.
     refresh : {"background", "inline"}, optional
-        When the prior is brought up to date: in a thread, so that no call waits for it, or when a
-        task opens, so that a run can be repeated. A `MetaBandit` takes None for "inline" with a
-        seed and "background" without; `load` then decides so by its own seed.
+        When to update the prior: in a thread, so that no call waits for it, or when a task opens,
+        so that a run can be repeated. In a `MetaBandit`, None means "inline" with a seed and
+        "background" without; `load` then decides by its own seed.
     clock : callable, default time.time
         Returns the time in seconds.
     refresh_by_seed : bool, default False
@@ -141,6 +140,10 @@ class Settings:
             Decides `refresh` where that is None.
         **given
             The fields of `Settings`, as `MetaBandit` takes them.
+
+        Returns
+        -------
+        Settings
         """
         options: dict[str, Any] = dict(given)
         for name in options:
@@ -196,13 +199,17 @@ class Settings:
         ----------
         value : float
             The reward.
+
+        Returns
+        -------
+        bool
         """
         limits = self.reward_range
         return -LARGEST < value < LARGEST and (limits is None or limits[0] <= value <= limits[1])
 
     def plain(self) -> dict[str, Any]:
-        """Those that a bandit takes, but for the clock, as plain data."""
-        # Not asdict, which would copy the object whose method the clock is.
+        """The settings that a bandit takes, except the clock, as plain data."""
+        # Not asdict, which would copy the object that the clock is a method of.
         return {name: getattr(self, name) for name in names()}
 
     def has_expired(self, made: float, now: float) -> bool:
@@ -212,6 +219,10 @@ class Settings:
         ----------
         made, now : float
             The time of the decision and the present time, in seconds.
+
+        Returns
+        -------
+        bool
         """
         deadline = self.deadline_seconds
         return deadline is not None and made <= now - deadline
@@ -219,7 +230,7 @@ class Settings:
 
 @functools.cache
 def names(least: Change = Change.NEVER, *, stored: bool = False) -> tuple[str, ...]:
-    """The settings that may change at least so easily; with `stored`, those that a store has too.
+    """The settings that may change at least this easily; with `stored`, only those of a store.
 
     The names are fields of `Settings`, which have their types and defaults.
     """

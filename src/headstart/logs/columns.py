@@ -1,5 +1,7 @@
 """Columns: which columns of a log hold what."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -37,21 +39,21 @@ class Columns:
     task : str, default "task"
         The column of the tasks' names.
     features : str, sequence of str or Features, default "features"
-        One column of lists, several columns of numbers, or a schema: then every attribute is a
-        column of its name, and those of tasks are the side. In text files nothing but an empty text
-        is a missing level.
+        One column of lists, several columns of numbers, or a schema. With a schema, every attribute
+        is read from the column of its name, and attributes of tasks are the side. In text files
+        only empty text is a missing level.
     reward : str, default "reward"
         The column of rewards.
     weight : str, optional
         How many times a row counts.
     id : str, optional
-        Tells rows apart: of rows with the same id the first counts.
+        Identifies rows: of rows with the same id, only the first counts.
     time : str, optional
         When a row was made, in seconds or as a timestamp.
     side : sequence of str, optional
         What is known of the task itself, p columns that are constant within a task.
     task_type : {"str", "int"}, optional
-        Turns the names of tasks into strings or integers; by default they are what the log holds.
+        Converts the names of tasks to strings or integers; by default they stay as in the log.
 
     Examples
     --------
@@ -81,49 +83,47 @@ class Columns:
         if not self.feature_columns():
             raise ValueError("features must name at least one column, got none")
         if self.schema is not None and side:
-            raise ValueError(
-                f"side must be attributes of tasks where there is a schema, got {list(side)}"
-            )
+            raise ValueError(f"with a schema, side must be attributes of tasks, got {list(side)}")
         for one in ((*self.feature_columns(), self.reward), side):
             twice = sorted({name for name in one if one.count(name) > 1})
             if twice:
-                raise ValueError(f"columns must be given once, got {twice[0]!r} twice")
+                raise ValueError(f"columns must be different, got {twice[0]!r} twice")
         if self.task_type is not None:
             checks.one_of("task_type", self.task_type, ("str", "int"))
 
     @property
     def schema(self) -> Schema | None:
-        """The schema, where the features are one."""
+        """The schema, if the features are a schema."""
         return self.features if isinstance(self.features, Features | Transformed) else None
 
     def feature_columns(self) -> tuple[str, ...]:
-        """The columns of the features: one of lists, d, or those of a schema's attributes."""
+        """The columns of the features: one of lists, d of numbers, or a schema's attributes."""
         if isinstance(self.features, Features | Transformed):
             return tuple(self.features.attributes)
         return (self.features,) if isinstance(self.features, str) else tuple(self.features)
 
     def feature_names(self) -> tuple[str, ...] | None:
-        """The names of the features, where they have names."""
+        """The names of the features, if they have names."""
         if isinstance(self.features, Features | Transformed):
             return self.features.columns
         return None if isinstance(self.features, str) else tuple(self.features)
 
     def side_names(self) -> tuple[str, ...]:
-        """The names of what is known of tasks."""
+        """The names of the side columns."""
         return tuple(self.side) if self.schema is None else self.schema.task_columns
 
     @property
     def n_side(self) -> int:
-        """p, how much is known of tasks."""
+        """p, the number of side columns."""
         return len(self.side_names())
 
     def numeric(self) -> tuple[str, ...]:
-        """The columns of numbers, but for the features."""
+        """The columns of numbers, without the features."""
         weight = () if self.weight is None else (self.weight,)
         return (self.reward, *weight, *self.side)
 
     def read_as_numbers(self) -> tuple[str, ...]:
-        """All columns but those of names: text in them is read as numbers or times."""
+        """All columns except names of tasks and ids: their text is read as numbers or times."""
         time = () if self.time is None else (self.time,)
         features = self.feature_columns() if self.schema is None else ()
         return (*features, *self.numeric(), *time)
@@ -138,8 +138,8 @@ class Columns:
 class DecisionColumns:
     """The names of the columns of a log of decisions, one row per round.
 
-    Either `arm` names the chosen arm, one of a catalogue that holds all arms of every round; or
-    `arms` has the features of the round's arms, and `choice` the index of the chosen one.
+    Either `arm` names the chosen arm of a catalogue, which holds the arms of every round; or `arms`
+    has the features of the round's arms, and `choice` the index of the chosen one.
 
     Parameters
     ----------
@@ -158,10 +158,10 @@ class DecisionColumns:
     propensities : str, optional
         The probabilities of all K arms.
     time : str, optional
-        Rounds are in the order of this column; by default in the order of the log.
+        The column that orders the rounds; by default they are in the order of the log.
     features : Features, optional
         A schema: arms are items with attributes, in the catalogue or as lists of objects, and the
-        attributes of context and tasks are columns of their names.
+        attributes of context and tasks are read from columns of their names.
 
     Examples
     --------
@@ -187,7 +187,7 @@ class DecisionColumns:
         return tuple(one.name for one in (*self.features.context, *self.features.task))
 
     def names(self) -> list[str]:
-        """All columns that are read, each once."""
+        """All columns to read, each once."""
         chosen = [self.arms, self.choice] if self.arm is None else [self.arm]
         more = [name for name in (self.propensities, self.time) if name is not None]
         more += self.shared()

@@ -23,22 +23,22 @@ from headstart.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Features of all arms of all rounds that are held at once: 2 GiB.
+# How many features of all arms of all rounds fit at once: 2 GiB.
 MOST_NUMBERS = 1 << 28
-# Propensities are often stored with fewer digits.
+# Logs often store propensities with few digits.
 _ROUNDING = 1e-4
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class LoggedDecisions:
-    """Decisions in the order in which they were made: n rounds.
+    """n logged decisions, in the order in which they were made.
 
     Parameters
     ----------
     tasks : sequence of str or int
         The names of the tasks, one per round.
     arms : array_like of shape (n, K, d)
-        The arms of every round, as many in each.
+        The arms of every round, equally many in each.
     choices : array_like of int of shape (n,)
         The indices of the chosen arms.
     rewards : array_like of shape (n,)
@@ -46,13 +46,13 @@ class LoggedDecisions:
     propensities : array_like of shape (n,)
         The probability with which each choice was made, above 0.
     propensities_of_all : array_like of shape (n, K), optional
-        The probabilities of all arms: the overlap is exact then.
+        The probabilities of all arms, which make the overlap exact.
     allowed : array_like of bool of shape (n, K), optional
         Which arms could be chosen. All by default.
     times : array_like of shape (n,), optional
         When the decisions were made, in seconds.
     features : Features, optional
-        The settled schema by which the arms were made of attributes.
+        The settled schema that made the arms from attributes.
     abouts : sequence of mappings or None, optional
         What was known of the tasks, one per round.
 
@@ -150,9 +150,9 @@ class LoggedDecisions:
         abouts: Sequence[Mapping[str, Any] | None] | None = None,
         **columns: Any,
     ) -> LoggedDecisions:
-        """Rounds in which items with attributes were shown.
+        """Logged decisions among items with attributes.
 
-        Numbers that the schema leaves to data are settled by these.
+        Numbers without mean and scale get them from these data.
 
         Parameters
         ----------
@@ -163,11 +163,15 @@ class LoggedDecisions:
         items : dicts by id or in a list, or DataFrame
             The items of every round.
         choices : sequence
-            The ids of the chosen items, or their indices where they have none.
+            The ids of the chosen items, or their indices if they have none.
         contexts, abouts : sequence of mappings or None, optional
-            What was known in each round, and of its task, of which the first counts.
+            The attributes of each round's context, and of its task; a task's first ones count.
         **columns
             The other parameters of `LoggedDecisions`.
+
+        Returns
+        -------
+        LoggedDecisions
 
         Examples
         --------
@@ -201,7 +205,7 @@ class LoggedDecisions:
         arms, indices = np.empty(shape), np.empty(n, dtype=np.int64)
         for i, (task, choice) in enumerate(zip(tasks, choices, strict=True)):
             if choice not in index:
-                raise ValueError(f"choices must be of the items, got {checks.short(choice)}")
+                raise ValueError(f"choices must be among the items, got {checks.short(choice)}")
             indices[i] = index[choice]
             about = each_about[i]
             if about:
@@ -230,7 +234,7 @@ def read_decisions(
     catalogue: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> LoggedDecisions:
-    """Read a log of decisions; the first bad row is an error that names it.
+    """Read a log of decisions; raises for the first bad row.
 
     Parameters
     ----------
@@ -241,10 +245,14 @@ def read_decisions(
     dimension : int
         The number of features, d.
     catalogue : mapping of str to features, optional
-        The features (d,) of every arm by its id, for logs that name the chosen arm; with a schema,
-        its attributes.
+        The features (d,) of every arm by id, for logs that name the chosen arm; with a schema, the
+        attributes.
     progress : callable, optional
-        Called with the rows read so far, and their number where it is known.
+        Called with the rows read so far, and with their total if it is known.
+
+    Returns
+    -------
+    LoggedDecisions
 
     Examples
     --------
@@ -262,12 +270,12 @@ def read_decisions(
     """
     if columns.arm is not None and not catalogue:
         raise ValueError(
-            f"column {columns.arm!r} names arms of a catalogue, and the catalogue is empty"
+            f"column {columns.arm!r} names arms of a catalogue, but the catalogue is empty"
         )
     schema = columns.features
     if schema is not None and (not schema.is_settled or schema.dimension != dimension):
         raise ValueError(
-            f"features must have mean and scale of every number, and d = {dimension} columns, "
+            f"features must have a mean and scale for every number, and d = {dimension} columns, "
             f"got d = {schema.dimension}"
         )
     pieces = sources.pieces(logs, columns.names(), only_empty_is_missing=schema is not None)
@@ -309,7 +317,7 @@ class _Reader:
         self._parts: dict[str, list[Any]] = {}
 
     def add(self, batch: pa.RecordBatch, piece: Piece, first: int) -> None:
-        """Add rows, the first of which has this number in its piece."""
+        """Add rows; the first one has this number in its piece."""
         columns = self.columns
         at = _Place(batch, piece, first)
         task = self._task.read(batch.column(columns.task), piece)
@@ -416,7 +424,7 @@ class _Reader:
         return arms
 
     def _about(self, at: _Place, schema: Features) -> list[dict[str, object]]:
-        """What every row says of its task."""
+        """The attributes of each row's task."""
         read = {}
         for attribute in schema.task:
             column = at.batch.column(attribute.name).to_pylist()
@@ -427,7 +435,7 @@ class _Reader:
         return [dict(zip(names, row, strict=True)) for row in zip(*read.values(), strict=True)]
 
     def _items(self, at: _Place, schema: Features) -> list[Floats]:
-        """The items (K, …) of every row, which come as lists of objects."""
+        """The items (K, …) of every row, given as lists of objects."""
         name = self.columns.arms
         found = []
         for i, row in enumerate(at.nested(name).to_pylist()):
@@ -453,7 +461,7 @@ class _Reader:
         if (self.n_rows + more) * self._n_arms * self.dimension > MOST_NUMBERS:
             raise ValueError(
                 f"the arms of all rounds must be at most {MOST_NUMBERS:,} numbers, got more: "
-                "evaluate a part of the log, whole tasks of it"
+                "evaluate a part of the log, with whole tasks"
             )
 
 
@@ -480,7 +488,7 @@ class _Place:
         return values.vectors(self.nested(name), name, length, self.piece.place())
 
     def nested(self, name: str) -> pa.Array:
-        """A column of lists; those of a text file are JSON."""
+        """A column of lists, as JSON in a text file."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
         column = self.batch.column(name)
@@ -496,7 +504,7 @@ class _Place:
             ) from None
 
     def refuse(self, wrong: Booleans, name: str, must: str) -> None:
-        """Raise an error of the first row in a mask, if there is any."""
+        """Raise for the first row in a mask, if there is any."""
         if wrong.any():
             self._raise(int(np.flatnonzero(wrong)[0]), name, must)
 
@@ -509,7 +517,7 @@ class _Place:
 
 
 def _check_numbers_of_arms(arms: ArrayLike) -> None:
-    """Raise where rounds have different numbers of arms, which are no array."""
+    """Raise if rounds have different numbers of arms, since they do not fit one array."""
     if isinstance(arms, np.ndarray) and arms.dtype != object:
         return
     rounds: Any = arms
@@ -525,7 +533,7 @@ def _check_numbers_of_arms(arms: ArrayLike) -> None:
 def _checked_propensities(
     given: ArrayLike, chosen: Floats, choices: Integers, n_arms: int
 ) -> Floats:
-    """Probabilities (n, K) that sum to 1, among them those of the choices."""
+    """Probabilities (n, K) that sum to 1 and agree with those of the choices."""
     found = checks.floats("propensities_of_all", given)
     checks.shape("propensities_of_all", found, (len(chosen), n_arms), "(n, K)")
     if (found < 0).any() or (np.abs(found.sum(1) - 1) > _ROUNDING).any():

@@ -1,5 +1,7 @@
 """Reading a log in one pass: its rows in checked batches, its tasks, and the report."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,15 +26,15 @@ if TYPE_CHECKING:
 
 OnBad = Literal["raise", "drop"]
 
-# Tasks of a log grouped by task that are summed at once.
+# How many tasks are summed at once, in a log grouped by task.
 _TASKS = 1024
 
 
 class Reader:
     """One pass over a log.
 
-    With on_bad="raise" the first bad row is an error, else bad rows are left out and counted. A row
-    whose reward is outside of `reward_range` is bad.
+    With on_bad="raise" it raises for the first bad row, else it leaves bad rows out and counts
+    them. A row whose reward is outside `reward_range` is bad.
     """
 
     def __init__(
@@ -62,7 +64,7 @@ class Reader:
         self.total = sum(counts) if all(counts) else 0
         self._seen_ids = SeenRows()
         self._seen_rows = SeenRows() if find_identical else None
-        # Two, so that one batch can be made while the one before is summed.
+        # Two, so that one batch can be made while the previous one is summed.
         self._buffers = itertools.cycle([RowBuffer(dimension), RowBuffer(dimension)])
         self._keys = (
             values.KeyColumn(columns.task, columns.task_type),
@@ -83,7 +85,7 @@ class Reader:
                 yield self._batch(waiting, piece)
 
     def _fields(self, piece: Piece) -> Iterator[Fields]:
-        """The rows of a piece that count, as they come; at most as many at once as in a batch."""
+        """The rows of a piece that count, in order, at most a batch at a time."""
         first = 0
         for whole in piece.batches():
             self._check_uneven(piece)
@@ -99,8 +101,8 @@ class Reader:
         self._check_uneven(piece)
         self._note_uneven(piece)
 
-    def _settle(self, batch: "pa.RecordBatch", piece: Piece) -> None:
-        """Have the first rows say what the schema leaves to data."""
+    def _settle(self, batch: pa.RecordBatch, piece: Piece) -> None:
+        """Take open means and scales of the schema from the first rows."""
         schema = self.columns.schema
         if schema is not None and not schema.is_settled and batch.num_rows:
             columns = {name: batch.column(name) for name in schema.attributes}
@@ -160,7 +162,7 @@ class Reader:
         return fields
 
     def _batch(self, parts: list[Fields], piece: Piece) -> Batch:
-        """Rows that came in several parts, together."""
+        """One batch from rows that came in several parts."""
         task_names, codes = values.encode([fields.task for fields in parts])
         rows, ends, places = next(self._buffers).fill(parts, codes, len(task_names))
         side = [np.stack(fields.side, axis=1) for fields in parts if fields.side]
@@ -210,13 +212,13 @@ class LogReading:
     reward_range : (float, float), optional
         Rows whose reward is outside are bad.
     grouped_by_task : bool, default False
-        Each task comes as soon as its rows end, and one is held in memory at a time, next to a hash
-        of every task before it; a task whose rows are not consecutive is refused. Without it the
-        sums of all tasks are held, (d + 2)² numbers each, and tasks come at the end.
+        Yield each task as soon as its rows end. Memory then holds one task at a time and a hash of
+        every earlier one; a task whose rows are not consecutive is refused. Without this, memory
+        holds the sums of all tasks, (d + 2)² numbers each, and tasks come at the end.
     find_identical : bool, default False
         Whether to look for rows that equal an earlier one.
     progress : callable, optional
-        Called with the rows read so far, and their number where it is known.
+        Called with the rows read so far, and with their total if it is known.
 
     Examples
     --------
@@ -258,7 +260,7 @@ class LogReading:
 
     @property
     def columns(self) -> Columns:
-        """The columns; the first rows settle what their schema, if it is one, leaves to data."""
+        """The columns; the first rows settle means and scales that a schema leaves open."""
         return self._columns if self._reader is None else self._reader.columns
 
     def _new_reader(self) -> Reader:
@@ -311,7 +313,7 @@ class LogReading:
         return replace(found, set_aside=TaskCount.of(WRONG_UNIT, self._set_aside))
 
     def note_set_aside(self, names: Sequence[str | int]) -> None:
-        """Note for the report the tasks that do not count: their rewards are far too large.
+        """Note in the report the tasks that do not count, because their rewards are far too large.
 
         Parameters
         ----------
@@ -360,7 +362,7 @@ def check_log(
     grouped_by_task: bool = False,
     progress: Progress | None = None,
 ) -> LogReport:
-    """Read a log and learn nothing: the report, also of rows that are equal.
+    """Read a log without learning from it, and report what it holds.
 
     Parameters
     ----------
@@ -369,13 +371,17 @@ def check_log(
     columns : Columns
         The names of the log's columns.
     dimension : int, optional
-        The number of features, d; by default as many as the log has.
+        The number of features, d; by default, the log's.
     reward_range : (float, float), optional
         Rows whose reward is outside are bad.
     grouped_by_task : bool, default False
-        Whether the rows of each task follow each other.
+        Whether the rows of each task are contiguous.
     progress : callable, optional
-        Called with the rows read so far, and their number where it is known.
+        Called with the rows read so far, and with their total if it is known.
+
+    Returns
+    -------
+    LogReport
 
     Examples
     --------
@@ -403,7 +409,7 @@ def check_log(
 
 
 def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
-    """The number of features in the rows of a log: of the columns, or of the first list.
+    """The number of features in a log: of columns, or the length of the first list.
 
     Parameters
     ----------
@@ -411,6 +417,10 @@ def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
         As `MetaBandit.fit` takes them.
     features : str, sequence of str or Features
         The columns of the features, as for `Columns`.
+
+    Returns
+    -------
+    int
 
     Examples
     --------
@@ -445,7 +455,7 @@ def _error(name: str, what: str, value: object) -> str:
 
 
 def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, each made by a thread while the one before is summed."""
+    """The same batches, each made by a thread while the previous one is summed."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, batches, None)
         while (batch := coming.result()) is not None:
@@ -454,13 +464,13 @@ def _one_ahead(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 class _Names:
-    """The tasks so far, by hash: an integer stands for itself."""
+    """The tasks so far, by hash; an integer is its own hash."""
 
     def __init__(self) -> None:
         self._hashes: set[int] = set()
 
     def is_new(self, name: object) -> bool:
-        """Note a task; whether it was not there."""
+        """Note a task. Returns whether it is new."""
         before = len(self._hashes)
         self._hashes.add(name if isinstance(name, int) else hash(name))
         return len(self._hashes) > before
@@ -473,14 +483,14 @@ def _check_runs(batch: Batch, seen: _Names, open_name: object) -> None:
         name = batch.names[int(batch.codes[start])]
         if not seen.is_new(name) and (i > 0 or name != open_name):
             raise ValueError(
-                f"logs must be grouped by task, got rows of task {name!r} that are not "
+                f"logs must be grouped by task, but the rows of task {name!r} are not "
                 f"consecutive{batch.piece.place(int(batch.numbers[start]))}; sort the log by task, "
                 "or read it without grouped_by_task"
             )
 
 
 def _part(batch: Batch, first: int, last: int) -> Batch:
-    """The rows of some tasks of a batch in which the rows of each are consecutive."""
+    """The rows of some tasks in a batch whose rows are grouped by task."""
     start, end = int(batch.ends[first]), int(batch.ends[last])
     return replace(
         batch,
@@ -507,7 +517,7 @@ def _partition(
 
 
 def _settled_by_first(logs: Any, columns: Columns) -> Columns:
-    """The columns with a schema that the first partition of a Dask frame settles for all."""
+    """The columns with a schema settled by the first partition of a Dask frame, for all."""
     if columns.schema is None or columns.schema.is_settled:
         return columns
     reader = Reader(logs.to_delayed()[0].compute(), columns, columns.schema.dimension)
@@ -518,7 +528,7 @@ def _settled_by_first(logs: Any, columns: Columns) -> Columns:
 def _by_partition(
     logs: Any, columns: Columns, dimension: int, rules: dict[str, Any]
 ) -> LogStatistics:
-    """A Dask frame is read by partitions, on the workers that hold them, and the sums are added."""
+    """Read a Dask frame by partitions, on the workers that hold them, and add the sums."""
     import dask  # noqa: PLC0415 (an optional extra)
 
     partition = dask.delayed(_partition)

@@ -8,15 +8,15 @@ import numpy as np
 from headstart import checks
 from headstart.arrays import Booleans, Floats, Integers
 
-# Why a task may be set aside.
+# Reasons to set a task aside.
 WRONG_UNIT = "their rewards are a thousand times the others'"
-# How many tasks and rows are named.
+# How many tasks and rows are shown.
 _NAMED = 3
 
 
 @dataclass(frozen=True)
 class Example:
-    """One row: its file (or table), its number there, counted from 0, and the value found."""
+    """One row: its file (or table), its number there, counted from 0, and the value."""
 
     file: str | None
     row: int
@@ -30,7 +30,7 @@ class Example:
 
 @dataclass(frozen=True, kw_only=True)
 class RowCount:
-    """How many rows something is true of, and the first few of them."""
+    """How many rows meet a condition, and the first few of them."""
 
     what: str
     count: int
@@ -39,7 +39,7 @@ class RowCount:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskCount:
-    """How many tasks something is true of, and the names of the first few."""
+    """How many tasks meet a condition, and the names of the first few."""
 
     what: str
     count: int
@@ -62,7 +62,7 @@ class Scale:
     least, largest : float
         The extreme values.
     mean, root_mean_square : float
-        With each row weighted by its weight.
+        Weighted by the rows' weights.
     missing : int
         How many are missing, over all rows.
 
@@ -85,7 +85,7 @@ class Scale:
 
     @property
     def standard_deviation(self) -> float:
-        """Around the mean; it loses digits where that is far from 0."""
+        """The standard deviation, which loses digits if the mean is far from 0."""
         return float(np.sqrt(max(self.root_mean_square**2 - self.mean**2, 0.0)))
 
 
@@ -102,16 +102,16 @@ class LogReport:
     bad : tuple of RowCount
         The bad rows, by reason.
     duplicates : RowCount or None
-        Rows left out because their id came before; none are looked for without an id.
+        Rows left out because their id had occurred before; None without ids.
     identical : RowCount or None
-        Rows that equal an earlier one in every column that is read. They count, for an arm may be
-        shown twice. None where they were not looked for.
+        Rows that equal an earlier one in every column that is read. They count, since an arm may be
+        shown twice. None if nobody looked for them.
     features : tuple of Scale
         The numbers of every feature.
     reward : Scale
         The rewards.
     set_aside : TaskCount or None
-        Tasks of which no row counts, and why; None where nothing was learned from the log.
+        Tasks without a row that counts, and why; None if nothing was learned from the log.
     encoded : bool
         Whether the features are columns of a schema.
 
@@ -138,18 +138,18 @@ class LogReport:
 
     @property
     def n_bad(self) -> int:
-        """How many rows were left out since a value is missing or wrong."""
+        """How many rows were left out because a value is missing or wrong."""
         return sum(each.count for each in self.bad)
 
     @property
     def n_used(self) -> int:
-        """How many rows count, but for those of tasks that are set aside."""
+        """How many rows count, including rows of tasks that are set aside."""
         return self.rows - self.n_bad - (0 if self.duplicates is None else self.duplicates.count)
 
     def far_apart(self) -> tuple[str, ...]:
-        """The features that are far from the size of the others (`checks.FAR`), or always 0.
+        """The features whose size is far from the others' (`checks.FAR`), or that are always 0.
 
-        None are with a schema: its numbers have a common scale, and levels may be rare.
+        With a schema there are none: its numbers have a common scale, and levels may be rare.
         """
         if self.encoded:
             return ()
@@ -159,7 +159,7 @@ class LogReport:
         return tuple(self.features[i].name for i in np.flatnonzero(odd))
 
     def summary(self) -> str:
-        """What was read and left out, without the scales: some lines."""
+        """What was read and left out, without the scales."""
         where = "" if self.pieces == 1 else f" in {self.pieces:,} files, tables or partitions"
         lines = [f"{self.rows:,} rows of {self.tasks:,} tasks{where}; {self.n_used:,} count"]
         lines += [f"{each.count:,} rows left out: {each.what}{_first(each)}" for each in self.bad]
@@ -190,7 +190,7 @@ class LogReport:
         return "\n".join([self.summary(), heading, *table])
 
     def plain(self) -> dict[str, object]:
-        """As JSON holds it."""
+        """As plain data for JSON."""
         return {**asdict(self), "n_bad": self.n_bad, "n_used": self.n_used}
 
 
@@ -224,7 +224,7 @@ class _Counted:
 class Tally:
     """Counts of rows, and the smallest, the largest and the missing numbers of columns (d + 1,).
 
-    The last of the columns is the reward.
+    The last column is the reward.
     """
 
     def __init__(self, dimension: int) -> None:
@@ -262,7 +262,7 @@ class Tally:
     def report(
         self, names: list[str], total: Floats, tasks: int, id_column: str | None, identical: bool
     ) -> LogReport:
-        """The report, with the sum over all tasks of zzᵀ, z = √w·(x, y, 1)."""
+        """The report, given Σzzᵀ over all tasks, z = √w·(x, y, 1)."""
         count = total[-1, -1]
         means = total[-1, :-1] / count if count else np.full(len(self.least), np.nan)
         squares = np.diag(total)[:-1] / count if count else np.full(len(self.least), np.nan)

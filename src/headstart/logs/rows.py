@@ -1,4 +1,4 @@
-"""The rows of one batch: checked, without those that came before, and as the rows that are summed.
+"""The rows of one batch: checked, without repeated ids, and in the form to be summed.
 
 A row is z = √w·(x, y, 1): Σzzᵀ over the rows of a task holds its V, b, T and q.
 """
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 # Beyond this, squares and products run out of range.
 LARGEST = 1e50
 
-# The least and the largest reward that counts.
+# The smallest and the largest reward that counts.
 Range = tuple[float, float]
 
-# Rows that are turned from columns into rows at once: they stay in cache.
+# How many rows are transposed at once, so that they stay in cache.
 _BLOCK = 4096
-# Columns whose distance is a power of two would share the same few places of the cache.
+# Columns a power of two apart would share the same few places of the cache.
 _APART = 8
 
 _EMPTY = 0  # the mark of a free place; a hash of 0 is moved to 1
@@ -38,7 +38,7 @@ _PRIME = 0x100000001B3
 
 @compiled
 def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
-    """The smallest and the largest of every feature; False where one is NaN or out of range."""
+    """The smallest and largest value of every feature; False if one is NaN or out of range."""
     for a in range(features.shape[1]):
         least[a] = features[0, a]
         largest[a] = features[0, a]
@@ -53,7 +53,7 @@ def _ranges(features: Floats, least: Floats, largest: Floats) -> bool:
 
 
 def plain(array: Floats) -> Floats:
-    """An array that a compiled function takes: one type for all, whatever Arrow's flags are."""
+    """An array of the one type that compiled functions take, whatever Arrow's flags are."""
     return np.require(array, requirements=["C", "W"])
 
 
@@ -61,8 +61,8 @@ def plain(array: Floats) -> Floats:
 class Fields:
     """The columns of n rows: features (n, d) or d arrays (n,), rewards, weights, times (n,).
 
-    Missing numbers are NaN. `refused` has the columns with values that are not what they must be,
-    where any are: a reason, a mask (n,), and the column as it was read.
+    Missing numbers are NaN. `refused` has the columns with bad values, if any: a reason, a mask
+    (n,), and the column as read.
     """
 
     task: "pa.Array"
@@ -100,9 +100,9 @@ class Fields:
         )
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """The smallest and the largest of every feature and of the rewards, (d + 1,) each.
+        """The smallest and largest value of every feature and of the rewards, (d + 1,) each.
 
-        NaN where a number is missing.
+        NaN if a number is missing.
         """
         with np.errstate(invalid="ignore"):
             if isinstance(self.features, np.ndarray):
@@ -115,7 +115,7 @@ class Fields:
             return np.array([v.min() for v in numbers]), np.array([v.max() for v in numbers])
 
     def seems_right(self, least: Floats, largest: Floats, rewards: Range | None) -> bool:
-        """Whether no row can be bad: a quick look at the ranges, which NaN does not pass."""
+        """Whether no row can be bad: a quick check of the ranges, which NaN does not pass."""
         low, high = rewards or (-LARGEST, LARGEST)
         others = [*self.side, *(() if self.time is None else (self.time,))]
         return bool(
@@ -132,7 +132,7 @@ class Fields:
     def faults(
         self, columns: Columns, rewards: Range | None = None
     ) -> Iterator[tuple[str, str, Booleans, Any]]:
-        """What is wrong: column, reason, mask (n,) and the values, in the order of the columns."""
+        """The faults: column, reason, mask (n,) and values, in the order of the columns."""
         keys = [(columns.task, self.task)]
         if columns.id is not None and self.id is not None:
             keys.append((columns.id, self.id))
@@ -168,7 +168,7 @@ class Fields:
     def _numbers(self, columns: Columns) -> Iterator[tuple[str, Floats]]:
         names = columns.feature_columns()
         if isinstance(self.features, np.ndarray):
-            if columns.schema is None:  # whose numbers are finite
+            if columns.schema is None:  # the numbers of these are finite
                 yield names[0], self.features
         else:
             yield from zip(names, self.features, strict=True)
@@ -188,7 +188,7 @@ def read_fields(
     first: int,
     keys: tuple[KeyColumn, KeyColumn],
 ) -> Fields:
-    """The columns of a batch whose first row has this number in its piece."""
+    """Read the columns of a batch; its first row has this number in its piece."""
     reading = _Reading(batch, piece)
     features: Floats | Sequence[Floats]
     if columns.schema is not None:
@@ -211,7 +211,7 @@ def read_fields(
 
 
 class _Reading:
-    """A batch whose columns are read one after another, and what had to be refused."""
+    """A batch whose columns are read one after another, and the columns refused."""
 
     def __init__(self, batch: "pa.RecordBatch", piece: Piece) -> None:
         self._batch, self._piece = batch, piece
@@ -255,9 +255,9 @@ class _Reading:
 
 @compiled
 def _place(codes: Integers, ends: Integers, places: Integers) -> None:
-    """The places of rows in the order of their codes, and where the rows of each code end.
+    """The places of rows when sorted by code, and where the rows of each code end.
 
-    A counting sort: the rows of code c go to ends[c] ≤ place < ends[c + 1], in their order.
+    A stable counting sort: the rows of code c go to ends[c] ≤ place < ends[c + 1].
     """
     for i in range(codes.shape[0]):
         ends[codes[i] + 1] += 1
@@ -295,7 +295,7 @@ def _scatter_rows(features: Floats, rewards: Floats, places: Integers, rows: Flo
 def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> None:
     """Add Σzzᵀ of rows to the sums (n_tasks, e, e): ends[c] ≤ i < ends[c + 1] are of tasks[c].
 
-    The lower triangles are added; nothing reads the others.
+    Only lower triangles are added; nothing reads the rest.
     """
     size = rows.shape[1]
     product = np.empty((size, size))
@@ -309,11 +309,11 @@ def add_rows(sums: Floats, tasks: Integers, ends: Integers, rows: Floats) -> Non
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
-    """Rows of tasks: row i is of task names[codes[i]], all of which have rows.
+    """Rows of tasks: row i belongs to task names[codes[i]]. Every task has rows.
 
-    `rows` has z = √w·(x, y, 1), (n, d + 2), in the order of the codes: ends[c] to ends[c + 1] are
-    those of names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch
-    after the next.
+    `rows` has z = √w·(x, y, 1), (n, d + 2), sorted by code: ends[c] to ends[c + 1] belong to
+    names[c], and row i is at places[i]. It is a view of a buffer, valid until the batch after the
+    next.
     """
 
     names: Sequence[object]
@@ -331,7 +331,7 @@ class Batch:
 
 
 class RowBuffer:
-    """Memory for the rows of one batch after another: fresh memory would cost as much as filling.
+    """Memory for one batch of rows after another: fresh memory would cost as much as filling it.
 
     It grows with the largest batch.
     """
@@ -346,8 +346,8 @@ class RowBuffer:
     ) -> tuple[Floats, Integers, Integers]:
         """Rows √w·(x, y, 1), (n, d + 2), in the order of their codes.
 
-        Also where the rows of each code end, (n_codes + 1,), and the place of every row, (n,). The
-        rows are valid until the next call.
+        Also returns where the rows of each code end, (n_codes + 1,), and the place of every row,
+        (n,). The rows are valid until the next call.
         """
         n = len(codes)
         if len(self._rows) < n:
@@ -389,7 +389,7 @@ def _mixed(value: np.int64) -> np.int64:
 
 @compiled
 def _hash_numbers(values: Integers, hashes: Integers) -> None:
-    """Hashes of rows (n, k) of 64-bit numbers; with k = 1, different ones for different rows."""
+    """Hashes of rows (n, k) of 64-bit numbers; with k = 1, different rows have different hashes."""
     for i in range(values.shape[0]):
         found = np.int64(0)
         for a in range(values.shape[1]):
@@ -409,7 +409,7 @@ def _hash_texts(offsets: Integers, data: NDArray[np.uint8], hashes: Integers) ->
 
 @compiled
 def _insert(places: Integers, hashes: Integers, repeated: Booleans) -> int:
-    """Put hashes into a table of open addresses; mark those that were there. Returns how many."""
+    """Put hashes into a table of open addresses; mark those already there. Returns how many."""
     mask = places.shape[0] - 1
     n = 0
     for i in range(hashes.shape[0]):
@@ -427,14 +427,14 @@ def _insert(places: Integers, hashes: Integers, repeated: Booleans) -> int:
 
 
 class SeenRows:
-    """The rows so far, by hash: of 10⁸ rows, two are taken for one with probability 3·10⁻⁴."""
+    """The rows so far, by hash. Among 10⁸ rows, two collide with probability 3·10⁻⁴."""
 
     def __init__(self) -> None:
         self._places = np.zeros(1 << 10, dtype=np.int64)
         self._n = 0
 
     def repeated_ids(self, ids: "pa.Array") -> Booleans:
-        """Which ids (n,), strings or integers, came before; all are noted."""
+        """Which ids (n,), strings or integers, have occurred before; notes all of them."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
         hashes = np.empty(len(ids), dtype=np.int64)
@@ -448,7 +448,7 @@ class SeenRows:
         return self._note(hashes)
 
     def repeated_rows(self, values: Integers) -> Booleans:
-        """Which rows (n, k) of 64-bit numbers came before; all are noted."""
+        """Which rows (n, k) of 64-bit numbers have occurred before; notes all of them."""
         hashes = np.empty(len(values), dtype=np.int64)
         _hash_numbers(values, hashes)
         return self._note(hashes)

@@ -1,4 +1,4 @@
-"""Sources of a log: its files, tables or partitions, each a piece with batches of rows."""
+"""Sources of a log: files, tables or partitions, each a piece with batches of rows."""
 
 import glob
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -33,15 +33,15 @@ _BLOCK = 1 << 23
 class UnevenRows:
     """Rows of a text file with more or fewer columns than its first line; the parser skips them.
 
-    It may come to a row twice, and long before the rows around it are returned.
+    The parser may report a row twice, and long before it returns the rows around it.
     """
 
     def __init__(self) -> None:
         self.expected = 0
-        self.found: dict[int, int] = {}  # from the number of a row to that of its columns
+        self.found: dict[int, int] = {}  # the number of columns of a row, by the row's number
 
     def note(self, row: Any) -> Literal["skip", "error"]:
-        """What the parser shall do with such a row."""
+        """What the parser should do with such a row."""
         if row.number is None:
             return "error"
         self.expected = row.expected_columns
@@ -49,12 +49,12 @@ class UnevenRows:
         return "skip"
 
     def numbers(self, rows: Integers) -> Integers:
-        """The numbers in the file of rows that are counted without those that were skipped."""
+        """The numbers in the file of rows that were counted without skipped ones."""
         skipped = np.sort(np.array(list(self.found), dtype=np.int64))
         return rows + np.searchsorted(skipped - np.arange(len(skipped)), rows, side="right")
 
     def error(self, name: str) -> ValueError:
-        """The error of the first such row."""
+        """The error for the first such row."""
         row = min(self.found)
         return ValueError(
             f"every row must have {self.expected} columns, as the first line has, got "
@@ -67,10 +67,10 @@ class Piece:
     """A file, a table or a partition: its label in errors, and its rows in batches."""
 
     batches: Callable[[], Iterator["pa.RecordBatch"]]
-    label: str | None = None  # none for the only table
-    n_rows: int = 0  # 0 where it is not known
-    is_text: bool = False  # whether numbers are still to be parsed
-    uneven: UnevenRows = field(default_factory=UnevenRows)  # that batches left out
+    label: str | None = None  # empty for the only table
+    n_rows: int = 0  # 0 if it is not known
+    is_text: bool = False  # whether numbers must still be parsed
+    uneven: UnevenRows = field(default_factory=UnevenRows)  # rows that batches left out
 
     def place(self, row: int | None = None) -> str:
         """Where a row is, in words."""
@@ -88,9 +88,9 @@ def pieces(
     numeric: Collection[str] = (),
     only_empty_is_missing: bool = False,
 ) -> list[Piece]:
-    """The pieces of a log; every one has the columns, some of which are to be numbers.
+    """The pieces of a log; every one has the columns, some of them numbers.
 
-    In text files, words such as NA and null are missing values too, if not `only_empty_is_missing`.
+    In text files, words such as NA and null are missing values too, unless `only_empty_is_missing`.
     """
     try:
         import pyarrow  # noqa: F401, PLC0415 (an optional extra)
@@ -119,7 +119,7 @@ def pieces(
 
 
 def check_columns(expected: Sequence[str], present: Sequence[object], place: str) -> None:
-    """Refuse a log without one of the columns, or with two of that name."""
+    """Raise if a column is not in the log, or there twice."""
     names = [str(column) for column in present]
     for name in expected:
         if name not in names:
@@ -135,7 +135,7 @@ def _of_file(name: str, names: list[str], only_empty_is_missing: bool) -> Iterat
         dataset = _open_file(name, names, uneven, only_empty_is_missing)
         fragments = list(dataset.get_fragments())
     except (OSError, ValueError) as error:
-        raise ValueError(f"logs must be readable, got {name!r}: {error}") from error
+        raise ValueError(f"cannot read {name!r}: {error}") from error
     check_columns(names, dataset.schema.names, f" in {name}")
     for fragment in fragments:
         yield Piece(
@@ -167,7 +167,7 @@ def _of_table(
         return [Piece(batches=lambda: _lazy(table.select(names)), label=label)]
     if not hasattr(table, "__arrow_c_stream__"):
         raise ValueError(f"logs must be {_KINDS}, got {type(table).__name__}")
-    if hasattr(table, "iloc"):  # pandas: by slices, since the whole of it would be copied
+    if hasattr(table, "iloc"):  # pandas: by slices, to avoid a copy of everything
         check_columns(names, table.columns, place)
         read = partial(_pandas, table, names, numeric)
         return [Piece(batches=read, label=label, n_rows=len(table))]
@@ -203,9 +203,9 @@ def _pandas(frame: Any, names: list[str], numeric: Collection[str]) -> Iterator[
 
 
 def _in_text(frame: Any, numeric: Collection[str]) -> Any:
-    """A pandas frame with text alone in columns that are to be numbers and hold some text.
+    """A pandas frame in which columns of numbers that hold some text are all text.
 
-    A file has no types: its text is read row by row. So is that of an object column.
+    Text files have no types and are parsed row by row; so are object columns.
     """
     for name in numeric:
         column = frame[name]
@@ -234,7 +234,7 @@ def _computed(
 
 
 def find_files(sources: Sequence[str | Path]) -> list[str]:
-    """The files that paths, folders and patterns name, in their order; none of them twice."""
+    """The files that paths, folders and patterns name, in order, each once."""
     found = [name for source in sources for name in _find(str(source))]
     resolved = [name if "://" in name else str(Path(name).resolve()) for name in found]
     for i, name in enumerate(resolved):
@@ -258,10 +258,10 @@ def _open_file(
 
     if not is_text(name):
         return ds.dataset(name, format="parquet")
-    given: dict[str, Any] = {"invalid_row_handler": uneven.note}  # which stubs do not know
+    given: dict[str, Any] = {"invalid_row_handler": uneven.note}  # missing in the type stubs
     given["delimiter"] = "\t" if _suffix(name) == ".tsv" else ","
     form = ds.CsvFileFormat(
-        # Quoted text may hold line breaks, in columns that are not even used.
+        # Quoted text may hold line breaks, even in columns that are not used.
         parse_options=csv.ParseOptions(newlines_in_values=True, **given),
         read_options=csv.ReadOptions(block_size=_BLOCK),
         convert_options=csv.ConvertOptions(
@@ -290,7 +290,7 @@ def _find(source: str) -> Iterator[str]:
 
 
 def _in_folder(folder: Path) -> list[str]:
-    """The files below a folder but hidden ones, and those of Spark and Hive with an underscore."""
+    """The files below a folder, without hidden ones and Spark's and Hive's with an underscore."""
     found = [
         str(path)
         for path in sorted(folder.rglob("*"))
@@ -304,13 +304,13 @@ def _in_folder(folder: Path) -> list[str]:
 
 
 def _suffix(name: str) -> str:
-    """The suffix without that of a compression."""
+    """The suffix, without a suffix for compression."""
     path = Path(name.lower())
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
 def _check_format(name: str) -> None:
-    """Refuse a file that is neither Parquet nor CSV."""
+    """Raise if a file is neither Parquet nor CSV."""
     if "://" in name or _suffix(name) in (*_PARQUET, *_TEXT):
         return
     with Path(name).open("rb") as file:

@@ -1,5 +1,7 @@
 """LogStatistics: the statistics of every task of a log, with its name, side and last time."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -23,9 +25,9 @@ class LoggedTask:
     name : str or int
         The name of the task.
     statistics : TaskStatistics
-        The sums over its rows; `statistics.side` (p,) has the side columns, where there are some.
+        The sums over its rows; `statistics.side` (p,) has the side columns, if any.
     last_time : float or None
-        The time of the last row in seconds, where there is a column of times.
+        The time of the last row in seconds, if there is a column of times.
 
     Examples
     --------
@@ -44,7 +46,7 @@ class LoggedTask:
 
 @dataclass
 class LogStatistics:
-    """The statistics of many tasks, in the order in which they first appear. They add.
+    """The statistics of many tasks, in order of appearance. Instances can be added.
 
     Parameters
     ----------
@@ -94,9 +96,9 @@ class LogStatistics:
             self._add_side(batch, tasks, before)
 
     def _add_side(self, batch: Batch, tasks: Integers, before: int) -> None:
-        """Note the side of new tasks; refuse one that changes, where it is given in numbers.
+        """Note the side columns of new tasks; raise if numbers change within a task.
 
-        Attributes may have gaps: as in live use, what is first told of a task counts.
+        Attributes may have gaps: as in live use, a task's first value counts.
         """
         first = np.empty(len(batch.names), dtype=np.int64)
         first[batch.codes[::-1]] = np.arange(len(batch) - 1, -1, -1)
@@ -115,7 +117,7 @@ class LogStatistics:
             )
 
     def _codes_of(self, names: Collection[object]) -> Integers:
-        """The codes of different tasks (n,), new ones for those that are new."""
+        """The codes of different tasks (n,); new tasks get new codes."""
         codes = self.codes
         tasks = np.fromiter(map(codes.get, names, repeat(-1)), np.int64, len(names))
         new = np.flatnonzero(tasks < 0)
@@ -127,7 +129,7 @@ class LogStatistics:
         return tasks
 
     def _reserve(self, n_tasks: int) -> None:
-        """Have sums for at least so many tasks, in one step: every step copies all."""
+        """Make room for at least this many tasks, in one step: every step copies everything."""
         old = len(self._sums)
         if n_tasks > old:
             length = max(n_tasks, old + old // 2, 64)
@@ -138,7 +140,7 @@ class LogStatistics:
             self._side = np.concatenate([self._side, np.zeros((more, side))])
             self._last_times = np.concatenate([self._last_times, np.full(more, -np.inf)])
 
-    def __add__(self, other: "LogStatistics") -> "LogStatistics":
+    def __add__(self, other: LogStatistics) -> LogStatistics:
         joined = LogStatistics(self.columns, self.dimension)
         joined.tally = self.tally + other.tally
         kinds = {type(name) for part in (self, other) for name in part.codes}
@@ -157,11 +159,13 @@ class LogStatistics:
             differs = (joined._side[tasks] != part._side[:n]).any(1)
             if differs.any() and self.columns.schema is None:
                 name = list(part.codes)[int(np.flatnonzero(differs)[0])]
-                raise ValueError(f"side columns must be constant within a task, not for {name!r}")
+                raise ValueError(
+                    f"side columns must be constant within a task, but {name!r} has several"
+                )
         return joined
 
-    def last(self) -> "LogStatistics":
-        """The task that appeared last, alone."""
+    def last(self) -> LogStatistics:
+        """The statistics of the task that appeared last, alone."""
         alone = LogStatistics(self.columns, self.dimension)
         if self.codes:
             name, code = next(reversed(self.codes.items()))

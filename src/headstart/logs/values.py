@@ -16,13 +16,13 @@ from headstart.logs.sources import Piece
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What a text may hold instead of a number.
+# Text that means a missing number.
 _WORDS = {"true": 1.0, "false": 0.0, "": np.nan}
 _KEYS = {"str": "strings", "int": "integers"}
 
 
 def numbers(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans | None]:
-    """A column as float64, and where a text is not a number, if anywhere."""
+    """A column as float64, and a mask of texts that are not numbers, if any."""
     import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
     array = decoded(array)
@@ -41,7 +41,7 @@ def numbers(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans 
 def vectors(
     array: "pa.Array", name: str, dimension: int, place: str
 ) -> tuple[Floats, Booleans | None]:
-    """A column of lists as (n, d), and where a list has not d values, if anywhere."""
+    """A column of lists as (n, d), and a mask of lists without d values, if any."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
@@ -89,9 +89,9 @@ def list_length(array: "pa.Array", name: str, place: str) -> int:
 
 
 def seconds(array: "pa.Array", name: str, place: str) -> tuple[Floats, Booleans | None]:
-    """Times in seconds, those of timestamps and dates since 1970 (UTC where they have no zone).
+    """Times in seconds; timestamps and dates count from 1970 (UTC if they have no zone).
 
-    Text holds seconds, or a date or time in ISO 8601. Also where a text is neither, if anywhere.
+    Text holds seconds, or a date or time in ISO 8601. Also returns a mask of other texts, if any.
     """
     import pyarrow as pa  # noqa: PLC0415
 
@@ -140,7 +140,7 @@ def decoded(array: "pa.Array") -> "pa.Array":
 
 
 def is_string(kind: Any) -> bool:
-    """Whether an Arrow type is one of text."""
+    """Whether an Arrow type is text."""
     import pyarrow as pa  # noqa: PLC0415
 
     types = pa.types
@@ -180,7 +180,7 @@ def _check_lists(kind: Any, name: str, place: str) -> None:
 
 
 def _parsed(array: "pa.Array", value_of: Callable[[str], float]) -> tuple[Floats, Booleans | None]:
-    """Numbers or times from text, and where it is something else; the fast paths are Arrow's."""
+    """Numbers or times from text, and a mask of other texts; the fast paths are Arrow's."""
     import pyarrow as pa  # noqa: PLC0415
 
     array = array.cast(pa.large_string())
@@ -206,11 +206,11 @@ def _parsed(array: "pa.Array", value_of: Callable[[str], float]) -> tuple[Floats
 
 @dataclass
 class KeyColumn:
-    """A column of strings or of integers of any width, also as categories.
+    """A column of strings or integers of any width, possibly as categories.
 
-    The type is that of the first file, and the same in all: 5 and "5" would be two names of one
-    task. With `wanted` set, integers become their decimal text, or texts and whole floats integers.
-    In text files, where there are no types, names are integers if all in the first batch are.
+    All files must have the type of the first: 5 and "5" would be two names of one task. With
+    `wanted`, integers become decimal text, or texts and whole floats become integers. In text
+    files, which have no types, names are integers if all in the first batch are.
     """
 
     name: str
@@ -219,7 +219,7 @@ class KeyColumn:
     first: str = ""  # where that is
 
     def read(self, array: "pa.Array", piece: Piece) -> "pa.Array":
-        """A column as large strings or int64, nulls included."""
+        """A column as large strings or int64, including nulls."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
         array = decoded(array)
@@ -264,7 +264,7 @@ class KeyColumn:
 
 
 def encode(arrays: Sequence["pa.Array"]) -> tuple[list[object], Integers]:
-    """The different names in columns, in the order of their first rows, and the codes of rows."""
+    """The different names in columns, in order of appearance, and the codes of rows."""
     import pyarrow as pa  # noqa: PLC0415
 
     encoded = pa.concat_arrays(arrays).dictionary_encode()
@@ -272,7 +272,7 @@ def encode(arrays: Sequence["pa.Array"]) -> tuple[list[object], Integers]:
 
 
 def _all_integers(array: "pa.Array") -> bool:
-    """Whether every text is an integer as it would be written: no blanks, no leading zeros."""
+    """Whether every text is an integer in standard form: no blanks, no leading zeros."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     plain = pc.match_substring_regex(array, "^(0|-?[1-9][0-9]{0,17})$")

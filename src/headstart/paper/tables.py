@@ -49,7 +49,7 @@ def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -
 
 
 def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
-    """Each claim, the verdict and the difference that it rests on, with its sign and n."""
+    """Each claim, its verdict and the underlying difference, with its sign and n."""
     letters = section.letters()
     rows: list[list[str | Cell]] = []
     for number, verdict in enumerate(verdicts, 1):
@@ -75,7 +75,7 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
 
 
 def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
-    """Every interpretation, with its letter and what it stands for, and what holds under it."""
+    """Every interpretation, with its letter and meaning, and what holds under it."""
     letters = section.letters()
     rows: list[list[str | Cell]] = []
     for one in section.interpretations:
@@ -128,7 +128,7 @@ _CELLS: dict[SentenceKind, CellKind] = {
 
 
 def verdict_text(section: ReportSection, verdict: Verdict) -> str:
-    """The verdict in words, with the interpretations that it rests on."""
+    """The verdict in words, with the interpretations behind it."""
     if verdict.kind == "reproduced":
         return "reproduced"
     if verdict.kind == "reproduced otherwise":
@@ -158,7 +158,7 @@ def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, ReportSection
 
 
 def named(section: ReportSection, keys: Sequence[str]) -> str:
-    """The first of these interpretations, its letter and what it stands for, and how many more."""
+    """The first of these interpretations, with letter and meaning, and how many more."""
     first, *more = keys
     also = f" and {len(more)} more" if more else ""
     return f"{section.letters()[first]} ({section.interpretation(first).label}){also}"
@@ -170,7 +170,7 @@ def verdict_cell(kind: SentenceKind, text: str) -> Cell:
 
 
 def difference_text(outcome: Outcome) -> str:
-    """A difference with its interval, and the margin where there is one."""
+    """A difference with its interval, and the margin if there is one."""
     margin = "" if outcome.margin is None else f", margin ±{outcome.margin:.3g}"
     return f"{interval_text(outcome.difference)}{margin}"
 

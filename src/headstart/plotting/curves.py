@@ -12,8 +12,8 @@ from headstart.arrays import Floats
 from headstart.intervals import quantile
 from headstart.plotting.style import styles, wrapped
 
-# Where the highest curve is this many times the median of the others, a vertical axis is
-# logarithmic: on a linear one they would share the lowest eighth of the panel.
+# If the highest curve is this many times the median of the others, the vertical axis is
+# logarithmic: on a linear axis they would share the lowest eighth of the panel.
 _RATIO = 8.0
 
 # The length of a panel's horizontal axis, the width of a digit and the gap between labels, in
@@ -24,8 +24,19 @@ _AXIS, _DIGIT, _GAP = 180.0, 5.1, 4.0
 def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the running sum of values (learner, replication, task, round).
 
-    Tasks follow each other; where there are several, small ticks mark their ends.
+    Tasks follow each other; if there are several, small ticks mark their ends.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -45,10 +56,23 @@ def plot_cumulative(axes: Axes, values: xr.DataArray, *, label: str) -> None:
 def plot_cumulative_difference(
     axes: Axes, values: xr.DataArray, reference: str, *, label: str
 ) -> None:
-    """Plot running sums minus the reference's, within replications: bands are of the differences.
+    """Plot running sums minus the reference's, within replications, with bands of the differences.
 
-    `values` are (learner, replication, task, round). Below 0 a learner has less than the reference.
+    Below 0 a learner has less than the reference.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -66,6 +90,17 @@ def plot_cumulative_difference(
 def plot_per_task(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot the sums over rounds of values (learner, replication, task, round), task by task.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -87,6 +122,19 @@ def plot_per_task_difference(
 ) -> None:
     """Plot sums over rounds minus the reference's, task by task.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, replication, task, round).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> agents = [hs.learners.itl(regularization=1.0), hs.learners.ours()]
@@ -108,8 +156,19 @@ def plot_against_regularization(
 ) -> None:
     """Plot values (learner, regularization, replication) against λ on a logarithmic axis.
 
-    With `log`, the vertical axis is logarithmic as well.
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, regularization, replication).
+    label : str
+        The label of the vertical axis.
+    log : bool, default False
+        Whether the vertical axis is logarithmic as well.
 
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -135,6 +194,19 @@ def plot_difference_against_regularization(
 ) -> None:
     """Plot values (learner, regularization, replication) minus the reference's at the same λ.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, regularization, replication).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -154,6 +226,17 @@ def plot_difference_against_regularization(
 def plot_against_tasks(axes: Axes, values: xr.DataArray, *, label: str) -> None:
     """Plot values (learner, trained, replication) against the number of completed tasks.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, trained, replication).
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -176,6 +259,19 @@ def plot_difference_against_tasks(
 ) -> None:
     """Plot values (learner, trained, replication) minus the reference's against N.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    values : xarray.DataArray
+        Over (learner, trained, replication).
+    reference : str
+        The learner that is subtracted.
+    label : str
+        The label of the vertical axis.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> import xarray as xr
     >>> from headstart import plotting
@@ -248,7 +344,7 @@ def _plot_line(
 
 
 def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
-    """Rounds 1 to n_tasks × horizon; where there are several tasks, ticks at the ends of tasks."""
+    """Rounds 1 to n_tasks × horizon; with several tasks, ticks at the ends of tasks."""
     total = n_tasks * horizon
     axes.set_xlim(1 if total > 1 else 0, max(total, 2))
     if n_tasks == 1:
@@ -262,7 +358,7 @@ def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
 
 
 def _trained_axis(axes: Axes, sizes: Sequence[int]) -> None:
-    """Numbers of tasks: linear where they are evenly spaced, else logarithmic; labels that fit."""
+    """Numbers of tasks: linear if evenly spaced, else logarithmic; with labels that fit."""
     axes.set_xlabel("completed tasks N")
     even = len(set(np.diff(sorted(sizes)))) <= 1
     if not even and min(sizes) > 0:
@@ -289,7 +385,7 @@ def _regularization_axis(axes: Axes, values: xr.DataArray) -> None:
 
 
 def _that_fit(axes: Axes, values: Sequence[float]) -> list[float]:
-    """Of the numbers on the horizontal axis, the first, the last and what fits between them."""
+    """The first and the last of the numbers on the horizontal axis, and those that fit between."""
     numbers = sorted(values)
     places = axes.get_xaxis().get_transform().transform(np.array(numbers, dtype=np.float64))
     span = float(places[-1] - places[0]) or 1.0

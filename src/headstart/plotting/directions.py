@@ -1,4 +1,6 @@
-"""A figure of what tasks share: the directions along which they differ."""
+"""A figure of the directions along which tasks differ."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +16,24 @@ def plot_directions(
 ) -> None:
     """The learned directions of one memory: how large they are, and their features.
 
-    Left the standard deviation of tasks along each, right its unit vector by feature. Of a memory
-    with leading axes, take one entry first.
+    Left the standard deviation of tasks along each, right its unit vector by feature.
 
+    Parameters
+    ----------
+    directions : Directions
+        From `Hierarchical.directions`. Of a memory with leading axes, take one entry first.
+    *paths : str or Path
+        The files to write.
+    features : sequence of str, optional
+        The names of the features; their numbers by default.
+
+    Raises
+    ------
+    ValueError
+        If there are leading axes or no direction.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> prior, rng = hs.priors.Hierarchical(), np.random.default_rng(0)
@@ -32,7 +49,7 @@ def plot_directions(
     """
     if directions.loadings.ndim != 2:
         raise ValueError(
-            "directions must be of one memory, with loadings (d, 8), "
+            "directions must come from one memory, with loadings (d, 8), "
             f"got loadings of shape {directions.loadings.shape}"
         )
     rank, dimension = int(directions.rank), len(directions.loadings)

@@ -18,13 +18,24 @@ from headstart.plotting.style import PALETTE
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
 
-# The share of the first tasks whose swings do not set the scale of the prior's axis.
+# Swings in this share of tasks, the first ones, do not set the scale of the prior's axis.
 _SETTLING = 0.05
 
 
 def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = None) -> None:
     """A task's parameter with 95 % intervals, feature by feature, and its prior's bias.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    view : TaskView
+        From `MetaBandit.task`.
+    names : sequence of str, optional
+        The names of the features; their numbers by default.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> bandit = hs.MetaBandit(dimension=2, seed=0)
@@ -52,9 +63,20 @@ def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
 def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
     """The biases (N, d) of the prior after 0, 1, … finished tasks.
 
-    The axis fits what follows the first twentieth of the tasks, when few rewards still move the
-    bias far; a note says how far it was outside.
+    In the first twentieth of the tasks, few rewards still move the bias far. The axis fits the
+    rest; a note says how far the bias was outside.
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    biases : array_like of shape (N, d)
+        The bias after 0, 1, … finished tasks.
+    names : sequence of str, optional
+        The names of the features, for a legend.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> biases = np.cumsum(np.random.default_rng(0).normal(0, 0.1, (30, 3)), axis=0)
@@ -90,6 +112,15 @@ def _fit_settled(axes: Axes, history: Floats) -> None:
 def plot_reward_by_age(axes: Axes, rewards: Mapping[str, ArrayLike]) -> None:
     """The mean reward at each age of a task, with 95 % bands, from rewards (tasks, rounds).
 
+    Parameters
+    ----------
+    axes : Axes
+        The panel.
+    rewards : mapping of str to array_like of shape (tasks, rounds)
+        The rewards of each group of tasks, by its label.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting
     >>> rewards = np.random.default_rng(0).normal(size=(100, 20))

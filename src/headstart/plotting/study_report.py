@@ -1,5 +1,7 @@
 """The report of any study: Markdown, HTML and PDF, with figures, tables and the manifest."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,10 +38,10 @@ _NOTES = [
     "All learners play the same tasks, arms and noise, so differences are taken within a "
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
     "Corrected p-values are Holm's, for all differences of one table together. Whether regret is "
-    "less or more is at the level of 5 % after the correction.",
-    "A learner's best λ is the one of least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, more so with more values. After training tasks "
-    "it is that of the number N named above, also where regret is shown against N.",
+    "less or more is decided at the 5 % level, after the correction.",
+    "A learner's best λ has the least mean regret in these same replications, which is a "
+    "little optimistic for every learner with a λ, more so with more values. With training "
+    "tasks, it is the best λ at the number N named above, also when regret is shown against N.",
 ]
 
 
@@ -72,10 +74,33 @@ def write_study_report(
 ) -> WrittenReport:
     """Write the report of a finished study's folder to `out`.
 
-    `values` are the λ of the grid to show next to each learner's best; `against` is the learner
-    that differences are taken from, and with `all_pairs` every pair of learners is compared.
-    `trained` is the number N of training tasks, by default the last of the study.
+    Parameters
+    ----------
+    folder : str or Path
+        The folder of a finished study.
+    out : str or Path
+        The folder of the report.
+    values : sequence of float, optional
+        Values of λ to show next to each learner's best.
+    against : str, optional
+        The learner that differences are taken from.
+    trained : int, optional
+        The number of training tasks; the last of the study by default.
+    all_pairs : bool, default False
+        Whether every pair of learners is compared.
 
+    Returns
+    -------
+    WrittenReport
+        The files that were written.
+
+    Raises
+    ------
+    ValueError
+        If the study is not finished, or has no such learner or number of tasks.
+
+    Examples
+    --------
     >>> from pathlib import Path
     >>> from headstart import plotting, studies
     >>> from headstart.specs import Spec
@@ -99,7 +124,7 @@ def write_study_report(
     place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
         raise ValueError(
-            f"{folder} must be the folder of a finished study: it has no {place.results.name}"
+            f"{folder} is not the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
@@ -123,7 +148,7 @@ def write_study_report(
 def study_blocks(
     played: StudyResults, values: Sequence[float], figures: Path, *, all_pairs: bool = False
 ) -> Iterator[Block]:
-    """The report, block by block; its figures are written to a folder."""
+    """The report, block by block; writes its figures to a folder."""
     study = played.study
     yield Heading(study.name, 1)
     if study.about:
@@ -158,7 +183,7 @@ def _differences(
 
 
 def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
-    """Reward and regret of every learner, at given λ and at its best; the least regret is bold."""
+    """Reward and regret of every learner, at given λ and at its best; least regret is bold."""
     reward, regret = (totals(played.results, kind, played.trained) for kind in ("reward", "regret"))
     best = at_best(regret, swept=played.study.swept)
     learners = [str(learner) for learner in regret["learner"].to_numpy()]
@@ -190,7 +215,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
 
 
 def training_table(played: StudyResults, value: float | None, name: str) -> Table:
-    """Regret of a test task, learner × N; of more than six N, the text has six."""
+    """Regret of a test task, learner × N; the text shows at most six N."""
     regrets = played.by_training(value)
     sizes = [int(n) for n in regrets["trained"].to_numpy()]
     shown = {
@@ -265,7 +290,7 @@ def _means(values: xr.DataArray, learners: Sequence[str]) -> dict[str, Interval]
 def _measured(
     column: Mapping[str, Interval], learning: Sequence[str], *, least: bool = True
 ) -> list[str | Cell]:
-    """A column of means; with `least`, the least of those that learn is bold."""
+    """A column of means; with `least`, the smallest one of a learner is bold."""
     texts = measured_texts(list(column.values()))
     lowest = min((column[name].mean for name in learning), default=None) if least else None
     return [
@@ -311,8 +336,8 @@ def setting_text(study: Study) -> str:
 def cohort_text(played: StudyResults) -> str:
     """Why there are fewer values than replications."""
     return (
-        f"The {played.study.replications} replications are {played.replications} cohorts: those of "
-        "one cohort play mostly the same users, so they are averaged, and intervals are over "
+        f"The {played.study.replications} replications form {played.replications} cohorts. Those "
+        "of one cohort play mostly the same users, so they are averaged, and intervals are over "
         "cohorts (n)."
     )
 

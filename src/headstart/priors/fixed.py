@@ -48,6 +48,10 @@ class Fixed:
         ----------
         regularization : float or array_like of shape (d, d), default 1.0
             λ or Λ.
+
+        Returns
+        -------
+        Fixed
         """
         return cls(bias=0.0, regularization=regularization)
 

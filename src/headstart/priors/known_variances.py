@@ -1,5 +1,7 @@
 """KnownVariances: the hierarchical prior with given variances."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -82,6 +84,10 @@ class KnownVariances:
         ----------
         memory : mapping of str to ndarray
             The memory.
+
+        Returns
+        -------
+        tuple of two ndarrays
         """
         ratio = np.full((1, 1), self.task_variance / self.mean_variance)
         posterior = Posterior(Sums.from_memory(memory), self._regularizations(memory), ratio)

@@ -1,5 +1,7 @@
 """SingleModel: one regression over the rewards of all tasks (pooled LinUCB)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

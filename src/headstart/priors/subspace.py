@@ -1,5 +1,7 @@
 """Subspace: tasks around an affine subspace, found by principal components of their estimates."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +19,24 @@ from headstart.priors import _estimation, _memories
 class Subspace:
     """Bilaj, Dhouib and Maghsudi (2024): a task is pulled to the affine subspace of earlier ones.
 
-    The bias h is the mean of the tasks' ridge estimates towards 0, and P projects on the first
-    p = `n_directions` principal components of them: Λ = λ(I − P) + λ_in P, with λ =
-    `regularization` across the subspace and λ_in = `inside` along it. Until there are more than p
-    tasks, Λ = λ_in·I. The paper follows the components online, by CCIPCA; here they are computed
-    from the sums of ŵŵᵀ, to which that converges. p = 0 is AVG-OFUL with equal weights.
+    The bias h is the mean of the tasks' ridge estimates towards 0, and P projects on the first p
+    principal components of them: Λ = λ(I − P) + λ_in P. Until there are more than p tasks, Λ =
+    λ_in·I. The paper tracks the components online, by CCIPCA; here they are computed from the sums
+    of ŵŵᵀ, the limit of CCIPCA.
 
+    Parameters
+    ----------
+    n_directions : int, default 1
+        The number of principal components, p. 0 is AVG-OFUL with equal weights.
+    regularization : float, default 1.0
+        λ, across the subspace.
+    inside : float, default 0.1
+        λ_in, along the subspace.
+    estimation_regularization : float, default 1.0
+        The λ of the tasks' ridge estimates.
+
+    Examples
+    --------
     >>> prior = hs.priors.Subspace(n_directions=1, regularization=10.0, inside=1.0)
     >>> memory = prior.empty(2)
     >>> for rewards in ([2.0, 0.0], [4.0, 0.0]):

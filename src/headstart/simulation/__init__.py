@@ -1,8 +1,8 @@
 """Simulated comparisons of agents on the same tasks.
 
-What is compared are `Agents`: a sequence of them, or a function that makes it from the prepared
-environment, so that an Oracle can start from a mean task that was drawn there. What an agent
-carries from task to task is a `State`, named arrays with the replications on the first axis.
+Simulations compare `Agents`: a sequence of them, or a function that makes it from the prepared
+environment, so that an Oracle can start from a mean task drawn there. An agent carries a `State`
+from task to task: named arrays with the replications on the first axis.
 
 >>> learner = hs.learners.rr_oful(regularization=1.0)
 >>> state = learner.begin(dimension=3, replications=2)

@@ -1,5 +1,7 @@
 """Agent: the protocol of what `simulate` and `evaluate` compare."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any, Protocol, cast, runtime_checkable
@@ -13,25 +15,24 @@ from headstart.interfaces import Environment
 from headstart.simulation.rounds import Rounds
 from headstart.simulation.turns import Turns
 
-# What an agent carries from task to task: named arrays with the replications on the first axis,
-# so that replications can be played in chunks. Objects of another library are an array of dtype
-# object, of shape (R,).
+# What an agent carries from task to task: named arrays with the replications on the first axis, so
+# that replications can be played in chunks. Put objects of another library into an array of dtype
+# object and shape (R,).
 State = Mapping[str, NDArray[Any]]
 
 
 @runtime_checkable
 class Agent(Protocol):
-    """Anything that plays tasks one after the other: `begin`, then `play` and `learn` per task.
+    """Anything that plays tasks one after another: `begin`, then `play` and `learn` per task.
 
-    All three are pure: they return something new and leave the state that they are given as it
-    is, because `evaluate` plays many tasks from one state, and threads play slices of it. All
-    randomness comes from `rounds.uniforms`, so that the same seed gives the same numbers.
-    Entries along the first axis are independent: a slice of the state plays as it does in the
-    full state.
+    All three are pure: they do not modify the state that they get, because `evaluate` plays many
+    tasks from one state, and threads play slices of it. All randomness comes from
+    `rounds.uniforms`, so that the same seed gives the same numbers. Entries along the first axis
+    are independent: a slice of the state plays as it does in the full state.
 
-    Where tasks overlap (`headstart.schedules`), a task plays from the state at its begin, and
-    `learn` gets the state at its end: other tasks may have been learned in between. An agent that
-    takes m arms per round, where `rounds.n_chosen` asks for them, says `chooses_several = True`.
+    If tasks overlap (`headstart.schedules`), a task plays from the state at its start, and `learn`
+    gets the state at its end: other tasks may have been learned in between. An agent that can take
+    m arms per round, when `rounds.n_chosen` asks for them, sets `chooses_several = True`.
 
     >>> class First:
     ...     name = "first"
@@ -69,6 +70,10 @@ class Agent(Protocol):
             The number of arms of a round, K.
         dimension : int
             The number of features, d.
+
+        Returns
+        -------
+        int
         """
         ...
 
@@ -81,6 +86,11 @@ class Agent(Protocol):
             The number of features, d.
         replications : int
             The number of replications, R.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            Arrays with the replications first.
         """
         ...
 
@@ -97,7 +107,7 @@ class Agent(Protocol):
         Returns
         -------
         object
-            What `learn` needs of the task; passed to `learn` alone.
+            What `learn` needs to know of the task; passed to `learn` only.
         """
         ...
 
@@ -110,16 +120,20 @@ class Agent(Protocol):
             The state before the task, which must not be modified.
         played : object
             What `play` returned.
+
+        Returns
+        -------
+        mapping of str to ndarray
+            A new mapping; `state` is left as it is.
         """
         ...
 
 
 @runtime_checkable
 class InformedAgent(Protocol):
-    """An agent that sees the means of all arms: a reference for the others, not a learner.
+    """An agent that sees the means of all arms: a reference, not a learner.
 
-    The same as `Agent`, but for `play_informed` instead of `play`. Nothing else is ever shown
-    the means.
+    Like `Agent`, but with `play_informed` instead of `play`. No other agent sees the means.
 
     >>> isinstance(hs.Optimal(), hs.InformedAgent)
     True
@@ -149,6 +163,11 @@ class InformedAgent(Protocol):
             The task. It records choices and rewards.
         means : ndarray of shape (R, T, K)
             The expected rewards of all arms.
+
+        Returns
+        -------
+        object
+            What `learn` takes.
         """
         ...
 
@@ -161,10 +180,10 @@ class InformedAgent(Protocol):
 class JointAgent(Protocol):
     """An agent that plays overlapping tasks in one loop: `begin`, then `play_jointly`.
 
-    It may share rewards between tasks that run, and is the only kind of agent that can play where
-    rewards are late. `play_jointly` is pure, as the methods of `Agent` are. Something that is an
-    `Agent` too is played as one where one task runs at a time; with `joint = False`, also where
-    tasks overlap and no reward is late.
+    It may share rewards between running tasks, and is the only kind of agent that can play if
+    rewards are late. `play_jointly` is pure, like the methods of `Agent`. An agent that also has
+    the methods of `Agent` is played by those when one task runs at a time; with `joint = False`,
+    also when tasks overlap and no reward is late.
 
     >>> class Alternating:
     ...     '''The next arm at every turn, whichever task it is.'''
@@ -201,7 +220,7 @@ class JointAgent(Protocol):
         ...
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """How many random numbers a turn takes, beside the one that breaks ties."""
+        """How many random numbers a turn takes, next to the one that breaks ties."""
         ...
 
     def begin(self, dimension: int, replications: int) -> State:
@@ -209,7 +228,7 @@ class JointAgent(Protocol):
         ...
 
     def play_jointly(self, state: State, turns: Turns) -> State:
-        """Play all turns. No task goes on from one call to the next.
+        """Play all turns. No task continues from one call to the next.
 
         Simulations call it once for all tasks that overlap, and again for the next ones.
 
@@ -228,17 +247,17 @@ class JointAgent(Protocol):
         ...
 
 
-# What is compared, one or several, or how to make it from the prepared environment: the mean
-# parameter that the Oracle starts from may be drawn there.
+# One agent or several, or a function that makes them from the prepared environment, where the
+# Oracle's mean parameter may be drawn.
 AnyAgent = Agent | InformedAgent | JointAgent
 Several = Sequence[AnyAgent] | Callable[[Environment], Sequence[AnyAgent]]
 Agents = AnyAgent | Mapping[str, AnyAgent] | Several
 
 
 def several(agents: Agents) -> Several:
-    """One agent, or what is none, as a list of it; a list or a function as it is.
+    """A list of one agent, or of anything else; a list or a function unchanged.
 
-    Agents in a dict are those of its values, named as there.
+    A dict holds agents by name.
     """
     if isinstance(agents, type | str | Agent | InformedAgent | JointAgent):
         return cast(Several, [agents])
@@ -252,14 +271,14 @@ def _named(agent: AnyAgent, name: str) -> AnyAgent:
         return agent
     if not is_dataclass(agent) or isinstance(agent, type):
         raise ValueError(
-            f"agents must be a list, or have the names that a dict gives them, got {name!r} for "
-            f"{checks.short(agent)}"
+            f"agents named by a dict must be dataclasses or have that name already, got {name!r} "
+            f"for {checks.short(agent)}"
         )
     return replace(agent, name=name)
 
 
 def checked(state: object, replications: int, returned_by: str) -> State:
-    """A state: named arrays with an entry per replication; `returned_by` names it in errors."""
+    """A checked state: named arrays with an entry per replication. Errors name `returned_by`."""
     if isinstance(state, Mapping) and all(
         np.shape(array)[:1] == (replications,) for array in state.values()
     ):
@@ -274,14 +293,14 @@ def checked(state: object, replications: int, returned_by: str) -> State:
 
 
 def take(state: State, part: slice) -> State:
-    """The state of some replications; the same object where it is of all of them."""
+    """The state of some replications; the same object for all of them."""
     if part.start == 0 and all(len(array) <= part.stop for array in state.values()):
         return state
     return {name: array[part] for name, array in state.items()}
 
 
 def join(states: Sequence[State]) -> State:
-    """The state of the replications of all states, in their order."""
+    """The states of several groups of replications as one, in order."""
     if len(states) == 1:
         return states[0]
     return {name: np.concatenate([state[name] for state in states]) for name in states[0]}

@@ -31,7 +31,7 @@ def simulate(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Results:
-    """Play tasks one after the other, every agent carrying its state from one to the next.
+    """Play tasks one after another; every agent carries its state from one to the next.
 
     All agents play the same arms with the same noise. An agent's own random numbers depend on the
     seed and on its name alone, so that adding or removing an agent changes no other's results.
@@ -41,8 +41,8 @@ def simulate(
     environment : Environment
         Where tasks come from.
     agents : Agent, sequence of Agent, mapping of str to Agent, or callable
-        What is compared: one agent or several, or a function that makes them from the prepared
-        environment. A mapping names them.
+        The agents to compare: one or several, or a function that makes them from the prepared
+        environment.
     n_tasks : int
         The number of tasks.
     horizon : int
@@ -50,24 +50,24 @@ def simulate(
     replications : int, default 1
         The number of independent repetitions, R.
     seed : int, numpy.random.Generator or None, default 0
-        The seed; drawn from a generator if one is given, and fresh if it is None. The results have
-        it as their attribute `seed`.
+        The seed; a generator draws one, and None takes a fresh one. The results keep it as their
+        attribute `seed`.
     schedule : Schedule, optional
-        Which task plays next, such as `schedules.InParallel(5)`; one after the other by default.
+        Which task plays next, such as `schedules.InParallel(5)`; by default, one after another.
     n_chosen : int, default 1
         How many arms are chosen in a round, m.
     workers : int, optional
         The number of threads, one per core by default. The results do not depend on it.
     progress : callable, optional
-        Called with how much is done and how much there is in all.
+        Called with how much is done, and with the total.
 
     Returns
     -------
     Results
         An `xarray.Dataset` with choice, reward and regret over (learner, replication, task, round).
-        In another order than one after the other, the coordinate `turn` says when each round was
-        played. With m > 1 arms per round, choice and reward have one more dimension, `position`,
-        and regret is against the sum of the m best means.
+        If tasks overlap, the coordinate `turn` says when each round was played. With m > 1 arms per
+        round, choice and reward have one more dimension, `position`, and regret is against the sum
+        of the m best means.
 
     Examples
     --------

@@ -1,5 +1,7 @@
 """Learner and Optimal: the paper's agents, and its two loops (Algorithms 1 and 2)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,7 +25,7 @@ from headstart.simulation.rounds import Rounds
 from headstart.simulation.running_tasks import RunningTasks
 from headstart.simulation.turns import Turns
 
-# How many memories a learner keeps the priors of: one per number of training tasks.
+# For how many memories a learner caches the prior: one per number of training tasks.
 _KEPT = 8
 
 
@@ -40,11 +42,11 @@ class Learner:
     policy : Policy
         How an arm is chosen.
     prior : PriorEstimator
-        What is learned from task to task.
+        How the learner learns from task to task.
     joint : bool, default False
-        What a task knows of others where tasks overlap (`headstart.schedules`): those that had
-        ended when it began, or with `joint` all rewards of all tasks so far, also of those that
-        run. That takes O(d³) or more per round.
+        What a task knows of others if tasks overlap (`headstart.schedules`): only the tasks that
+        had ended when it began, or with `joint` all rewards of all tasks so far, including running
+        ones. That takes O(d³) or more per round.
 
     Examples
     --------
@@ -59,19 +61,19 @@ class Learner:
     prior: PriorEstimator
     joint: bool = False
     chooses_several: ClassVar[bool] = True
-    # The last memories and the priors that they give: many test tasks start from each.
+    # The last memories and their priors: many test tasks start from each.
     _last: list[tuple[State, Prior]] = field(default_factory=list, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_parts(self.policy, self.prior)
         if self.joint and not isinstance(self.prior, LivePriorEstimator):
             raise ValueError(
-                "a joint learner needs a prior that can take a task out of its memory, with scale "
+                "a joint learner needs a prior that can remove a task from its memory, with scale "
                 f"and merge, got {type(self.prior).__name__}"
             )
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """Those of the policy."""
+        """As many as the policy takes."""
         return self.policy.n_uniforms(n_arms, dimension)
 
     def begin(self, dimension: int, replications: int) -> Memory:
@@ -83,7 +85,7 @@ class Learner:
         start = self._start(state, rounds.side)
         running_bias = self.prior.running_bias(state)
         if start.mixture is not None and running_bias is not None:
-            raise ValueError("a prior must not have a mixture where its bias moves within the task")
+            raise ValueError("a prior whose bias moves within a task must not have a mixture")
         estimate = RunningEstimate(start)
         mean_widths = by_parts(self.policy) is not None
         estimates = estimate.prepare(rounds.n_arms, mean_widths=mean_widths)
@@ -155,7 +157,7 @@ class Optimal:
     chooses_several: ClassVar[bool] = True
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None of its own: only ties are random."""
+        """0: only ties are random."""
         return 0
 
     def begin(self, dimension: int, replications: int) -> State:
@@ -176,7 +178,7 @@ class Optimal:
 def _learn_several(
     estimate: RunningEstimate, running_bias: RunningBias | None, rounds: Rounds, rewards: Floats
 ) -> None:
-    """Learn the rewards (R, m) of the arms chosen last, one after the other."""
+    """Learn the rewards (R, m) of the arms chosen last, one after another."""
     features = rounds.features
     for i in range(rounds.n_chosen):
         x = features[:, i].reshape(*rounds.lead, rounds.dimension)

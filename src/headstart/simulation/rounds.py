@@ -19,25 +19,25 @@ Number = TypeVar("Number", bound=np.generic)
 def draw_uniforms(task: Task, n_uniforms: int, rng: np.random.Generator) -> Floats:
     """The random numbers of an agent in a task, (…, T, n + 1): its own n, then one for ties.
 
-    Drawn in the order of the replications, so that playing them one by one takes the same numbers.
+    They are drawn replication by replication, so that playing one alone takes the same numbers.
     """
     return rng.random((*task.lead, task.horizon, n_uniforms + 1))
 
 
 class Rounds:
-    """One task in R replications, which play each round together; every choice ends a round.
+    """One task in R replications that play each round together; every choice ends a round.
 
     An agent sees the task's side information, the arms of the round, its random numbers and the
     rewards of the arms it chose: no means, no other rewards, no later arms. It must not modify
-    the arrays that it sees. Where `n_chosen` is m > 1, a round takes m different arms, and choices,
-    rewards and features have m entries per round: (R, m) instead of (R,).
+    these arrays. If `n_chosen` is m > 1, a round takes m different arms, and choices, rewards and
+    features have m entries per round: (R, m) instead of (R,).
 
     Parameters
     ----------
     task : Task
         The task.
     uniforms : ndarray of shape (…, T, n + 1)
-        The agent's random numbers in [0, 1), and last the one that breaks ties.
+        The agent's random numbers in [0, 1); the last one breaks ties.
     n_chosen : int, default 1
         How many arms a round takes, m.
 
@@ -63,7 +63,7 @@ class Rounds:
         self._ties = np.ascontiguousarray(by_round(uniforms[..., -1], 1))
         self.replications = self._ties.shape[1]
         self._rows = np.arange(self.replications)
-        # The axis of the arms of a round, where there are several.
+        # The axis of a round's arms, if there are several.
         self._several: tuple[int, ...] = ()
         if n_chosen > 1:
             self._several, self._rows = (n_chosen,), self._rows[:, None]
@@ -74,11 +74,12 @@ class Rounds:
         self._played = 0
         self._reaction: Reaction | None = None
         if task.adversary is not None:
-            # Every agent gets other rewards than the rest: those that its own choices lead to.
+            # Every agent gets its own rewards, which follow from its choices.
             self._payoffs = self._payoffs.copy()
             self._reaction = Reaction(task.adversary, self.dimension, self.replications)
             self._payoffs[0] += utilities(self._arms[0], self._reaction.parameter)
-        # Whether all rounds are played: a plain attribute, which is read several times per round.
+        # Whether all rounds are played: a plain attribute, since it is read several times per
+        # round.
         self.over = False
 
     @property
@@ -105,8 +106,8 @@ class Rounds:
         choices : array_like of int of shape (R,) or (R, m)
             The indices of the arms.
         propensities : array_like of the same shape, optional
-            The probabilities with which these arms were chosen, for agents that know them: results
-            then have them.
+            The probabilities with which these arms were chosen, if the agent knows them: they
+            become part of the results.
 
         Returns
         -------
@@ -141,8 +142,8 @@ class Rounds:
         Parameters
         ----------
         scores : ndarray of shape (…, K)
-            The scores. Those closer than 1e-9, relative to the largest, differ by rounding only and
-            are tied.
+            The scores. Scores within 1e-9 of the largest, relative to it, are tied: they differ by
+            rounding only.
 
         Returns
         -------
@@ -159,7 +160,7 @@ class Rounds:
             expected = (*self.lead, self.n_arms)
             raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
         if self._several and not np.isfinite(flat).all():
-            raise ValueError("scores must be finite where several arms are chosen, got NaN or ∞")
+            raise ValueError("scores must be finite to choose several arms, got NaN or ∞")
         choices, rewards = self._choices[t], self._rewards[t]
         choose = kernels.choose if not self._several else kernels.choose_several
         choose(
@@ -176,7 +177,7 @@ class Rounds:
     def features(self) -> Floats:
         """The features of the arms chosen last, (R, d) or (R, m, d)."""
         if not self._played:
-            raise ValueError("features are those of the arms chosen last, got no choice so far")
+            raise ValueError("features of the arms chosen last: nothing was chosen yet")
         t = self._played - 1
         return np.asarray(self._arms[t][self._rows, self._choices[t]])
 
@@ -192,7 +193,7 @@ class Rounds:
 
     @property
     def propensities(self) -> Floats | None:
-        """The propensities of the choices so far, 0 where untold; None if all are."""
+        """The propensities of the choices so far, 0 if not reported; None if none was."""
         return None if self._propensities is None else self._so_far(self._propensities)
 
     def episode(self, statistics: TaskStatistics | None = None) -> Episode:
@@ -202,6 +203,10 @@ class Rounds:
         ----------
         statistics : TaskStatistics, optional
             The statistics of the record; computed by default.
+
+        Returns
+        -------
+        Episode
         """
         choices, rewards = np.ascontiguousarray(self.choices), np.ascontiguousarray(self.rewards)
         if statistics is None:
@@ -228,7 +233,7 @@ class Rounds:
         self._propensities[self._played] = told
 
     def _so_far(self, array: NDArray[Number]) -> NDArray[Number]:
-        """An array over (T, R, …) as (…, t, …), for the rounds that were played."""
+        """An array over (T, R, …) as (…, t, …), for the rounds played so far."""
         played = array[: self._played].swapaxes(0, 1)
         return played.reshape(*self.lead, self._played, *self._several)
 
@@ -245,10 +250,10 @@ class Rounds:
 
 
 def _check_several(task: Task, n_chosen: int) -> None:
-    """A task in which several arms can be chosen in a round."""
+    """Check that several arms can be chosen in a round of the task."""
     if n_chosen > task.n_arms:
         raise ValueError(
             f"n_chosen must be at most the number of arms, {task.n_arms}, got {n_chosen}"
         )
     if task.adversary is not None:
-        raise ValueError(f"n_chosen must be 1 where an adversary reacts, got {n_chosen}")
+        raise ValueError(f"n_chosen must be 1 against an adversary that reacts, got {n_chosen}")

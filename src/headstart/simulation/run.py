@@ -1,4 +1,4 @@
-"""How a simulation is run: random streams, tasks in chunks on threads, the arrays of results."""
+"""How a simulation runs: random streams, tasks in chunks on threads, the arrays of results."""
 
 import os
 import zlib
@@ -35,13 +35,13 @@ from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds, draw_uniforms
 from headstart.simulation.turns import Stretch, Turns, checked_order, stretches
 
-# Random streams: the first number of a spawn key is what draws from it, and for a task the second
-# is whether it trains or tests, so that tests are the same at any number of training tasks.
+# Random streams: the first number of a spawn key says what draws from it. For a task, the second
+# says whether it trains or tests, so that tests are the same at any number of training tasks.
 _ENVIRONMENT, _TASK, _AGENT, _SCHEDULE = 0, 1, 2, 3
 _TRAINING, _TEST = 0, 1
 
-# The bytes of inverses, arms and projections per chunk of replications, which is played through
-# all rounds of a task. Measured: cache misses and calls from Python together cost least here.
+# The bytes of inverses, arms and projections per chunk of replications, which plays all rounds of a
+# task together. Measured: this minimises the cost of cache misses and calls from Python.
 CHUNK_BYTES = 3_000_000
 
 # Calls a function with each chunk, on one thread or several; results in order.
@@ -50,7 +50,7 @@ MapChunks = Callable[[Callable[[slice], State], Iterable[slice]], Iterable[State
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Drawn:
-    """What is drawn for an agent: a task in every replication, and its random numbers."""
+    """What is drawn for an agent: a task in every replication, and the agent's random numbers."""
 
     task: Task
     uniforms: Floats
@@ -65,7 +65,7 @@ class Drawn:
 class TaskRecord:
     """Choices, rewards, regrets and propensities of one agent in one task, as views.
 
-    Each is (R, T); with m arms per round, all but regrets are (R, T, m).
+    Each is (R, T); with m arms per round, all except regrets are (R, T, m).
     """
 
     choice: NDArray[np.int32]
@@ -86,8 +86,8 @@ class TaskRecord:
 class Record:
     """Choices, rewards, regrets, propensities over (learner, trained, replication, task, round).
 
-    A propensity is 0 where the agent does not tell it. With `n_chosen` = m arms per round, all but
-    regrets have one more dimension.
+    A propensity is 0 if the agent does not report it. With `n_chosen` = m arms per round, all
+    except regrets have one more dimension.
     """
 
     def __init__(self, *shape: int, n_chosen: int = 1) -> None:
@@ -277,7 +277,7 @@ def cores() -> int:
 
 
 def _seed(seed: int | np.random.Generator | None) -> int:
-    """A seed as a number: drawn from a generator, or fresh where it is None."""
+    """A seed as a number: drawn from a generator, or fresh if it is None."""
     if seed is None:
         seed = np.random.default_rng()
     if isinstance(seed, np.random.Generator):
@@ -361,7 +361,7 @@ def _play_by_task(
     part: slice,
     records: Sequence[TaskRecord | None],
 ) -> State:
-    """Play a chunk of a stretch, each task from the state at its begin; returns the last state."""
+    """Play a chunk of a stretch, each task from the state at its start; returns the last state."""
     assert isinstance(agent, Agent | InformedAgent)
     begun: dict[int, State] = {}
     for task, ended in stretch.events():
@@ -386,8 +386,8 @@ def _play(
     if isinstance(agent, InformedAgent):
         if task.adversary is not None:
             raise ValueError(
-                f"{agent.name} needs the means of all rounds before the first, which an adversary "
-                "that reacts has not chosen by then"
+                f"{agent.name} needs the means of all rounds before it plays, but an adversary "
+                "that reacts has not chosen them by then"
             )
         played = agent.play_informed(state, rounds, task.means)
     else:
@@ -410,7 +410,7 @@ def _chunks(task: Task) -> list[slice]:
 
 @contextmanager
 def _threads(n: int) -> Iterator[MapChunks]:
-    """A `map` over chunks with n threads; with one, the plain one, which never releases the GIL."""
+    """A `map` over chunks with n threads; with one thread, the plain `map`, which keeps the GIL."""
     # Products of our sizes are too small for BLAS to share between threads.
     with threadpool_limits(1, "blas"):
         if n == 1:
@@ -442,7 +442,7 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
 
 
 def _check_abilities(agent: AnyAgent, n_chosen: int, delay: int) -> None:
-    """The agent can choose so many arms per round, and play without the latest rewards."""
+    """Check that the agent can choose this many arms per round, and play with late rewards."""
     if n_chosen > 1 and not getattr(agent, "chooses_several", False):
         raise ValueError(
             f"n_chosen must be 1 for {agent.name}, which chooses one arm per round, got {n_chosen}"
@@ -450,7 +450,7 @@ def _check_abilities(agent: AnyAgent, n_chosen: int, delay: int) -> None:
     if delay > 0 and not isinstance(agent, JointAgent | InformedAgent):
         raise ValueError(
             f"the schedule must have no delay for {agent.name}, which needs every reward before "
-            f"its next round, got a delay of {delay}; agents with play_jointly can do without"
+            f"its next round, got a delay of {delay}; agents with play_jointly can play with delays"
         )
 
 

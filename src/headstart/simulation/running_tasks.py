@@ -19,7 +19,7 @@ from headstart.simulation.turns import Arrived, Turns
 
 @dataclass(eq=False)
 class _RunningTask:
-    """One task: its statistics, the memory of other tasks, and the estimate, if it is current."""
+    """One task: its statistics, the memory of other tasks, and the estimate, if current."""
 
     statistics: TaskStatistics
     others: Memory | None
@@ -40,7 +40,7 @@ class RunningTasks:
         self._prior, self._mean_widths = prior, by_parts(policy) is not None
         self._moves = prior.running_bias(memory) is not None
         self.completed, self._share = memory, share
-        # With `share`: completed tasks and all rewards of those that run.
+        # With `share`: completed tasks and all rewards of running ones.
         self._all = memory
         self._tasks: dict[int, _RunningTask] = {}
 
@@ -82,7 +82,7 @@ class RunningTasks:
             del self._tasks[arrived.task]
 
     def _start(self, task: _RunningTask) -> Prior:
-        """The prior that others give, with the bias moved by the task's own rewards if it moves."""
+        """The prior from other tasks; a bias that moves includes the task's own rewards."""
         others = self._others(task)
         start = starting_prior(self._prior, others, task.statistics.side)
         if not self._moves:
@@ -93,7 +93,7 @@ class RunningTasks:
     def _others(self, task: _RunningTask) -> Memory:
         """The memory of other tasks: without the rewards of this one."""
         if task.others is None:
-            assert isinstance(self._prior, LivePriorEstimator)  # others change where tasks share
+            assert isinstance(self._prior, LivePriorEstimator)  # others change if tasks share
             known = bool(task.statistics.count.any())
             task.others = (
                 self._prior.absorb(self._all, task.statistics, -1.0) if known else self._all

@@ -1,4 +1,6 @@
-"""Turns: tasks that overlap, as an agent sees them that plays them jointly."""
+"""Turns: overlapping tasks as seen by an agent that plays them jointly."""
+
+from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -46,11 +48,11 @@ class Arrived:
 
 
 class Turns:
-    """Tasks in R replications, which play each turn together; every choice ends a turn.
+    """Tasks in R replications that play each turn together; every choice ends a turn.
 
-    `task` is the number of the task whose turn it is, from 0 to `n_tasks` − 1; all else is as in
-    `Rounds`, which shows the tasks. A choice returns the rewards that have arrived: its own where
-    the schedule has no delay, else earlier ones or none. All that are left come with the last one.
+    `task` is the number of the task whose turn it is, from 0 to `n_tasks` − 1; everything else is
+    as in `Rounds`. A choice returns the rewards that have arrived: its own if the schedule has no
+    delay, else earlier ones or none. The last choice returns all that are left.
 
     Parameters
     ----------
@@ -90,7 +92,7 @@ class Turns:
     def task(self) -> int:
         """The number of the task whose turn it is."""
         if self.over:
-            raise ValueError(f"there are {len(self._order)} turns, all of which are played")
+            raise ValueError(f"no turn is left: all {len(self._order)} were played")
         task: int = self._order[self._played]
         return task
 
@@ -162,7 +164,7 @@ class Turns:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """Turns in which tasks overlap: no task is open before them, and none after them.
+    """Turns in which tasks overlap; no task is open before or after them.
 
     `order` (n·T,) numbers the tasks from 0; `first` is the number of the first in the schedule.
     """
@@ -174,11 +176,11 @@ class Stretch:
 
     @property
     def together(self) -> bool:
-        """Whether several tasks are open at a time, or a task is while rewards are late."""
+        """Whether several tasks are open at a time, or a task is open while rewards are late."""
         return self.n_tasks > 1 or self.delay > 0
 
     def events(self) -> list[tuple[int, bool]]:
-        """Begins and ends of tasks in the order of turns: a task, and whether it ends."""
+        """Starts and ends of tasks in the order of turns: a task, and whether it ends."""
         if self.n_tasks == 1:
             return [(0, False), (0, True)]
         begins, ends = _begins_and_ends(self.order)
@@ -202,7 +204,7 @@ def stretches(order: Integers, delay: int) -> Iterator[Stretch]:
 def checked_order(
     schedule: Schedule, n_tasks: int, horizon: int, rng: np.random.Generator
 ) -> Integers:
-    """The order of a schedule, after a check that it plays all tasks, begun by their numbers."""
+    """The order of a schedule, checked: it plays all tasks, and starts them by number."""
     order = np.asarray(schedule.order(n_tasks, horizon, rng))
     expected = np.repeat(np.arange(n_tasks), horizon)
     if order.dtype.kind not in "iu" or not np.array_equal(np.sort(order, axis=None), expected):

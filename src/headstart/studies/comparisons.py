@@ -1,8 +1,10 @@
 """Comparisons: paired differences of learners, with intervals and Holm's correction.
 
-All learners of a study play the same tasks with the same noise, so a difference is taken within
-each replication, and its interval is Student's t over replications.
+All learners of a study play the same tasks with the same noise, so differences are taken within
+each replication, and their interval is Student's t over replications.
 """
+
+from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ Values = xr.DataArray | xr.Dataset | pd.DataFrame
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A learner's mean less the reference's: below 0 it has less regret.
+    """A learner's mean minus the reference's; below 0, it has less regret.
 
     Attributes
     ----------
@@ -35,7 +37,7 @@ class Comparison:
     difference : Interval
         The mean of the differences over replications, and its 95 % interval.
     p_value : float
-        Of the paired t test of no difference; 1 at one replication.
+        The p-value of the paired t test of no difference; 1 with one replication.
     corrected : float
         Holm's p-value, which holds for all comparisons of a family together.
 
@@ -59,7 +61,7 @@ class Comparison:
 
     @property
     def certain(self) -> bool:
-        """Whether the difference is not 0, at the level of 5 % for the family as a whole."""
+        """Whether the difference is not 0, at the 5 % level for the family as a whole."""
         return self.corrected <= 1.0 - CONFIDENCE
 
     def record(self) -> dict[str, str | float | None]:
@@ -97,7 +99,7 @@ class Comparisons(tuple[Comparison, ...]):
     __slots__ = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per comparison: the difference with its interval, p, and p corrected."""
+        """A row per comparison: the difference with its interval, p, and corrected p."""
         return frame(one.record() for one in self)
 
     def _repr_html_(self) -> str:
@@ -116,16 +118,16 @@ def at_best(
     values : DataArray over (learner, regularization, replication)
         Such as `totals(results)`.
     largest : bool, default False
-        Whether the largest mean is best, and not the least.
+        Whether the largest mean is best, rather than the smallest.
     swept : collection of str, optional
-        The learners that use the grid, `Study.swept`. By default, those whose numbers differ from
-        one λ to another.
+        The learners that use the grid, `Study.swept`. By default, learners whose numbers differ
+        from one λ to another.
 
     Returns
     -------
     DataArray over (learner, replication)
-        Its coordinate `regularization` is the best λ of each learner; NaN for one that does not use
-        the grid.
+        Its coordinate `regularization` is the best λ of each learner; NaN for learners that do not
+        use the grid.
 
     Examples
     --------
@@ -163,8 +165,8 @@ def compare(
     Parameters
     ----------
     values : DataArray over (learner, replication), Dataset or DataFrame
-        The values; rounds and tasks are summed. Of the results of `simulate`, the regret. A
-        DataFrame has a column per learner and a row per replication.
+        The values; rounds and tasks are summed. For the results of `simulate`, the regret is used.
+        A DataFrame has a column per learner and a row per replication.
     reference : str, optional
         The name of a learner, by default the first.
     learners : sequence of str, optional
@@ -191,7 +193,9 @@ def compare(
     known = [str(name) for name in table["learner"].to_numpy()]
     if all_pairs:
         if reference is not None:
-            raise ValueError(f"all pairs have no reference, got {reference!r}")
+            raise ValueError(
+                f"give all_pairs or a reference, not both, got reference {reference!r}"
+            )
         return compare_pairs(table, list(combinations(learners or known, 2)))
     against = checks.one_of("reference", known[0] if reference is None else reference, known)
     chosen = [name for name in known if name != against] if learners is None else learners
@@ -199,7 +203,7 @@ def compare(
 
 
 def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Comparisons:
-    """Compare pairs of learners, first less second, as one family.
+    """Compare pairs of learners, first minus second, as one family.
 
     Parameters
     ----------
@@ -207,6 +211,10 @@ def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Compariso
         As for `compare`.
     pairs : sequence of (str, str)
         The names of the learners.
+
+    Returns
+    -------
+    Comparisons
 
     Examples
     --------
@@ -278,7 +286,7 @@ def _of_frame(table: pd.DataFrame) -> xr.DataArray:
 def paired_p_value(differences: Floats) -> float:
     """The two-sided p-value of Student's t test that differences (R,) have mean 0.
 
-    It is below 5 % where the 95 % interval excludes 0. Differences that are all 0 have 1.
+    It is below 5 % exactly if the 95 % interval excludes 0. If all differences are 0, it is 1.
     """
     found = interval(differences)
     if found.replications < 2 or found.mean == 0.0:
@@ -292,7 +300,7 @@ def paired_p_value(differences: Floats) -> float:
 def corrected(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction of n p-values, in the given order.
 
-    The k-th smallest is multiplied by n − k + 1, made to increase, and at most 1.
+    The k-th smallest is multiplied by n − k + 1; then a running maximum, and 1 as a limit, apply.
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
@@ -304,14 +312,14 @@ def corrected(p_values: Sequence[float]) -> list[float]:
 
 
 def playing(study: Study) -> list[str]:
-    """The learners of a study that learn: all but OPT."""
+    """The learners of a study that learn: all except OPT."""
     return [learner.name for learner in _learning(study)]
 
 
 def default_reference(study: Study) -> str | None:
     """The first learner that starts every task from zero, else the first that learns, else None.
 
-    A `Uniform` policy ignores its prior and is taken last.
+    A `Uniform` policy ignores its prior and comes last.
     """
     return next((one.name for one in sorted(_learning(study), key=_rank)), None)
 

@@ -1,4 +1,4 @@
-"""The runner: plays the shards of studies here, in processes or on a cluster, and resumes."""
+"""The runner: plays the shards of studies in processes or on a cluster, and resumes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SECONDS = 1.0
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The agents of a shard that are still to play, and where their numbers are written."""
+    """The agents that still have to play in a shard, and where to write their numbers."""
 
     pieces: Pieces
     number: int
@@ -49,12 +49,12 @@ class _Job:
         return size * len(self.agents) * tasks * study.horizon
 
     def save(self, played: xr.Dataset) -> None:
-        """Write what was played, if it was played with the files that the run began with."""
+        """Write the numbers, unless files have changed since the run began."""
         now, then = json.loads(str(played.attrs["sources"])), self.pieces.now.sources
         if now != then:
             raise ValueError(
                 f"{', '.join(changed_files(then, now))} changed while {self.pieces.study.name} was "
-                "running, or a worker has another version; the same command plays what is missing"
+                "running, or a worker has another version; run it again to play what is missing"
             )
         self.pieces.save(self.number, played)
 
@@ -81,9 +81,9 @@ def run(
     scheduler : str, optional
         The address of a Dask scheduler, whose workers play instead.
     progress : callable, optional
-        Called with how much is done and how much there is in all.
+        Called with how much is done, and with the total.
     notify : callable, optional
-        Called with sentences about parts that are played again, and why.
+        Called with sentences that say which parts are played again, and why.
 
     Returns
     -------
@@ -132,11 +132,11 @@ def run_all(
 ) -> dict[Path, xr.Dataset]:
     """Run studies, each in its folder; play only what the folder does not hold yet.
 
-    That is what a study has gained since (replications, learners, regularizations), and what
-    depends on files that have changed since; `notify` is told which. `workers` processes (default:
-    one per core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The
-    results are the same bits in every case. Each finished shard is written at once, so an
-    interrupted run loses only what was under way.
+    That is what a study has gained (replications, learners, regularizations), and what depends on
+    files that have changed; it calls `notify` to say which. `workers` processes (default: one per
+    core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The results
+    are the same bits in every case. Each finished shard is written at once, so an interrupted run
+    loses only the shards in progress.
     """
     started = time.perf_counter()
     folders = {path: StudyFolder(path) for path in studies}
@@ -157,7 +157,7 @@ def run_all(
         for pieces in pending:
             for sentence in changes(pieces.folder.made(), pieces.now):
                 notify(sentence)
-    # The longest first, so that no core is left with a long one at the end.
+    # The longest first, so that no core has a long one left at the end.
     jobs.sort(key=lambda job: -job.rounds)
     left = {id(pieces): sum(job.pieces is pieces for job in jobs) for pieces in pending}
     total = sum(job.rounds for job in jobs)
@@ -294,7 +294,7 @@ def _cluster(address: str) -> Iterator[Executor]:
             "a scheduler needs Dask, which is not installed: pip install 'headstart[dask]'"
         ) from error
     try:
-        # Not the default of the process: a client that gets no answer would stay so.
+        # Not the default of the process, which would keep a client that got no answer.
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
@@ -304,9 +304,9 @@ def _cluster(address: str) -> Iterator[Executor]:
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C came, even where Python dropped it: it cannot raise inside a weak reference.
+    """Whether Ctrl-C came, even if Python dropped it: it cannot raise inside a weak reference.
 
-    Only the main thread receives signals; elsewhere the answer is no.
+    Only the main thread receives signals; in other threads the answer is no.
     """
     hits: list[int] = []
 
@@ -325,7 +325,7 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def _begin_worker(counter: Synchronized[int]) -> None:
-    """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
+    """Ctrl-C reaches every process of a terminal; only the parent handles it."""
     global _counter  # noqa: PLW0603  (one per process)
     _counter = counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)

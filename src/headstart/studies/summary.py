@@ -1,5 +1,7 @@
 """Summary: every learner of a study at its best λ, and paired differences to one of them."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,14 +25,14 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret.
+    """A learner at the λ with least regret.
 
     Attributes
     ----------
     learner : str
         Its name.
     regularization : float or None
-        That λ; None where it has none of the grid.
+        That λ; None if the learner does not use the grid.
     regret, reward : Interval
         Their means over replications, and 95 % intervals.
 
@@ -127,6 +129,10 @@ def summarise(
     trained : int, optional
         The number of training tasks, by default the study's last.
 
+    Returns
+    -------
+    Summary
+
     Examples
     --------
     >>> from pathlib import Path
@@ -185,7 +191,7 @@ def plain(summary: Summary) -> dict[str, object]:
 
 
 def finite(table: Mapping[str, object]) -> dict[str, object]:
-    """A table with null for numbers that are not finite, which JSON does not have."""
+    """A table with null for numbers that are not finite, which JSON cannot represent."""
     return {name: _finite(value) for name, value in table.items()}
 
 

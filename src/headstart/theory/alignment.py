@@ -13,10 +13,21 @@ from headstart.theory.estimation import task_average
 
 
 def misalignment(grams: ArrayLike) -> Floats:
-    """σ_max(V_j Ṽ⁺) of every task, for grams (…, n, d, d), of shape (…, n) (Section 5.2).
+    """σ_max(V_j Ṽ⁺) of every task (Section 5.2).
 
     At most 1 when the grams commute (Assumption 2); it can exceed 1 when they do not.
 
+    Parameters
+    ----------
+    grams : array_like of shape (…, n, d, d)
+        V_j.
+
+    Returns
+    -------
+    ndarray of shape (…, n)
+
+    Examples
+    --------
     >>> hs.theory.misalignment([np.diag([3.0, 1.0]), np.diag([1.0, 1.0])])
     array([0.75, 0.5 ])
     """
@@ -26,8 +37,23 @@ def misalignment(grams: ArrayLike) -> Floats:
 
 
 def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLike) -> Floats:
-    """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (…, n, d), of shape (…, n) (Theorem 3).
+    """H̃_j = ‖w_j − H̄‖ σ_max(V_j Ṽ⁺) of every task (Theorem 3).
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        w_j.
+    grams : array_like of shape (…, n, d, d)
+        V_j.
+    counts : array_like of shape (…, n)
+        T_j.
+
+    Returns
+    -------
+    ndarray of shape (…, n)
+
+    Examples
+    --------
     >>> grams = [np.diag([3.0, 1.0]), np.diag([1.0, 1.0])]
     >>> hs.theory.weighted_deviation([[0.0, 0.0], [2.0, 0.0]], grams, [4, 4])
     array([0.75, 0.5 ])
@@ -38,8 +64,19 @@ def weighted_deviation(parameters: ArrayLike, grams: ArrayLike, counts: ArrayLik
 
 
 def smallest_eigenvalues(grams: ArrayLike) -> Floats:
-    """λ_min(V) of every gram (…, d, d), of shape (…): 0 wherever T < d.
+    """λ_min(V) of every gram: 0 wherever T < d.
 
+    Parameters
+    ----------
+    grams : array_like of shape (…, d, d)
+        V.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.smallest_eigenvalues([np.diag([3.0, 1.0]), np.diag([2.0, 0.0])])
     array([1., 0.])
     """
@@ -47,8 +84,19 @@ def smallest_eigenvalues(grams: ArrayLike) -> Floats:
 
 
 def smallest_global_eigenvalue(grams: ArrayLike) -> Floats:
-    """ν_min = λ_min(Ṽ) for grams (…, n, d, d), of shape (…); at least Σ λ_min(V_j).
+    """ν_min = λ_min(Ṽ); at least Σ λ_min(V_j).
 
+    Parameters
+    ----------
+    grams : array_like of shape (…, n, d, d)
+        V_j.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.smallest_global_eigenvalue([np.diag([3.0, 0.0]), np.diag([0.0, 2.0])]).round(6)
     np.float64(2.0)
     """
@@ -59,22 +107,42 @@ def smallest_global_eigenvalue(grams: ArrayLike) -> Floats:
 class SharedBasis:
     """How far Assumption 2 holds: 0 and 0 when one basis diagonalises every gram.
 
+    Parameters
+    ----------
+    off_diagonal : ndarray of shape (…)
+        The share of Σ‖V_j‖² off the diagonal of the best basis found.
+    commutator : ndarray of shape (…)
+        The largest ‖V_iV_j − V_jV_i‖/(‖V_i‖‖V_j‖), at most √2.
+
+    Examples
+    --------
     >>> shared = hs.theory.shared_basis([np.diag([2.0, 1.0]), np.array([[1.0, 0.5], [0.5, 1.0]])])
     >>> round(float(shared.off_diagonal), 2), round(float(shared.commutator), 2)
     (0.07, 0.2)
     """
 
-    off_diagonal: Floats  # (…), the share of Σ‖V_j‖² off the diagonal of the best basis found
-    commutator: Floats  # (…), the largest ‖V_iV_j − V_jV_i‖/(‖V_i‖‖V_j‖), at most √2
+    off_diagonal: Floats
+    commutator: Floats
 
 
 def shared_basis(grams: ArrayLike) -> SharedBasis:
-    """Assumption 2 (Eq. 9), measured: how far one P gives V_j = P Σ_j Pᵀ for all (…, n, d, d).
+    """Assumption 2 (Eq. 9), measured: how far one P gives V_j = P Σ_j Pᵀ for all tasks.
 
-    Symmetric matrices share a basis exactly when they commute. The basis tried is that of a
-    generic combination Σ c_j V_j, which diagonalises all of them whenever any basis does. That of
-    Ṽ itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
+    Symmetric matrices share a basis exactly when they commute. It tries the basis of a generic
+    combination Σ c_j V_j, which diagonalises all of them whenever any basis does. The basis of Ṽ
+    itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
 
+    Parameters
+    ----------
+    grams : array_like of shape (…, n, d, d)
+        V_j.
+
+    Returns
+    -------
+    SharedBasis
+
+    Examples
+    --------
     >>> shared = hs.theory.shared_basis([np.diag([2.0, 1.0]), np.diag([1.0, 2.0])])
     >>> float(shared.commutator)
     0.0

@@ -1,4 +1,4 @@
-"""Regret bounds with explicit constants, term by term, and the λ that they ask for."""
+"""Regret bounds with explicit constants, term by term, and the λ that they suggest."""
 
 from __future__ import annotations
 
@@ -18,11 +18,19 @@ CONSTANT = 4.0
 
 @dataclass(frozen=True, eq=False)
 class RegretBound:
-    """A bound on the regret of T rounds, as a sum of three terms of shape (…).
+    """A bound on the regret of T rounds, as a sum of three terms.
 
-    `bias` comes from h ≠ w*, `noise` from the noise of the rewards, and `failure` from the event
-    that a confidence set does not contain w*.
+    Parameters
+    ----------
+    bias : ndarray of shape (…)
+        From h ≠ w*.
+    noise : ndarray of shape (…)
+        From the noise of the rewards.
+    failure : ndarray of shape (…)
+        From the event that a confidence set does not contain w*.
 
+    Examples
+    --------
     >>> bound = hs.theory.oracle_bound(hs.theory.Setting(dimension=2, horizon=50))
     >>> round(float(bound.noise), 1), round(float(bound.failure), 1), round(float(bound.total), 1)
     (273.4, 2.0, 275.4)
@@ -44,6 +52,17 @@ def oful_bound(setting: Setting) -> RegretBound:
     4 √(T d log(1 + TL²/(λd))) (√λ S + R √(2 log(1/δ) + d log(1 + TL²/(λd)))). Needs
     R-sub-Gaussian noise, ‖x‖ ≤ L, ‖w‖ ≤ S and λ ≥ max(1, L²).
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> bound = hs.theory.oful_bound(hs.theory.Setting(dimension=2, horizon=50))
     >>> round(float(bound.total), 1)
     345.6
@@ -55,13 +74,26 @@ def oful_bound(setting: Setting) -> RegretBound:
 
 
 def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
-    """Lemma 1: the expected regret of BIAS-OFUL with a bias at distance ‖w* − h‖ = bias_error.
+    """Lemma 1: the expected regret of BIAS-OFUL with a bias at a distance ‖w* − h‖.
 
-    4 √(T d log(1 + TL²/(λd))) (√λ ‖w* − h‖ + R √(2 log(1/δ) + d log(1 + TL²/(λd)))) + 2BTδ, where
-    B bounds |xᵀw| (1 in the paper) and δ = 1/T: the last term, 2, is what the paper's C hides.
-    Needs R-sub-Gaussian noise, ‖x‖ ≤ L, |xᵀw| ≤ B, λ ≥ max(1, L²), a frozen h, and a policy that
-    plays Theorem 1's radius.
+    4 √(T d log(1 + TL²/(λd))) (√λ ‖w* − h‖ + R √(2 log(1/δ) + d log(1 + TL²/(λd)))) + 2BTδ, where B
+    bounds |xᵀw| (1 in the paper) and δ = 1/T: the last term, 2, is what the paper's C hides. Needs
+    R-sub-Gaussian noise, ‖x‖ ≤ L, |xᵀw| ≤ B, λ ≥ max(1, L²), a frozen h, and a policy that plays
+    Theorem 1's radius.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+    bias_error : array_like of shape (…)
+        ‖w* − h‖.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> bound = hs.theory.fixed_bias_bound(setting, bias_error=[0.0, 0.5, 1.0])
     >>> bound.total.round(1)
@@ -75,6 +107,17 @@ def fixed_bias_bound(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 def itl_bound(setting: Setting) -> RegretBound:
     """Corollary 1 (i): Lemma 1 at h = 0, where ‖w* − h‖ ≤ S. Of order d√T for a fixed λ only.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50, parameter_bound=2.0)
     >>> round(float(hs.theory.itl_bound(setting).bias), 1)
     144.4
@@ -86,6 +129,17 @@ def itl_bound(setting: Setting) -> RegretBound:
 def oracle_bound(setting: Setting) -> RegretBound:
     """Corollary 1 (ii): Lemma 1 at h = w*.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50, regularization=[1.0, 100.0])
     >>> hs.theory.oracle_bound(setting).total.round(1)
     array([275.4,  56.3])
@@ -99,6 +153,19 @@ def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
     The first term is 0 for the Oracle and 4TSL for ITL (the paper's C·T·S·√L; L is right). With a
     δ that shrinks with λ the failure term vanishes as well.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+    bias_error : array_like of shape (…)
+        ‖w* − h‖.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> float(hs.theory.fixed_bias_limit(setting, bias_error=0.1).total)
     22.0
@@ -111,11 +178,31 @@ def fixed_bias_limit(setting: Setting, *, bias_error: ArrayLike) -> RegretBound:
 def transfer_bound(
     setting: Setting, *, deviation: ArrayLike | None = None, variance: ArrayLike | None = None
 ) -> RegretBound:
-    """Lemma 2: the expected regret over tasks, from Mar_h (deviation) or, looser, from Var_h.
+    """Lemma 2: the expected regret over tasks, from Mar_h or, looser, from Var_h.
 
-    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h. For a learned h
-    that does not depend on the new task, Var_h = Var_w̄ + ε.
+    Lemma 1 with E‖w − h‖ in place of ‖w − h‖; Var_h enters by Jensen, as √Var_h.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+    deviation : array_like of shape (…), optional
+        Mar_h.
+    variance : array_like of shape (…), optional
+        Var_h, which is looser. For a learned h that does not depend on the new task, Var_h = Var_w̄
+        + ε.
+
+    Returns
+    -------
+    RegretBound
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of `deviation` and `variance` is given.
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> round(float(hs.theory.transfer_bound(setting, variance=0.04).total), 1)
     289.9
@@ -130,11 +217,24 @@ def transfer_bound(
 
 
 def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
-    """Corollary 2: Lemma 2 at λ = 1/(T Var_h), with Var_0 for ITL and Var_w̄ for the Oracle.
+    """Corollary 2: Lemma 2 at λ = 1/(T Var_h).
 
     Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
-    so the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+    so the paper's λ is covered only if Var_h ≤ 1/T; otherwise this warns.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T and so on; its λ is not used.
+    variance : float
+        Var_h: Var_0 for ITL, Var_w̄ for the Oracle.
+
+    Returns
+    -------
+    RegretBound
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> round(float(hs.theory.low_variance_bound(setting, variance=0.01).total), 1)
     244.1
@@ -147,6 +247,19 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
 def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
     """λ = 1/(T Var_h), of Corollary 2. Below 1, where Lemma 1 does not hold, unless Var_h ≤ 1/T.
 
+    Parameters
+    ----------
+    horizon : int
+        T.
+    variance : array_like of shape (…)
+        Var_h.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.paper_regularization(horizon=50, variance=[0.01, 1.0])
     array([2.  , 0.02])
     """
@@ -156,8 +269,23 @@ def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:
     """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d).
 
-    ∞ where the variance is 0 and all tasks are the same.
+    ∞ if the variance is 0, that is, all tasks are the same.
 
+    Parameters
+    ----------
+    noise_scale : float
+        s.
+    dimension : int
+        d.
+    variance : array_like of shape (…)
+        Var_w̄.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.bayes_regularization(noise_scale=1.0, dimension=20, variance=[0.0, 1.0, 4.0])
     array([inf, 20.,  5.])
     """

@@ -16,8 +16,21 @@ from headstart.core.statistics import TaskStatistics
 
 
 def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
-    """ε = ‖w̄ − h‖² for biases (…, d), of shape (…): squared, as the paper defines it.
+    """ε = ‖w̄ − h‖²: squared, as the paper defines it.
 
+    Parameters
+    ----------
+    bias : array_like of shape (…, d)
+        h.
+    mean_parameter : array_like of shape (…, d)
+        w̄.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> float(hs.theory.estimation_error([1.0, 1.0], [1.0, 3.0]))
     4.0
     """
@@ -26,8 +39,21 @@ def estimation_error(bias: ArrayLike, mean_parameter: ArrayLike) -> Floats:
 
 
 def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
-    """H̄ = Σ T_j w_j / Σ T_j over tasks (…, n, d) with rounds (…, n), of shape (…, d).
+    """H̄ = Σ T_j w_j / Σ T_j.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        w_j.
+    counts : array_like of shape (…, n)
+        T_j.
+
+    Returns
+    -------
+    ndarray of shape (…, d)
+
+    Examples
+    --------
     >>> hs.theory.task_average([[0.0, 0.0], [4.0, 0.0]], [10, 30])
     array([3., 0.])
     """
@@ -36,10 +62,23 @@ def task_average(parameters: ArrayLike, counts: ArrayLike) -> Floats:
 
 
 def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
-    """H̄' = Ṽ⁺ Σ V_j w_j over tasks (…, n, d) with grams (…, n, d, d), of shape (…, d).
+    """H̄' = Ṽ⁺ Σ V_j w_j, what RR would find without noise and ridge.
 
-    What RR would find without noise and ridge. Ṽ = ΣV_j may be singular: pseudo-inverse.
+    Ṽ = ΣV_j may be singular: pseudo-inverse.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        w_j.
+    grams : array_like of shape (…, n, d, d)
+        V_j.
+
+    Returns
+    -------
+    ndarray of shape (…, d)
+
+    Examples
+    --------
     >>> hs.theory.gram_average([[1.0, 2.0], [3.0, 4.0]], [np.diag([1.0, 0.0]), np.diag([0.0, 1.0])])
     array([1., 4.])
     """
@@ -49,8 +88,23 @@ def gram_average(parameters: ArrayLike, grams: ArrayLike) -> Floats:
 
 
 def sampling_error(parameters: ArrayLike, counts: ArrayLike, mean_parameter: ArrayLike) -> Floats:
-    """H_ρ = ‖w̄ − H̄‖, of shape (…): the error that remains when every task is known exactly.
+    """H_ρ = ‖w̄ − H̄‖: the error that remains when every task is known exactly.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        w_j.
+    counts : array_like of shape (…, n)
+        T_j.
+    mean_parameter : array_like of shape (…, d)
+        w̄.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> float(hs.theory.sampling_error([[0.0, 0.0], [4.0, 0.0]], [10, 10], [2.0, 1.0]))
     1.0
     """
@@ -65,11 +119,28 @@ def bennett_bound(
     second_moment: float,
     failure_probability: float,
 ) -> Floats:
-    """Lemma 3: H_ρ ≤ 2 log(2/δ) S/N + √(2 log(2/δ) Var_0/N) with probability 1 − δ, of shape (…).
+    """Lemma 3: H_ρ ≤ 2 log(2/δ) S/N + √(2 log(2/δ) Var_0/N) with probability 1 − δ.
 
-    For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds,
-    is left out. Valid but loose: it has the second moment Var_0 where Var_w̄ would nearly suffice.
+    For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds, is
+    left out. Valid but loose: it uses the second moment Var_0, but Var_w̄ would nearly suffice.
 
+    Parameters
+    ----------
+    n_tasks : array_like of shape (…)
+        N.
+    parameter_bound : float
+        S.
+    second_moment : float
+        Var_0.
+    failure_probability : float
+        δ.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> hs.theory.bennett_bound(
     ...     n_tasks=[10, 1000], parameter_bound=1.0, second_moment=1.0, failure_probability=0.05
     ... ).round(2)
@@ -91,16 +162,29 @@ TERMS: tuple[Term, ...] = get_args(Term)
 class ErrorTerms:
     """h − w̄ as a sum of named vectors (…, d): `sampling` + `bias` + `noise` + `ridge`.
 
+    Parameters
+    ----------
+    sampling : ndarray of shape (…, d)
+        H̄ − w̄: the tasks seen are a sample of all tasks.
+    bias : ndarray of shape (…, d)
+        Tasks that play different arms have different weights in the pool; 0 for AVG.
+    noise : ndarray of shape (…, d)
+        The noise of the rewards.
+    ridge : ndarray of shape (…, d)
+        Ridge regression shrinks towards 0.
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
     >>> terms = hs.theory.average_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
     >>> terms.ridge, terms.total
     (array([-0.75, -0.75]), array([-0.75, -0.75]))
     """
 
-    sampling: Floats  # H̄ − w̄: the tasks seen are a sample of all tasks
-    bias: Floats  # tasks that play different arms have different weights in the pool; 0 for AVG
-    noise: Floats  # of the rewards
-    ridge: Floats  # ridge regression shrinks towards 0
+    sampling: Floats
+    bias: Floats
+    noise: Floats
+    ridge: Floats
 
     @property
     def total(self) -> Floats:
@@ -119,10 +203,27 @@ def average_error(
     *,
     regularization: ArrayLike,
 ) -> ErrorTerms:
-    """The terms of AVG's error after tasks (…, n) with true parameters (…, n, d).
+    """The terms of AVG's error after n tasks.
 
     ŵ_j − w_j = (V_j + λI)⁻¹X_jᵀη_j − λ(V_j + λI)⁻¹w_j, averaged with weights T_j (Eq. 7).
 
+    Parameters
+    ----------
+    tasks : TaskStatistics
+        With the leading axes (…, n).
+    parameters : array_like of shape (…, n, d)
+        The true parameters.
+    mean_parameter : array_like of shape (…, d)
+        w̄.
+    regularization : float or array_like
+        λ.
+
+    Returns
+    -------
+    ErrorTerms
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
     >>> terms = hs.theory.average_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
     >>> terms.total
@@ -146,12 +247,29 @@ def pooled_error(
     *,
     regularization: ArrayLike,
 ) -> ErrorTerms:
-    """The terms of RR's error after tasks (…, n) with true parameters (…, n, d).
+    """The terms of RR's error after n tasks.
 
-    With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas 4
-    and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and two
+    With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas
+    4 and 5 split at H̄' instead of H̄; if Ṽ is nearly singular, H̄' is far from every task, and two
     huge terms cancel.
 
+    Parameters
+    ----------
+    tasks : TaskStatistics
+        With the leading axes (…, n).
+    parameters : array_like of shape (…, n, d)
+        The true parameters.
+    mean_parameter : array_like of shape (…, d)
+        w̄.
+    regularization : float or array_like
+        λ.
+
+    Returns
+    -------
+    ErrorTerms
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [1.0]])
     >>> terms = hs.theory.pooled_error(tasks, np.ones((2, 2)), [1.0, 1.0], regularization=1.0)
     >>> terms.total
@@ -169,8 +287,20 @@ def pooled_error(
 
 
 def pool(tasks: TaskStatistics) -> TaskStatistics:
-    """All tasks (…, n) as one (…).
+    """The statistics of all tasks as one.
 
+    Parameters
+    ----------
+    tasks : TaskStatistics
+        With the leading axes (…, n).
+
+    Returns
+    -------
+    TaskStatistics
+        With the leading axes (…).
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data([[[1.0, 0.0]], [[0.0, 1.0]]], [[1.0], [2.0]])
     >>> hs.theory.pool(tasks).moment
     array([1., 2.])
@@ -186,7 +316,7 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
 def _ridge_error(
     statistics: TaskStatistics, parameter: Floats, regularization: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The two terms of a ridge estimate's error, (…, d) each: of the data, and of the shrinkage."""
+    """The two terms of a ridge estimate's error, (…, d) each: from the data, and from shrinkage."""
     zero = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
     estimate = RidgeEstimate(statistics, zero)
     shrunk = np.linalg.solve(estimate.precision, zero.prior_moment(parameter)[..., None])[..., 0]

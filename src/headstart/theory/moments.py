@@ -11,8 +11,21 @@ from headstart.intervals import Interval, quantile, standard_errors
 
 
 def task_variance(parameters: ArrayLike, bias: ArrayLike) -> Floats:
-    """Var_h = E‖w − h‖² over tasks (…, n, d) for a bias (…, d), of shape (…).
+    """Var_h = E‖w − h‖² over tasks.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        The tasks' parameters.
+    bias : array_like of shape (…, d)
+        h.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> float(hs.theory.task_variance([[1.0, 0.0], [3.0, 0.0]], [2.0, 0.0]))
     1.0
     """
@@ -20,8 +33,21 @@ def task_variance(parameters: ArrayLike, bias: ArrayLike) -> Floats:
 
 
 def task_deviation(parameters: ArrayLike, bias: ArrayLike) -> Floats:
-    """Mar_h = E‖w − h‖ over tasks (…, n, d) for a bias (…, d), of shape (…).
+    """Mar_h = E‖w − h‖ over tasks.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        The tasks' parameters.
+    bias : array_like of shape (…, d)
+        h.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> float(hs.theory.task_deviation([[1.0, 0.0], [5.0, 0.0]], [2.0, 0.0]))
     2.0
     """
@@ -29,8 +55,19 @@ def task_deviation(parameters: ArrayLike, bias: ArrayLike) -> Floats:
 
 
 def mean_parameter(parameters: ArrayLike) -> Floats:
-    """w̄, the bias that minimises Var_h over tasks (…, n, d), of shape (…, d).
+    """w̄, the bias that minimises Var_h.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (…, n, d)
+        The tasks' parameters.
+
+    Returns
+    -------
+    ndarray of shape (…, d)
+
+    Examples
+    --------
     >>> hs.theory.mean_parameter([[1.0, 0.0], [3.0, 0.0]])
     array([2., 0.])
     """
@@ -40,11 +77,26 @@ def mean_parameter(parameters: ArrayLike) -> Floats:
 def geometric_median(
     parameters: ArrayLike, *, tolerance: float = 1e-10, steps: int = 1000
 ) -> Floats:
-    """m, the bias that minimises Mar_h over tasks (n, d), of shape (d,).
+    """m, the bias that minimises Mar_h.
 
     Weiszfeld's iteration with the correction of Vardi and Zhang: it may pass through a task, and
     stops there only if that task is the median.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (n, d)
+        The tasks' parameters.
+    tolerance : float, default 1e-10
+        The relative length of a step at which it ends.
+    steps : int, default 1000
+        The largest number of steps.
+
+    Returns
+    -------
+    ndarray of shape (d,)
+
+    Examples
+    --------
     >>> tasks = [[0.0, 0.0], [0.0, 0.1], [9.0, 0.0], [0.1, 0.0], [0.0, -0.1]]
     >>> bool(np.linalg.norm(hs.theory.geometric_median(tasks)) < 0.1)
     True
@@ -73,12 +125,24 @@ def geometric_median(
 
 
 def low_variance_ratio(parameters: ArrayLike) -> Interval:
-    """Assumption 1 (Eq. 6) as a number: Var_w̄/Var_0 over independent tasks (n, d), in [0, 1].
+    """Assumption 1 (Eq. 6) as a number: Var_w̄/Var_0, in [0, 1].
 
     Near 0 the tasks are close together and far from 0, and a bias reduces regret; near 1 the mean
     is no better than 0. The sample variance divides by n − 1. The interval is the delta method's:
-    with a = ‖w − w̄‖² and b = ‖w‖², the ratio's influence is (a − ratio·b)/E b. It is normal, not t.
+    with a = ‖w − w̄‖² and b = ‖w‖², the ratio's influence is (a − ratio·b)/E b. It is normal, not
+    t.
 
+    Parameters
+    ----------
+    parameters : array_like of shape (n, d)
+        The parameters of independent tasks.
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
     >>> tasks = np.random.default_rng(0).normal([2.0, 0.0], 0.5, size=(200, 2))
     >>> round(hs.theory.low_variance_ratio(tasks).mean, 2)
     0.12

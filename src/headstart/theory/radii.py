@@ -11,12 +11,25 @@ from headstart.theory.setting import Setting, warn_unless
 
 
 def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
-    """β = R √(d log((1 + tL²/λ)/δ)) + √λ S after t rounds (Eq. 2), of shape (…).
+    """β = R √(d log((1 + tL²/λ)/δ)) + √λ S after t rounds (Eq. 2).
 
-    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L,
-    ‖w‖ ≤ S, h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant
-    form has two. Warns at d = 1 and where tasks are unbounded.
+    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L, ‖w‖ ≤ S,
+    h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant form has two. Warns
+    at d = 1 and if tasks are unbounded.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, λ, δ and so on.
+    rounds : array_like of shape (…)
+        t.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> hs.theory.trace_radius(setting, [0, 10, 50]).round(2)
     array([3.8 , 4.55, 4.96])
@@ -33,12 +46,29 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
 def biased_radius(
     estimate: RidgeEstimate, parameter: ArrayLike, *, noise_scale: float, failure_probability: float
 ) -> Floats:
-    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + ‖h − w*‖ in Λ's norm (Theorem 1), of shape (…).
+    """β = R √(2 log(1/δ) + log det(I + Λ⁻¹V)) + ‖h − w*‖ in Λ's norm (Theorem 1).
 
-    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past.
-    It has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
-    bounded alone and h enters by the triangle inequality. It needs the true w*.
+    Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian given the past. It
+    has no condition on λ, on ‖w‖, on ‖x‖ or on h, which may move with the data: the noise is
+    bounded alone and h enters by the triangle inequality.
 
+    Parameters
+    ----------
+    estimate : RidgeEstimate
+        With V, h and Λ.
+    parameter : array_like of shape (…, d)
+        The true w*.
+    noise_scale : float
+        R.
+    failure_probability : float
+        δ.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> radius = hs.theory.biased_radius(
@@ -63,13 +93,31 @@ def fixed_bias_radius(
     failure_probability: float,
     frozen_bias: bool = True,
 ) -> Floats:
-    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + ‖h − w*‖² in Λ's norm), of shape (…).
+    """β = √(R²[2 log(1/δ) + log det(I + Λ⁻¹V)] + ‖h − w*‖² in Λ's norm).
 
-    The two terms of Theorem 1, added in squares, so never larger. By a mixture of
-    likelihood ratios over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with
-    probability 1 − δ if the noise is R-sub-Gaussian and h and Λ were fixed before the task began.
-    Warns where the bias moves.
+    The two terms of Theorem 1, added in squares, so never larger. By a mixture of likelihood ratios
+    over N(h, R²Λ⁻¹) and Ville's inequality; holds for all t at once with probability 1 − δ if the
+    noise is R-sub-Gaussian and h and Λ were fixed before the task began.
 
+    Parameters
+    ----------
+    estimate : RidgeEstimate
+        With V, h and Λ.
+    parameter : array_like of shape (…, d)
+        The true w*.
+    noise_scale : float
+        R.
+    failure_probability : float
+        δ.
+    frozen_bias : bool, default True
+        Whether h was fixed before the task began; warns if not.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> radius = hs.theory.fixed_bias_radius(
@@ -93,13 +141,29 @@ def fixed_bias_radius(
 def pooled_radius(
     pooled: RidgeEstimate, *, noise_scale: float, failure_probability: float, mean_norm: ArrayLike
 ) -> Floats:
-    """β = R √(2 log(1/δ) + log det(I + Ṽ/λ)) + √λ ‖H̄'‖ for RR's pooled estimate, of shape (…).
+    """β = R √(2 log(1/δ) + log det(I + Ṽ/λ)) + √λ ‖H̄'‖ for RR's pooled estimate.
 
-    `pooled` is one ridge regression towards 0 over all tasks' statistics. With probability 1 − δ,
-    after every task at once, it is within β of H̄' = Ṽ⁻¹ΣV_j w_j in the norm of Ṽ + λI (Lemma 4).
-    The noise of all tasks is one martingale, so no union bound over tasks is needed. H̄' is not w̄:
-    the gap is Lemma 5's bias, and ‖H̄'‖ may exceed every ‖w_j‖.
+    With probability 1 − δ, after every task at once, the estimate is within β of H̄' = Ṽ⁻¹ΣV_j w_j
+    in the norm of Ṽ + λI (Lemma 4). The noise of all tasks is one martingale, so no union bound
+    over tasks is needed. H̄' is not w̄: the gap is Lemma 5's bias.
 
+    Parameters
+    ----------
+    pooled : RidgeEstimate
+        One ridge regression towards 0 over all tasks' statistics.
+    noise_scale : float
+        R.
+    failure_probability : float
+        δ.
+    mean_norm : array_like of shape (…)
+        ‖H̄'‖, which may exceed every ‖w_j‖.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
     >>> pooled = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
     >>> radius = hs.theory.pooled_radius(

@@ -25,6 +25,19 @@ from headstart.theory.setting import Setting
 class ErrorBound:
     """A bound on √ε = ‖w̄ − h‖ as a sum of terms, of shape (…).
 
+    Parameters
+    ----------
+    sampling : ndarray of shape (…)
+        H_ρ: the mean of the tasks seen is not w̄.
+    variance : ndarray of shape (…)
+        Noise, through the least explored direction.
+    bias : ndarray of shape (…)
+        2n·max H̃: misaligned tasks; 0 for AVG.
+    ridge : ndarray of shape (…)
+        Shrinkage towards 0; for AVG it is inside the radius, and so in `variance`.
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
     >>> setting = hs.theory.Setting(dimension=2, horizon=18)
     >>> bound = hs.theory.average_error_bound(setting, tasks, sampling_error=0.1)
@@ -32,10 +45,10 @@ class ErrorBound:
     (0.1, 1.56)
     """
 
-    sampling: Floats  # H_ρ: the mean of the tasks seen is not w̄
-    variance: Floats  # noise, through the least explored direction
-    bias: Floats  # 2n·max H̃: misaligned tasks; 0 for AVG
-    ridge: Floats  # shrinkage towards 0; for AVG it is inside the radius, and so in `variance`
+    sampling: Floats
+    variance: Floats
+    bias: Floats
+    ridge: Floats
 
     @property
     def total(self) -> Floats:
@@ -47,8 +60,17 @@ class ErrorBound:
 class TransferRate:
     """d √(T log(1 + T²L²(Var_w̄ + ε)/d)): the regret of a new task up to the paper's constant.
 
-    `variance` is Var_w̄, which no estimator removes; `estimation` is the bound on √ε.
+    Parameters
+    ----------
+    setting : Setting
+        d, T, L and so on.
+    variance : ndarray of shape (…)
+        Var_w̄, which no estimator removes.
+    estimation : ErrorBound
+        The bound on √ε.
 
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=18)
     >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
     >>> error = hs.theory.average_error_bound(setting, tasks, sampling_error=0.1)
@@ -67,12 +89,25 @@ class TransferRate:
 
 
 def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
-    """The rate d √(T log(1 + T²L² Var_h/d)), of shape (…): C = 1, so not a bound.
+    """The rate d √(T log(1 + T²L² Var_h/d)): C = 1, so not a bound.
 
     From Lemma 2 at λ = 1/(T Var_h) to this rate the paper drops R, an additive term and a log T.
-    For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h
-    that does not depend on the new task; warns where the bias moves.
+    For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h that does
+    not depend on the new task; warns if the bias moves.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T and L.
+    variance : array_like of shape (…)
+        Var_h.
+
+    Returns
+    -------
+    ndarray of shape (…)
+
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=2, horizon=50)
     >>> hs.theory.transfer_rate(setting, [0.0, 0.1, 1.0]).round(1)
     array([ 0. , 31.1, 37.8])
@@ -86,11 +121,26 @@ def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
 def average_error_bound(
     setting: Setting, tasks: TaskStatistics, *, sampling_error: ArrayLike
 ) -> ErrorBound:
-    """Theorem 2: √ε ≤ H_ρ + max_j β_j(δ/n)/√λ_min(V_j + λI) after tasks (…, n).
+    """Theorem 2: √ε ≤ H_ρ + max_j β_j(δ/n)/√λ_min(V_j + λI) after n tasks.
 
-    β_j is Eq. 2's after T_j rounds. All n sets must hold at once, so each has δ/n: the union
-    bound that the paper leaves out. `sampling_error` is H_ρ, measured or `bennett_bound`.
+    β_j is Eq. 2's after T_j rounds. All n sets must hold at once, so each has δ/n: the union bound
+    that the paper leaves out.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+    tasks : TaskStatistics
+        With the leading axes (…, n).
+    sampling_error : array_like of shape (…)
+        H_ρ, measured or `bennett_bound`.
+
+    Returns
+    -------
+    ErrorBound
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
     >>> setting = hs.theory.Setting(dimension=2, horizon=18)
     >>> round(float(hs.theory.average_error_bound(setting, tasks, sampling_error=0.1).total), 2)
@@ -111,12 +161,29 @@ def pooled_error_bound(
     *,
     sampling_error: ArrayLike,
 ) -> ErrorBound:
-    """Theorem 3, corrected: √ε ≤ H_ρ + 2n·max_j H̃_j + λS/(λ + ν_min) + noise after tasks (…, n).
+    """Theorem 3, corrected: √ε ≤ H_ρ + 2n·max_j H̃_j + λS/(λ + ν_min) + noise after n tasks.
 
     noise = R √((2 log(1/δ) + log det(I + Ṽ/λ))/(λ + ν_min)). The paper writes S/(λ + ν_min), which
-    loses a λ, and 2 log(1 + NTL²/(λd)) for the determinant, which loses a factor d/2. It holds
-    for a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would suffice.
+    loses a λ, and 2 log(1 + NTL²/(λd)) for the determinant, which loses a factor d/2. It holds for
+    a singular Ṽ too, where ν_min = 0. The 2 is the paper's; 1 would suffice.
 
+    Parameters
+    ----------
+    setting : Setting
+        d, T, λ and so on.
+    tasks : TaskStatistics
+        With the leading axes (…, n).
+    parameters : array_like of shape (…, n, d)
+        The true parameters.
+    sampling_error : array_like of shape (…)
+        H_ρ, measured or `bennett_bound`.
+
+    Returns
+    -------
+    ErrorBound
+
+    Examples
+    --------
     >>> tasks = hs.TaskStatistics.from_data(np.tile(np.eye(2), (2, 9, 1)), np.ones((2, 18)))
     >>> setting = hs.theory.Setting(dimension=2, horizon=18)
     >>> bound = hs.theory.pooled_error_bound(setting, tasks, np.ones((2, 2)), sampling_error=0.1)

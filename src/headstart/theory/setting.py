@@ -30,13 +30,33 @@ class AssumptionWarning(UserWarning):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setting:
-    """d, T, λ, R, L, S and δ, and what is known about the tasks.
+    """The quantities of the paper's bounds, and what is known about the tasks.
 
-    `regularization` may be an array: a bound is then an array over it. `mean_bound` is the largest
-    |xᵀw|, 1 in the paper. `failure_probability` is 1/T unless given, as in Lemma 1. `bounded_tasks`
-    is whether ‖w‖ ≤ S with certainty (Gaussian tasks have no such S), and `frozen_bias` whether
-    h was fixed before the task began.
+    Parameters
+    ----------
+    dimension : int
+        The number of features, d.
+    horizon : int
+        The number of rounds, T.
+    regularization : float or array_like of shape (…), default 1.0
+        λ. With an array, a bound is an array over it.
+    noise_scale : float, default 1.0
+        R: the noise is R-sub-Gaussian.
+    feature_bound : float, default 1.0
+        L, the largest ‖x‖.
+    parameter_bound : float, default 1.0
+        S, the largest ‖w‖.
+    mean_bound : float, default 1.0
+        B, the largest |xᵀw|; 1 in the paper.
+    failure_probability : float, optional
+        δ; 1/T by default, as in Lemma 1.
+    bounded_tasks : bool, default True
+        Whether ‖w‖ ≤ S with certainty. Gaussian tasks have no such S.
+    frozen_bias : bool, default True
+        Whether h was fixed before the task began.
 
+    Examples
+    --------
     >>> setting = hs.theory.Setting(dimension=20, horizon=50)
     >>> setting.delta, setting.trivial_bound
     (0.02, 100.0)
@@ -72,7 +92,7 @@ class Setting:
 
     @property
     def delta(self) -> float:
-        """δ: as given, or 1/T; ½ where T = 1."""
+        """δ: as given, or 1/T; ½ if T = 1."""
         if self.failure_probability is not None:
             return self.failure_probability
         return 1.0 / max(self.horizon, 2)
@@ -83,10 +103,19 @@ class Setting:
         return 2.0 * self.mean_bound * self.horizon
 
     def log_determinant(self, rounds: ArrayLike | None = None) -> Floats:
-        """The bound d log(1 + tL²/(λd)) on log det(I + V/λ) after t rounds (T unless given), (…).
+        """The bound d log(1 + tL²/(λd)) on log det(I + V/λ) after t rounds.
 
-        By the inequality of arithmetic and geometric means. The paper has L in places where
-        L² is right.
+        By the inequality of arithmetic and geometric means. The paper has L in places where L² is
+        right.
+
+        Parameters
+        ----------
+        rounds : array_like of shape (…), optional
+            t; T by default.
+
+        Returns
+        -------
+        ndarray of shape (…)
         """
         t = np.asarray(self.horizon if rounds is None else rounds, dtype=np.float64)
         d = self.dimension
@@ -94,11 +123,17 @@ class Setting:
 
     @property
     def small_regularization(self) -> Booleans:
-        """Where λ < L², (…): there the width of an arm may exceed 1."""
+        """Where λ < L², (…), so that the width of an arm may exceed 1."""
         return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
-        """Warn where λ < max(1, L²), which the regret bounds need."""
+        """Warn if λ < max(1, L²), since the regret bounds need more.
+
+        Parameters
+        ----------
+        what : str
+            What needs it, for the warning.
+        """
         least = max(1.0, self.feature_bound**2)
         smallest = float(self.ridge.min())
         warn_unless(
@@ -108,7 +143,13 @@ class Setting:
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
-        """Warn where tasks are not bounded, as Gaussian ones."""
+        """Warn if tasks are not bounded, such as Gaussian ones.
+
+        Parameters
+        ----------
+        what : str
+            What needs it, for the warning.
+        """
         warn_unless(
             self.bounded_tasks,
             f"{what} needs ‖w‖ ≤ S = {self.parameter_bound:g} for every task; unbounded tasks "
@@ -116,7 +157,13 @@ class Setting:
         )
 
     def demand_frozen_bias(self, what: str) -> None:
-        """Warn where the bias moves with the task's own data."""
+        """Warn if the bias moves with the task's own data.
+
+        Parameters
+        ----------
+        what : str
+            What needs it, for the warning.
+        """
         warn_unless(
             self.frozen_bias,
             f"{what} needs a bias that is fixed before the task begins; this one moves with the "
@@ -126,7 +173,7 @@ class Setting:
 
 @contextmanager
 def violated_assumptions() -> Iterator[list[str]]:
-    """A list that has the sentences of all `AssumptionWarning`s at the end, in place of warnings.
+    """A list that collects the sentences of all `AssumptionWarning`s instead of warning.
 
     Each sentence is listed once.
 

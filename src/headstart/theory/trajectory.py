@@ -1,4 +1,4 @@
-"""Trajectory: the estimate after every round, rebuilt from what was played."""
+"""Trajectory: the estimate after every round, rebuilt from choices and rewards."""
 
 from __future__ import annotations
 
@@ -39,8 +39,15 @@ class Radius(Protocol):
 class Trajectory:
     """One task in each of R replications, as the learner saw it after t = 0, …, T rounds.
 
-    `estimate` has the leading axes (R, T + 1); `parameter` is the true w, (R, d).
+    Parameters
+    ----------
+    estimate : RidgeEstimate
+        With the leading axes (R, T + 1).
+    parameter : ndarray of shape (R, d)
+        The true w.
 
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(reward="linear").sample(50, 3, np.random.default_rng(0))
     >>> prior = hs.priors.Fixed.zero(regularization=1.0)
     >>> learner = hs.Learner("ITL", hs.policies.OFUL(), prior)
@@ -57,7 +64,23 @@ class Trajectory:
 
     @classmethod
     def of(cls, task: Task, episode: Episode, prior: PriorEstimator, memory: Memory) -> Trajectory:
-        """Rebuild a task that was played from this memory; w is the task's `fit_means`."""
+        """Rebuild a task that was played from this memory; w is the task's `fit_means`.
+
+        Parameters
+        ----------
+        task : Task
+            The task.
+        episode : Episode
+            What was played.
+        prior : PriorEstimator
+            The learner's prior.
+        memory : mapping of str to ndarray
+            The memory before the task.
+
+        Returns
+        -------
+        Trajectory
+        """
         so_far = running_statistics(task, episode.choices, episode.rewards)
         start = running_prior(prior, memory, task, episode.choices, episode.rewards)
         estimate = RidgeEstimate(so_far, start)
@@ -77,7 +100,18 @@ class Trajectory:
     def misses(self, *, noise_scale: float, failure_probability: float) -> dict[str, Booleans]:
         """Whether w is outside each confidence set, (R, T + 1), by the name of its radius.
 
-        The fixed-bias radius is left out where the bias moves within the task, which it excludes.
+        The fixed-bias radius is left out if the bias moves within the task.
+
+        Parameters
+        ----------
+        noise_scale : float
+            R: the noise is R-sub-Gaussian.
+        failure_probability : float
+            δ.
+
+        Returns
+        -------
+        dict of str to ndarray of bool
         """
         distance = self.estimate.distance(self.truth)
         radii: dict[str, Radius] = {"Theorem 1": biased_radius}
@@ -103,8 +137,17 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """The parameter (…, d) that fits a task's means best, and the unexplained share, (…).
+    """The parameter that fits a task's means best, and the share that it leaves unexplained.
 
+    Parameters
+    ----------
+    parameter : ndarray of shape (…, d)
+        The parameter.
+    unexplained : ndarray of shape (…)
+        Σ(mean − xᵀw)² / Σ mean², 0 where the task is linear.
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(reward="winner").sample(50, 1, np.random.default_rng(0))
     >>> fit = hs.theory.fit_means(task)
     >>> fit.parameter.shape, bool(fit.unexplained > 0)
@@ -112,15 +155,26 @@ class LinearFit:
     """
 
     parameter: Floats
-    unexplained: Floats  # Σ(mean − xᵀw)² / Σ mean², 0 where the task is linear
+    unexplained: Floats
 
 
 def fit_means(task: Task) -> LinearFit:
-    """Least squares of the means on all arms offered; the task's own w where that is exact.
+    """Least squares of the means on all arms offered; the task's own w if that is exact.
 
     For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
     This is what a linear learner would find if every arm were played equally often.
 
+    Parameters
+    ----------
+    task : Task
+        The task.
+
+    Returns
+    -------
+    LinearFit
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(reward="linear").sample(50, 1, np.random.default_rng(0))
     >>> fit = hs.theory.fit_means(task)
     >>> fit.unexplained, bool((fit.parameter == task.parameter).all())
@@ -136,13 +190,29 @@ def fit_means(task: Task) -> LinearFit:
     # T·K < d is possible: the best fit of least norm.
     fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
     unexplained = ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares
-    # What rounding leaves of a linear task that does not tell its w is nothing.
+    # For a linear task without a known w, what rounding leaves counts as 0.
     return LinearFit(fitted[..., 0], np.where(unexplained < 1e-16, 0.0, unexplained))
 
 
 def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskStatistics:
-    """The statistics after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1).
+    """The statistics after t = 0, …, T rounds.
 
+    Parameters
+    ----------
+    task : Task
+        The task.
+    choices : ndarray of int of shape (…, T)
+        The arms that were chosen.
+    rewards : ndarray of shape (…, T)
+        Their rewards.
+
+    Returns
+    -------
+    TaskStatistics
+        With the leading axes (…, T + 1).
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=2).sample(4, 1, np.random.default_rng(0))
     >>> choices = np.zeros((1, 4), dtype=int)
     >>> hs.theory.running_statistics(task, choices, task.rewards[..., 0]).count
@@ -162,12 +232,31 @@ def running_statistics(task: Task, choices: Integers, rewards: Floats) -> TaskSt
 def running_prior(
     prior: PriorEstimator, memory: Memory, task: Task, choices: Integers, rewards: Floats
 ) -> Prior:
-    """The prior after t = 0, …, T rounds of choices and rewards (…, T), lead (…, T + 1).
+    """The prior after t = 0, …, T rounds.
 
-    A `RunningEstimate` starts with the task's side information and goes through the rounds as it
-    did when they were played: its bias moves if the estimator's does, and its prior is revised when
-    that is due.
+    A `RunningEstimate` starts with the task's side information and repeats the rounds as played:
+    its bias moves if the estimator's does, and its prior is revised when due.
 
+    Parameters
+    ----------
+    prior : PriorEstimator
+        The learner's prior.
+    memory : mapping of str to ndarray
+        The memory before the task.
+    task : Task
+        The task.
+    choices : ndarray of int of shape (…, T)
+        The arms that were chosen.
+    rewards : ndarray of shape (…, T)
+        Their rewards.
+
+    Returns
+    -------
+    Prior
+        With the leading axes (…, T + 1).
+
+    Examples
+    --------
     >>> task = hs.environments.Synthetic(dimension=2).sample(4, 1, np.random.default_rng(0))
     >>> choices = np.zeros((1, 4), dtype=int)
     >>> prior = hs.priors.Fixed.zero(regularization=1.0)
@@ -198,6 +287,17 @@ def _chosen(task: Task, choices: Integers) -> Floats:
 def ever(outside: ArrayLike) -> Booleans:
     """Whether any entry up to each round is true: a running "or" over the last axis.
 
+    Parameters
+    ----------
+    outside : array_like of bool of shape (…, T)
+        What happened in each round.
+
+    Returns
+    -------
+    ndarray of bool of shape (…, T)
+
+    Examples
+    --------
     >>> hs.theory.ever([False, True, False])
     array([False,  True,  True])
     """

@@ -1,7 +1,7 @@
-"""Stored tasks: live use where another store keeps the tasks, the decisions and the memory.
+"""Stored tasks: live use if another store keeps the tasks, the decisions and the memory.
 
 A service with many processes keeps every task as bytes in a database. `StoredTasks` holds the rows
-of some of them, decides and learns; `recount` brings the memory up to date.
+of some tasks, decides and learns; `recount` brings the memory up to date.
 """
 
 from headstart.arrays import floats, packed

@@ -1,4 +1,4 @@
-"""StoredMemory: what all tasks say about the next, and what each adds, as bytes and back."""
+"""StoredMemory: the memory, and what each task adds to it, as bytes and back."""
 
 import copy
 import io
@@ -39,7 +39,7 @@ from headstart.progress import Progress
 
 
 def task_bytes(finished: Floats, items: ItemRows) -> bytes:
-    """A task as it is stored: its row without the inverse, and what it counts by item."""
+    """A task as bytes: its row without the inverse, and what it counts by item."""
     return packed(finished) + rows_bytes(items)
 
 
@@ -87,8 +87,8 @@ def read_contribution(content: bytes, dimension: int, n_side: int) -> Contributi
 class Model:
     """What a bandit is made of, without its data: a policy, a prior and settings for d features.
 
-    unknown_side: what counts as the side information (p,) of a task of which nothing was told; None
-    where every task must have some, or the prior takes none.
+    unknown_side: the side information (p,) of a task about which nothing is known; None if every
+    task must have some, or the prior takes none.
     """
 
     dimension: int
@@ -103,7 +103,7 @@ class Model:
         return Population(self.dimension, self.prior, self.settings)
 
     def check_storable(self) -> None:
-        """Raise where the tasks of this model cannot be stored."""
+        """Raise if the tasks of this model cannot be stored."""
         if self._empty.bias_moves:
             raise ValueError(
                 f"prior must not move its bias within a task to be stored, got {self.prior!r}"
@@ -119,7 +119,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StoredMemory:
-    """A memory over tasks with what it weighs, and the scales of its features."""
+    """A memory over tasks with its weights, and the scales of its features."""
 
     state: State
     scales: Floats | None = None  # (d,)
@@ -143,17 +143,17 @@ class StoredMemory:
         start: Start | None = None,
         effects: ItemEffects | None = None,
     ) -> None:
-        """Have a population go on with this memory, and with the start and effects it gives."""
+        """Have a population continue with this memory, its start and its effects."""
         population.scales, population.scales_known = self.scales, self.scales_known
         population.install(self.state, start, effects)
 
     @property
     def position(self) -> float:
-        """Up to which all tasks have been discounted."""
+        """The position up to which all tasks have been discounted."""
         return self.state.position
 
     def merged(self, others: "list[StoredMemory]", model: Model) -> "StoredMemory":
-        """The memory of the tasks of this one and of others, in the same scales."""
+        """Merge this memory with others of the same scales."""
         both = self
         population = model.population() if others else None
         for other in others:
@@ -180,7 +180,7 @@ class StoredMemory:
         return model.population(self).item_effects
 
     def learned(self, model: Model, start: Start | None = None) -> Learned:
-        """The prior in numbers; `start` may be given where it is known."""
+        """The prior in numbers; `start` may be given if it is known."""
         prior = (self.start(model) if start is None else start).prior
         return Learned.from_prior(
             prior,
@@ -200,7 +200,7 @@ class StoredMemory:
 
     @classmethod
     def from_bytes(cls, content: bytes, model: Model) -> "StoredMemory":
-        """The memory that `to_bytes` wrote, which must be one of the model's prior."""
+        """The memory that `to_bytes` wrote; it must fit the model's prior."""
         header, arrays = read_arrays(io.BytesIO(content), "the memory must be one that was stored")
         empty, scales = model.prior.empty(model.dimension), header["scales"]
         return cls(
@@ -217,11 +217,10 @@ def memory_of_log(
     beside: StoredMemory | None = None,
     counted: Progress | None = None,
 ) -> StoredMemory:
-    """The memory of a log's tasks: that of a new `MetaBandit` after `fit`.
+    """The memory of a log's tasks: the memory of a new `MetaBandit` after `fit`.
 
-    beside: a memory with which it is to be merged. Its scales are taken if it knows them, else
-    those of the log count for both; and the latest tasks of both are equally new. `counted` is
-    told how many tasks are counted.
+    beside: a memory to merge it with later. Both use its scales if it has any, else the log's; and
+    the latest tasks of both are equally new. Calls `counted` with the number of tasks counted.
     """
     if beside is not None and beside.scales_known:
         scales = None if beside.scales is None else tuple(beside.scales.tolist())

@@ -1,4 +1,4 @@
-"""Recount: the memory with the tasks that changed, and the tasks that get a newer prior."""
+"""Recount: update the memory with the tasks that changed, and give tasks a newer prior."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,14 +37,14 @@ class StoredTask:
     state: bytes
     contribution: bytes | None  # what the memory counts for it
     side: Floats | None = None
-    changed: bool = True  # whether its state is another than the memory counts
-    moves: bool = False  # whether it is to get the newest prior
-    control: bool = False  # whether it keeps the prior that it has
+    changed: bool = True  # whether the memory counts an earlier state
+    moves: bool = False  # whether it should get the newest prior
+    control: bool = False  # whether it keeps its prior
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Recount:
-    """What is to be stored after a recount."""
+    """What to store after a recount."""
 
     memory: StoredMemory  # of the store's tasks
     contributions: dict[int, bytes | None] = field(default_factory=dict)  # None: not counted
@@ -60,11 +60,11 @@ def recount(
     others: Sequence[StoredMemory] = (),
     most_moves: int | None = None,
 ) -> Recount:
-    """Count tasks as they are now, and give a newer prior to those that are to get one.
+    """Count tasks in their present state, and give a newer prior to those that should get one.
 
-    What the memory counted for them before is taken out; so are the contributions of tasks that
-    were erased. Others are memories that count as well, those of logs. Where `memory` does not know
-    the features' scales yet, the tasks must be all that it counts; it takes the scales of others.
+    Their old contributions are subtracted, and so are those of erased tasks. `others` are memories
+    that count as well, such as those of logs. If `memory` does not know the features' scales yet,
+    the tasks must be all that it counts; it takes the scales of others.
     """
     knew_scales = memory.scales_known
     if not knew_scales and tasks:
@@ -91,7 +91,7 @@ def recount(
 
 
 def _beginning_with(scaled: StoredMemory, memory: StoredMemory, model: Model) -> StoredMemory:
-    """The memory of no task in the scales of another."""
+    """An empty memory in the scales of another."""
     state = State(model.prior.empty(model.dimension), memory.state.position)
     return StoredMemory(state=state, scales=scaled.scales, scales_known=True)
 
@@ -99,7 +99,7 @@ def _beginning_with(scaled: StoredMemory, memory: StoredMemory, model: Model) ->
 def _count(
     population: Population, tasks: Sequence[StoredTask], model: Model
 ) -> dict[int, Contribution | None]:
-    """Count the tasks that changed; what the memory counts for every task then."""
+    """Count the tasks that changed. Returns what the memory then counts for every task."""
     counted: dict[int, Contribution | None] = {}
     size = n_side(model.prior)
     for task in tasks:
@@ -107,7 +107,7 @@ def _count(
         counted[task.task] = (
             None if content is None else read_contribution(content, model.dimension, size)
         )
-    # Those that are new come first.
+    # New tasks come first.
     changed = sorted(
         (task for task in tasks if task.changed), key=lambda task: task.contribution is not None
     )
@@ -129,7 +129,7 @@ def _count(
 def _statistics(population: Population, task: StoredTask, model: Model) -> TaskStatistics:
     row, items = read_task(task.state, population.layout)
     statistics = population.layout.finished_statistics(row)
-    if n_side(model.prior):  # without, side information may still be in the features
+    if n_side(model.prior):  # without it, side information may still be in the features
         side = model.unknown_side if task.side is None else task.side
         statistics = statistics if side is None else replace(statistics, side=side)
     return itemized(statistics, items)
@@ -141,7 +141,7 @@ def _moved(
     counted: Mapping[int, Contribution | None],
     most: int | None,
 ) -> dict[int, bytes]:
-    """The states of tasks that get the prior of all others."""
+    """The states of tasks that get the prior learned from all others."""
     layout = population.layout
     moved: dict[int, bytes] = {}
     for task in tasks:

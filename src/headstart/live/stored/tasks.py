@@ -33,14 +33,14 @@ from headstart.live.inputs import too_large
 from headstart.live.outcomes import Outcome
 from headstart.live.stored.memory import Model, StoredMemory, read_task, task_bytes
 
-# How many of the arms that were not chosen are kept with a choice.
+# How many arms that were not chosen are kept with a choice.
 _OTHERS = 5
 
 
 class Others(NamedTuple):
-    """The arms with the best scores that were not chosen, the best first."""
+    """The arms with the best scores that were not chosen, best first."""
 
-    own: Floats  # (n,), the scores of the arms that were chosen
+    own: Floats  # (n,), the scores of the chosen arms
     indices: Integers  # (n, 5), or (1, 5) for one list; NONE where there are fewer
     means: Floats
     scores: Floats
@@ -56,8 +56,8 @@ class Chosen(NamedTuple):
     halves: Floats  # (n,), half of the 95 % intervals
     from_prior: Floats  # (n, d), xᵢhᵢ
     from_rewards: Floats  # (n, d), xᵢ(ŵᵢ − hᵢ)
-    effects: Sequence[float | None]  # (n,), of the items themselves; None where there is no item
-    others: Others | None  # None where the choice was made elsewhere
+    effects: Sequence[float | None]  # (n,), of the items themselves; None without items
+    others: Others | None  # None if the choice was made elsewhere
 
 
 class Counted(NamedTuple):
@@ -71,10 +71,10 @@ class Counted(NamedTuple):
 class StoredTasks:
     """Some tasks of a store, by number: a cache of rows that can decide and learn.
 
-    A task is loaded from the bytes of its state or opened from the memory that is installed; after
-    it learned, `state` is what to store. The memory is not changed here: `recount` does that, and
-    gives tasks a newer prior where their rewards ask for one. With `cold`, for tasks that keep the
-    prior that they start with, each revises it by itself, which takes O(d³) within `learn`.
+    A task is loaded from the bytes of its state or opened from the installed memory; after it has
+    learned, store its `state`. Nothing here changes the memory: `recount` does that, and gives
+    tasks a newer prior if their rewards ask for one. With `cold`, tasks keep the prior they started
+    with; each revises it by itself, which takes O(d³) within `learn`.
     """
 
     def __init__(self, model: Model, *, cold: bool = False) -> None:
@@ -102,7 +102,7 @@ class StoredTasks:
 
     @property
     def allocated_bytes(self) -> int:
-        """How much memory all rows take, also those of tasks that were let go."""
+        """How much memory all rows take, including those of dropped tasks."""
         return int(self._tasks.rows.nbytes)
 
     def install(
@@ -111,7 +111,7 @@ class StoredTasks:
         start: Start | None = None,
         effects: ItemEffects | None = None,
     ) -> None:
-        """Have tasks start from this memory from now on.
+        """Start tasks from this memory from now on.
 
         `memory.start` and `memory.effects` may be given with it.
         """
@@ -125,7 +125,7 @@ class StoredTasks:
         self._tasks.rows[slot, COUNTED] = self._mark
 
     def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
-        """Take a task as it was stored."""
+        """Load a stored task."""
         self.drop(task)
         finished, items = read_task(state, self._tasks.layout)
         row = self._tasks.layout.reopened(finished)
@@ -141,14 +141,14 @@ class StoredTasks:
         self._tasks.sides[task] = side
 
     def drop(self, task: int) -> None:
-        """Let a task go; the store has it."""
+        """Drop a task; the store has it."""
         if task in self._tasks.slots:
             self._tasks.close(task)
             self._tasks.items.drop(task)
             self._tasks.sides.pop(task, None)
 
     def state(self, task: int) -> bytes:
-        """What to store of a task."""
+        """The bytes to store for a task."""
         tasks = self._tasks
         return task_bytes(
             tasks.layout.finished(tasks.rows[tasks.slots[task]]), tasks.items.of(task)
@@ -159,7 +159,7 @@ class StoredTasks:
         return self._memory.view(task)
 
     def choose(self, tasks: Sequence[int], arms: Sequence[DecisionSet]) -> Chosen:
-        """One arm for each of n tasks; a task may be there more than once."""
+        """One arm for each of n tasks; a task may occur more than once."""
         slots, batch = self._slots(tasks), batch_of(arms)
         choices = self._chooser.choose_batch(slots, batch)
         ids = [
@@ -189,7 +189,7 @@ class StoredTasks:
         indices: Sequence[int],
         propensities: Sequence[float],
     ) -> Chosen:
-        """Choices that were made elsewhere, with what is expected of them; one for each task."""
+        """Choices that were made elsewhere, with their expected rewards; one for each task."""
         slots, batch = self._slots(tasks), batch_of(arms)
         self._memory.catch_up_all(slots)
         choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), (), ())
@@ -203,7 +203,7 @@ class StoredTasks:
     def learn(
         self, task: int, features: Floats, value: float, weight: float, item: str | None = None
     ) -> Outcome:
-        """Learn a reward of features (d,), of an item of the catalogue if one is given."""
+        """Learn a reward of features (d,), and count it for an item of the catalogue if given."""
         return self._rewards.observe(task, features, value, weight, item)
 
     def replace(
@@ -217,7 +217,7 @@ class StoredTasks:
     ) -> Outcome:
         """Have a task count another reward for features (d,): PAID, or OUT_OF_RANGE.
 
-        item: the one of the catalogue of which it counts.
+        item: the catalogue's item that the reward counts for.
         """
         later = self._tasks.scalar(self._tasks.slots[task], columns.REWARDS) - before.number
         fade = self.model.settings.discount ** max(later, 0.0)
@@ -225,7 +225,7 @@ class StoredTasks:
         return self._rewards.replace(task, features, counts, value, weight, item)
 
     def taken_moves(self) -> list[int]:
-        """The tasks that want a newer prior since the last call."""
+        """The tasks that have come to need a newer prior since the last call."""
         tasks = []
         while (task := self._memory.next_move()) is not None:
             tasks.append(int(task))
@@ -237,7 +237,7 @@ class StoredTasks:
     def _others(
         self, slots: Integers, batch: Batch, tables: Sequence[Floats], chosen: Integers
     ) -> Others:
-        """The best arms but for those that were chosen, (n, r) for r arms of each task.
+        """The best arms except the chosen ones, (n, r) for r chosen arms of each task.
 
         tables: the scores (g, K) of each group of the batch.
         """
@@ -299,9 +299,9 @@ def _compare(
     given: tuple[Integers, Integers, Floats, Integers, Floats, Integers],
     found: tuple[Floats, Integers, Floats, Floats],
 ) -> None:
-    """Find the best arms but for those that were chosen, for the members of a group of tasks.
+    """Find the best arms except the chosen ones, for the members of a group of tasks.
 
-    Sets the scores of the chosen arms; and the places, means xᵀŵ and scores of the others.
+    Sets the scores of the chosen arms, and the places, means xᵀŵ and scores of the others.
     """
     slots, members, arms, which, table, chosen = given
     own, places, means, scores = found
@@ -349,7 +349,7 @@ def _estimate(
 
 
 def statistics_of(state: bytes, dimension: int) -> TaskStatistics:
-    """The statistics of a task as it was stored, those of its items too."""
+    """The statistics of a stored task, including its items."""
     layout = Layout(dimension)
     row, items = read_task(state, layout)
     return itemized(layout.finished_statistics(row), items)

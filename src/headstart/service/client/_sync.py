@@ -1,5 +1,7 @@
 """The client without asyncio: written by `make client` from client.py, not by hand."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -55,11 +57,23 @@ T = TypeVar("T")
 class Client:
     """Calls of a decision service at an address, over connections that are kept open.
 
-    key: `hs_…`, where the service needs one. timeout: seconds that one attempt may take. A call
-    that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations have
-    a key by which they are done once, and rewards are counted once. What the service refuses is a
-    `ServiceError`, whose `problem` says why; a service that cannot be reached is a
+    A call that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations
+    have a key by which they are done once, and rewards are counted once. What the service refuses
+    is a `ServiceError`, whose `problem` says why; a service that cannot be reached is a
     `ConnectionFailedError`.
+
+    Parameters
+    ----------
+    address : str, default "http://127.0.0.1:8000"
+        Where the service is.
+    key : str, optional
+        A key, `hs_…`, where the service needs one.
+    timeout : float, default 10.0
+        How many seconds one attempt may take.
+    retries : Retries, optional
+        How often a call is sent again, and when.
+    transport : httpx.BaseTransport, optional
+        What sends requests, such as an application in this process.
     """
 
     def __init__(
@@ -86,7 +100,25 @@ class Client:
     ) -> bytes:
         """Send a call below /v1/bandits, again where that helps; the content of its answer.
 
-        once: what may be done twice if it is sent twice is sent again only if it did not arrive.
+        Parameters
+        ----------
+        method : str
+            The method of HTTP.
+        *names : str or int
+            The parts of the path.
+        content : bytes, optional
+            The body.
+        content_type : str, default "application/json"
+            The type of the body.
+        query : mapping of str to str or int, optional
+            The query.
+        once : bool, default False
+            Whether the call must not be done twice: it is then sent again only if it did not
+            arrive.
+
+        Returns
+        -------
+        bytes
         """
         attempt = 0
         while True:
@@ -107,7 +139,17 @@ class Client:
             attempt += 1
 
     def download(self, *names: Task, file: Path, query: Mapping[str, str | int | float]) -> None:
-        """Write the content of an answer into a file, which is complete or absent."""
+        """Write the content of an answer into a file, which is complete or absent.
+
+        Parameters
+        ----------
+        *names : str or int
+            The parts of the path.
+        file : Path
+            The file.
+        query : mapping of str to str, int or float
+            The query.
+        """
         with atomic_write(file) as path, path.open("wb") as opened:
             try:
                 request = self._http.build_request("GET", wire.path(names), params=query)
@@ -125,8 +167,18 @@ class Client:
         """All bandits."""
         return wire.decoded(self.send("GET"), list[BanditView])
 
-    def bandit(self, name: str) -> "Bandit":
-        """A bandit by its name, whether there is one yet or not; nothing is sent."""
+    def bandit(self, name: str) -> Bandit:
+        """A bandit by its name, whether there is one yet or not; nothing is sent.
+
+        Parameters
+        ----------
+        name : str
+            The name of the bandit.
+
+        Returns
+        -------
+        Bandit
+        """
         return Bandit(self, name)
 
     def close(self) -> None:
@@ -145,6 +197,13 @@ class Bandit:
 
     Its catalogue is `items` (put, patch, delete, and iteration); `jobs` fit a log or evaluate a
     policy on one (fit, evaluate, wait), and `fits` are priors from logs (promote, withdraw).
+
+    Parameters
+    ----------
+    client : Client
+        How to reach the service.
+    name : str
+        The name of the bandit.
     """
 
     def __init__(self, client: Client, name: str) -> None:
@@ -164,7 +223,29 @@ class Bandit:
         query: Mapping[str, str | int] | None = None,
         once: bool = False,
     ) -> T:
-        """Send a call below the path of this bandit; its answer. A body of bytes goes as it is."""
+        """Send a call below the path of this bandit.
+
+        Parameters
+        ----------
+        answer : type
+            The type of the answer.
+        method : str
+            The method of HTTP.
+        *names : str or int
+            The parts of the path, below the bandit's.
+        body : object, optional
+            The body: a message, or bytes.
+        content_type : str, default "application/json"
+            The type of the body.
+        query : mapping of str to str or int, optional
+            The query.
+        once : bool, default False
+            Whether the call must not be done twice.
+
+        Returns
+        -------
+        answer
+        """
         content = self._client.send(
             method,
             self.name,
@@ -179,7 +260,15 @@ class Bandit:
     def put(self, configuration: BanditConfiguration) -> BanditView:
         """Create the bandit, or change it.
 
-        `BanditConfiguration(features=schema.plain())` for a bandit with a schema, `hs.Features`.
+        Parameters
+        ----------
+        configuration : BanditConfiguration
+            What the bandit is; `BanditConfiguration(features=schema.plain())` for one with a
+            schema, `hs.Features`.
+
+        Returns
+        -------
+        BanditView
         """
         return self.call(BanditView, "PUT", body=configuration)
 
@@ -210,11 +299,36 @@ class Bandit:
         own_propensity: float | None = None,
         idempotency_key: str | None = None,
     ) -> DecisionAnswer:
-        """Choose an arm for a task; arms as features by id, as ids, or None for the catalogue.
+        """Choose an arm for a task.
 
-        Where the bandit has a schema, arms have attributes; `context` has those of this decision
-        and `about` those of the task, of which the first that are given count. `own` is the arm
-        that the caller would serve, chosen with probability `own_propensity`.
+        Parameters
+        ----------
+        task : str or int
+            The name of the task. A new name opens a task.
+        arms : mapping of str to features or attributes, or iterable of str, optional
+            What to choose from, by id; the ids of items, or the whole catalogue by default.
+        tag : str, optional
+            A word to find the decision by.
+        exclude : iterable of str, optional
+            The ids of arms that may not be chosen.
+        side : sequence of float, optional
+            What is known of the task beforehand, as numbers. The first given counts.
+        context : mapping of str to object, optional
+            With a schema, the attributes of this decision.
+        about : mapping of str to object, optional
+            With a schema, the attributes of the task. The first given count.
+        n : int, default 1
+            How many arms to choose, each a decision of its own.
+        own : str, optional
+            The arm that the caller would serve, for shadow mode.
+        own_propensity : float, optional
+            The probability with which the caller chose `own`.
+        idempotency_key : str, optional
+            A key by which the decision is made once; drawn by default.
+
+        Returns
+        -------
+        DecisionAnswer
         """
         request = DecisionRequest(
             task=task,
@@ -232,7 +346,17 @@ class Bandit:
         return self.call(DecisionAnswer, "POST", "decisions", body=wire.keyed(request))
 
     def decide_many(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer | Problem]:
-        """Many decisions in one call: in each place an answer, or a problem."""
+        """Many decisions in one call: in each place an answer, or a problem.
+
+        Parameters
+        ----------
+        requests : sequence of DecisionRequest
+            The decisions to make.
+
+        Returns
+        -------
+        list of DecisionAnswer or Problem
+        """
         rows = [wire.keyed(request) for request in requests]
         return self._many(DecisionAnswer, "decisions", rows)
 
@@ -249,7 +373,26 @@ class Bandit:
     ) -> RewardAnswer:
         """Give the reward of a decision, or the part of it that has this key; it counts once.
 
-        A correction replaces what came before. Metrics are other numbers, for guardrails.
+        Parameters
+        ----------
+        decision : str
+            The id of the decision.
+        value : float
+            The reward.
+        weight : float, default 1.0
+            How many times the reward counts.
+        time : float, optional
+            When it happened, in seconds since 1970; now by default.
+        key : str, optional
+            The name of a part of the reward; parts add up.
+        correction : bool, default False
+            Whether it replaces what came before.
+        metrics : mapping of str to float, optional
+            Other numbers, for guardrails.
+
+        Returns
+        -------
+        RewardAnswer
         """
         request = RewardRequest(
             decision=decision,
@@ -263,7 +406,17 @@ class Bandit:
         return self.call(RewardAnswer, "POST", "rewards", body=request)
 
     def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
-        """Many rewards in one call: in each place an answer, or a problem."""
+        """Many rewards in one call: in each place an answer, or a problem.
+
+        Parameters
+        ----------
+        requests : sequence of RewardRequest
+            The rewards.
+
+        Returns
+        -------
+        list of RewardAnswer or Problem
+        """
         return self._many(RewardAnswer, "rewards", requests)
 
     def observe(
@@ -281,9 +434,36 @@ class Bandit:
         time: float | None = None,
         idempotency_key: str | None = None,
     ) -> ObservationAnswer:
-        """Give the reward of a choice that was made elsewhere: its `arm`, or its `features`.
+        """Give the reward of a choice that was made elsewhere.
 
-        Where the bandit has a schema: the attributes of an `item`, in a `context`.
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        value : float
+            The reward.
+        features : sequence of float, optional
+            The features of the choice.
+        item : mapping of str to object, optional
+            With a schema, the attributes of the choice.
+        arm : str, optional
+            The id of the choice in the catalogue.
+        weight : float, default 1.0
+            How many times the reward counts.
+        side : sequence of float, optional
+            What is known of the task beforehand, as numbers.
+        context : mapping of str to object, optional
+            With a schema, the attributes of the choice's context.
+        about : mapping of str to object, optional
+            With a schema, the attributes of the task.
+        time : float, optional
+            When it happened, in seconds since 1970; now by default.
+        idempotency_key : str, optional
+            A key by which the reward counts once; drawn by default.
+
+        Returns
+        -------
+        ObservationAnswer
         """
         request = ObservationRequest(
             task=task,
@@ -303,20 +483,54 @@ class Bandit:
     def observe_many(
         self, requests: Sequence[ObservationRequest]
     ) -> list[ObservationAnswer | Problem]:
-        """Many observations in one call: in each place an answer, or a problem."""
+        """Many observations in one call: in each place an answer, or a problem.
+
+        Parameters
+        ----------
+        requests : sequence of ObservationRequest
+            The rewards.
+
+        Returns
+        -------
+        list of ObservationAnswer or Problem
+        """
         rows = [wire.keyed(request) for request in requests]
         return self._many(ObservationAnswer, "observations", rows)
 
     def decision(self, identity: str) -> DecisionRecord:
-        """A decision as it was made: why this arm, and what became of it."""
+        """A decision as it was made: why this arm, and what followed.
+
+        Parameters
+        ----------
+        identity : str
+            The id of the decision.
+
+        Returns
+        -------
+        DecisionRecord
+        """
         return self.call(DecisionRecord, "GET", "decisions", identity)
 
     def export(
         self, file: str | Path, *, start: float = 0.0, end: float = 1e11, rewarded: bool = False
     ) -> None:
-        """Write the decisions from a time to before another into a file, .parquet or .csv.
+        """Write decisions into a file.
 
-        rewarded: only those with a reward, as a fit needs them.
+        Parameters
+        ----------
+        file : str or Path
+            The file, .parquet or .csv.
+        start : float, default 0.0
+            The first time, in seconds since 1970.
+        end : float, default 1e11
+            The time before which the last decision was made.
+        rewarded : bool, default False
+            Whether to write only decisions with a reward, as a fit needs them.
+
+        Raises
+        ------
+        ValueError
+            If the file has another ending.
         """
         path = Path(file)
         if path.suffix not in (".parquet", ".csv"):
@@ -326,15 +540,41 @@ class Bandit:
         self._client.download(self.name, f"decisions{path.suffix}", file=path, query=query)
 
     def task(self, name: Task) -> TaskRecord:
-        """What is known of a task."""
+        """What is known of a task.
+
+        Parameters
+        ----------
+        name : str or int
+            The name of the task.
+
+        Returns
+        -------
+        TaskRecord
+        """
         return self.call(TaskRecord, "GET", "tasks", name)
 
     def finish(self, task: Task) -> None:
-        """Finish a task; rarely needed."""
+        """Finish a task; rarely needed.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+        """
         self.call(NoneType, "POST", "tasks", task, "finish")
 
     def erase(self, task: Task) -> int:
-        """Erase a task, from the prior too; the version of the prior without it."""
+        """Erase a task, from the prior too; the version of the prior without it.
+
+        Parameters
+        ----------
+        task : str or int
+            The name of the task.
+
+        Returns
+        -------
+        int
+        """
         return (self.call(Erased, "DELETE", "tasks", task)).prior_version
 
     def gain(self) -> Gain:
@@ -346,7 +586,17 @@ class Bandit:
         return self.call(ShadowView, "GET", "shadow")
 
     def prior(self, *, history: int = 100) -> PriorView:
-        """What the tasks so far say about the next."""
+        """What the tasks so far say about the next.
+
+        Parameters
+        ----------
+        history : int, default 100
+            How many versions to list.
+
+        Returns
+        -------
+        PriorView
+        """
         return self.call(PriorView, "GET", "prior", query={"history": history})
 
     def _many(self, answer: type[T], route: str, rows: Sequence[Any]) -> list[T | Problem]:

@@ -75,6 +75,17 @@ class Retries:
 
     The i-th wait is drawn uniformly up to min(longest, first·2^i), or as long as the service asks.
 
+    Parameters
+    ----------
+    number : int, default 4
+        How often a call is sent again at most.
+    first : float, default 0.1
+        The longest first wait, in seconds.
+    longest : float, default 5.0
+        The longest wait, in seconds.
+
+    Examples
+    --------
     >>> from headstart.service.client import Retries
     >>> retries = Retries(number=2, first=0.1)
     >>> 0.0 <= retries.seconds(0, asked=0.0) <= 0.1
@@ -86,14 +97,38 @@ class Retries:
     longest: float = 5.0
 
     def seconds(self, attempt: int, asked: float) -> float:
-        """The wait before the next attempt."""
+        """The wait before the next attempt.
+
+        Parameters
+        ----------
+        attempt : int
+            How many attempts there were, less 1.
+        asked : float
+            The seconds that the service asked for.
+
+        Returns
+        -------
+        float
+        """
         drawn = random.uniform(0.0, min(self.longest, self.first * 2.0**attempt))
         return max(min(asked, _LONGEST_WAIT), drawn)
 
     def pause(self, attempt: int, outcome: Outcome, *, once: bool) -> float | None:
         """Seconds until a call is sent again, None if this attempt was the last.
 
-        once: what may be done twice if it is sent twice is sent again only if it did not arrive.
+        Parameters
+        ----------
+        attempt : int
+            How many attempts there were, less 1.
+        outcome : httpx.Response or httpx.TransportError
+            How the attempt ended.
+        once : bool
+            Whether the call must not be done twice: it is then sent again only if it did not
+            arrive.
+
+        Returns
+        -------
+        float or None
         """
         if attempt >= self.number or (once and _may_have_arrived(outcome)):
             return None

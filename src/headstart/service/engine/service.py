@@ -46,12 +46,11 @@ from headstart.service.messages import (
 )
 from headstart.service.store.database import Database, ProcessNumber
 from headstart.service.store.migrations import version_of
-from headstart.service.store.queries import bandits, decisions
+from headstart.service.store.queries import bandits, decisions, item_days
 from headstart.service.store.queries.bandits import BanditRow
 
 # How long erasing waits for the prior without the task.
 _ERASE_SECONDS = 30.0
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Service:
@@ -333,7 +332,7 @@ class Service:
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self.clock)
-            first, last = (day.toordinal() - _EPOCH for day in (since, until))
+            first, last = map(item_days.number_of, (since, until))
             items = records.item_statistics(connection, row, model, first, last)
         decided = sum(one.shown for one in items)
         return ItemReport(since=since, until=until, decisions=decided, items=items[:limit])

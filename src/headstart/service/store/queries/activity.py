@@ -79,6 +79,16 @@ def activity(
     return warm, control
 
 
+def begun(connection: Connection, bandit: int) -> tuple[bool, bool]:
+    """Whether there was ever a decision, and a reward that was learned."""
+    found = (
+        select(minutes.c.bandit).where(minutes.c.bandit == bandit, minutes.c[name] > 0).limit(1)
+        for name in ("decisions", "rewards")
+    )
+    decided, rewarded = (connection.execute(query).first() is not None for query in found)
+    return decided, rewarded
+
+
 def processes(connection: Connection, bandit: int, *, since: int) -> int:
     """How many processes wrote since a minute."""
     c = minutes.c
