@@ -462,6 +462,6 @@ def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int)
     ):
         if got != wanted:
             raise ValueError(
-                f"the environment was asked for {what} {wanted}, but sample() returned arms of "
-                f"shape {task.arms.shape}, which are {what} {got}"
+                f"the environment was asked for {what} {wanted}, but sample() returned {what} "
+                f"{got}: arms of shape {task.arms.shape}"
             )
