@@ -151,6 +151,7 @@ class Service:
             "last_transaction_seconds": commits.last_seconds,
             "transaction_seconds": commits.seconds,
             "store_reachable": commits.reachable,
+            **self.database.disk(),
             "bandits_in_memory": len(bandits),
             "tasks_in_memory": sum(len(bandit) for bandit in bandits),
             "task_bytes_in_memory": sum(bandit.bytes_used for bandit in bandits),

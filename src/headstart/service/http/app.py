@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -171,7 +171,7 @@ class Application:
             "service": service,
             "jobs": jobs,
             "metrics": self._metrics,
-            "description": _encode(describe(ROUTES)),
+            "description": _described,
             "wait": self._completions.wait,
         }
         self._table = RouteTable([*ROUTES, *ofrep.ROUTES, *personalizer.ROUTES])
@@ -437,6 +437,12 @@ async def _disconnected(receive: Receive) -> None:
     """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+@cache
+def _described(prefix: str) -> bytes:
+    """The description of the interface, under a prefix."""
+    return _encode(describe(ROUTES, prefix))
 
 
 def _no_jobs() -> ServiceError:

@@ -53,8 +53,6 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
     if length is not None and length.isdigit() and (len(length) > 18 or int(length) > most_bytes):
         raise too_large(most_bytes)
     body, more = await _part(receive)
-    if (body or more) and b"content-type" not in headers:
-        raise _no_json("none")
     if more:
         try:
             async with asyncio.timeout(_SECONDS):
@@ -68,6 +66,8 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
         body = b"".join(parts)
     if len(body) > most_bytes:
         raise too_large(most_bytes)
+    if body and b"content-type" not in headers:
+        raise _no_json("none")
     return body
 
 

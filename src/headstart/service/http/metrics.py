@@ -39,6 +39,9 @@ _GAUGES = {
     "last_transaction_rows": "Rows of the latest transaction.",
     "last_transaction_seconds": "Seconds that the latest transaction took.",
     "store_reachable": "1 if the latest transaction could be written, else 0.",
+    "store_bytes": "Bytes of an SQLite file, without its log.",
+    "wal_bytes": "Bytes of the write-ahead log of an SQLite file.",
+    "disk_free_bytes": "Bytes that are free on the disk of an SQLite file.",
     "bandits_in_memory": "Bandits that were used since the start.",
     "tasks_in_memory": "Tasks in the cache.",
     "task_bytes_in_memory": "Bytes of the tasks in the cache.",
@@ -61,6 +64,11 @@ _BANDIT_COUNTERS = {
 
 class Source(Protocol):
     """Where the numbers come from: the service."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be answered."""
+        ...
 
     def status(self) -> Mapping[str, object]:
         """Numbers of this process."""
@@ -225,6 +233,8 @@ class _SourceCollector(Collector):
             if status.get(name) is not None:
                 gauge.add_metric([], _number(status[name]))
             yield gauge
+        words = "1 if requests can be answered, as /readyz says it, else 0."
+        yield GaugeMetricFamily("headstart_ready", words, value=float(self._source.ready))
         yield from self._of_bandits()
 
     def _of_bandits(self) -> Iterator[Metric]:

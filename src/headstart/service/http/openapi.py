@@ -27,8 +27,8 @@ _PHRASES = {
 _NAME_IN_PATH = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 
 
-def describe(routes: Sequence[Route]) -> dict[str, Any]:
-    """The document, as OpenAPI 3.1 has it."""
+def describe(routes: Sequence[Route], prefix: str = "") -> dict[str, Any]:
+    """The document, as OpenAPI 3.1 has it; prefix: before every path, by a proxy."""
     schemas = _Schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -41,6 +41,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
             "description": f"The interface, version {VERSION}. Answers may gain fields; requests "
             "keep every field that they have.",
         },
+        "servers": [{"url": prefix or "/"}],
         "paths": paths,
         "components": {
             "schemas": schemas.components,

@@ -26,6 +26,7 @@ from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
+from headstart.service.http.proxy import prefix
 from headstart.service.jobs.files import Upload
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import (
@@ -498,9 +499,9 @@ def metrics(metrics: Metrics) -> Text:
 
 
 @_get("/openapi.json", None)
-def openapi(description: bytes) -> Text:
+def openapi(description: Callable[[str], bytes]) -> Text:
     """The description of all calls."""
-    return Text(description, JSON)
+    return Text(description(prefix.get()), JSON)
 
 
 class RouteTable:

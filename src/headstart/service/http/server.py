@@ -74,8 +74,8 @@ def keep_out_of_collection() -> None:
     Compiled functions and modules are a million objects that never become garbage; to look at
     them again and again took half of the time of a request.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 50)
     sys.setswitchinterval(5e-4)
 

@@ -3,11 +3,12 @@
 import fcntl
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, m
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import STEPS, migrate, version_of
+from headstart.service.store.migrations import STEPS, due, migrate, version_of
 
 _log = logging.getLogger("headstart.service")
 
@@ -44,6 +45,11 @@ _MOST_PROCESSES = 10_000
 _CHECK_SECONDS, _STEPS_PER_LOOK = 1.0, 10_000
 
 
+_PASSWORD_FILE = "password_file"
+# What `Database.disk` says.
+_DISK = ("store_bytes", "wal_bytes", "disk_free_bytes")
+
+
 class Database:
     """Transactions over the tables.
 
@@ -57,11 +63,12 @@ class Database:
         reader: Engine,
         lock: int | None = None,
         connect: Callable[[], sqlite3.Connection] | None = None,
+        path: Path | None = None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._lock = lock
-        self._connect = connect  # to the SQLite file
+        self._connect, self._path = connect, path  # to the SQLite file
         self._checkpoints: Checkpoints | None = None
         # The threads of a process share one connection that writes to an SQLite file.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
@@ -116,6 +123,16 @@ class Database:
         """A connection of its own, on which every statement is a transaction."""
         return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
 
+    def disk(self) -> dict[str, int | None]:
+        """Bytes of an SQLite file, of its log, and free on its disk; None where it is none."""
+        sizes: dict[str, int | None] = dict.fromkeys(_DISK)
+        if self._path is not None:
+            with suppress(OSError):  # files that are gone
+                sizes["disk_free_bytes"] = shutil.disk_usage(self._path.parent).free
+                sizes["store_bytes"] = self._path.stat().st_size
+                sizes["wal_bytes"] = Path(f"{self._path}-wal").stat().st_size
+        return sizes
+
     def keep_log_short(self) -> None:
         """Have a thread copy SQLite's log into its file, so that no commit has to."""
         if self._connect is not None and self._checkpoints is None:
@@ -166,6 +183,14 @@ def facts(connection: Connection) -> StoreFacts:
     )
 
 
+def steps_due(store: str | Path) -> tuple[int, list[str]]:
+    """The version of a store's tables, and the steps to the current one in words; none is taken."""
+    with snapshot(store) as connection:
+        _check_tables(connection, create=False)
+        steps = [(step.__doc__ or step.__name__).rstrip(".") for step in due(connection)]
+        return version_of(connection), steps
+
+
 @contextmanager
 def snapshot(store: str | Path) -> Iterator[Connection]:
     """One state of a store that may be in use by others; nothing is created or migrated."""
@@ -184,7 +209,7 @@ def snapshot(store: str | Path) -> Iterator[Connection]:
 
 
 def parsed(store: str | Path) -> URL:
-    """The address of a store."""
+    """The address of a store; `?password_file=` names a file that has its password."""
     address = str(store)
     if "://" not in address:
         return URL.create("sqlite", database=address)
@@ -196,6 +221,9 @@ def parsed(store: str | Path) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise ValueError(f"store must be a path or postgresql://…, got {url.drivername}://…")
+    if (file := url.query.get(_PASSWORD_FILE)) is not None:
+        password = Path(str(file)).read_text("utf-8").strip()
+        url = url.difference_update_query([_PASSWORD_FILE]).set(password=password)
     return url
 
 
@@ -267,7 +295,7 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(writer, "begin", begin_writing)
-    return Database(writer, _reader(connect), lock, connect)
+    return Database(writer, _reader(connect), lock, connect, path)
 
 
 def _connect(address: str) -> sqlite3.Connection:

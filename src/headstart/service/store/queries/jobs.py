@@ -128,6 +128,13 @@ def n_waiting(connection: Connection) -> int:
     return int(connection.execute(query).scalar_one())
 
 
+def n_failed(connection: Connection, bandit: int, since: float) -> int:
+    """How many jobs of a bandit have failed since a time."""
+    query = select(func.count()).select_from(jobs).where(_C.bandit == bandit)
+    failed = query.where(_C.status == "failed", _C.ended >= since)
+    return int(connection.execute(failed).scalar_one())
+
+
 def _rows(connection: Connection, query: Select[Any]) -> list[JobRow]:
     return [_row(row) for row in connection.execute(query)]
 
