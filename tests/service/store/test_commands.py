@@ -70,8 +70,8 @@ def changed(statement: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (cut, "file must be a"),
-        (zeroed, "file must be a"),
+        (cut, "backup"),
+        (zeroed, "backup"),
         (changed("DROP TABLE decisions"), "the table decisions is missing"),
         (changed("ALTER TABLE jobs DROP COLUMN step"), "the column step of jobs is missing"),
         (
