@@ -79,7 +79,7 @@ def changed(statement: str) -> Callable[[Path], None]:
                 "CREATE TABLE more AS SELECT * FROM gains; DROP TABLE gains; "
                 "ALTER TABLE more RENAME TO gains; INSERT INTO gains SELECT * FROM gains"
             ),
-            "which is not: UNIQUE constraint failed",
+            "is damaged: UNIQUE constraint failed",
         ),
     ],
 )

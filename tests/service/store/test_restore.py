@@ -173,14 +173,14 @@ def test_a_damaged_backup_is_refused(tmp_path: Path) -> None:
     damaged = bytearray(content)
     damaged[4096 * 8 : 4096 * 20] = bytes(4096 * 12)
     file.write_bytes(damaged)
-    with pytest.raises(ValueError, match="damaged|not a backup|cannot read"):
+    with pytest.raises(ValueError, match=r"damaged|not a backup|cannot read"):
         restore(tmp_path / "target.sqlite", file)
     rng = np.random.default_rng(7)
     for place in (62, *rng.integers(100, len(content), 11).tolist()):  # one bit, anywhere
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
         file.write_bytes(flipped)
-        with pytest.raises(ValueError, match="damaged|not a backup|cannot read"):
+        with pytest.raises(ValueError, match=r"damaged|not a backup|cannot read"):
             restore(tmp_path / "target.sqlite", file)
     file.write_bytes(content)
     assert restore(tmp_path / "target.sqlite", file)["bandits"] > 0

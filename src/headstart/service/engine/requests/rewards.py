@@ -111,9 +111,7 @@ class Payments:
         if request.key is not None:
             weight = payment.weight or 1.0
         happened = self._transaction.now
-        if (
-            request.time is not None
-        ):  # by a clock that may be wrong: neither before the decision nor in the future
+        if request.time is not None:  # a wrong clock may be too early, or in the future
             happened = min(max(request.time, payment.time), happened)
         settings, key = self._bandit.model.settings, request.key or ""
         before = payment.parts.get(key)
