@@ -93,7 +93,7 @@ def test_the_other_settings() -> None:
 def test_the_published_table() -> None:
     claims = [claim.text for claim in gaussian_table().claims]
     assert claims[0] == "TS has a regret of 69.1"
-    assert claims[len(RUSSO_VAN_ROY)] == "KG star is better than GPUCB, tuned"
+    assert claims[len(RUSSO_VAN_ROY)] == "KG* is better than GPUCB, tuned"
     assert claims[-1] == "TS is better than GPUCB"
 
 

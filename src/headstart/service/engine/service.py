@@ -127,8 +127,8 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be answered: compiled, and the store answers."""
-        if not self._started or self._stopped or self._committer.stuck:
+        """Whether requests can be answered: compiled, and the store answers and is sound."""
+        if not self._started or self._stopped or self._committer.stuck or self.database.damaged:
             return False
         try:
             with self.database.reading() as connection:

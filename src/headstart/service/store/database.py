@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from headstart.service.store.migrations import STEPS, due, migrate, version_of
@@ -71,6 +71,7 @@ class Database:
         self._lock = lock
         self._connect, self._path = connect, path  # to the SQLite file
         self._checkpoints: Checkpoints | None = None
+        self.damaged = False  # whether a page of the SQLite file was found to be
         # The threads of a process share one connection that writes to an SQLite file.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
@@ -111,14 +112,26 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, durably, or not at all."""
-        with self._turn, self._writer.begin() as connection:
+        with self._noting_damage(), self._turn, self._writer.begin() as connection:
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the tables and changes nothing."""
-        with self._reader.connect() as connection, connection.begin():
+        with self._noting_damage(), self._reader.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        """Log once that an SQLite file is damaged, and remember it: no other page is trusted."""
+        try:
+            yield
+        except DatabaseError as error:
+            # Errors that may pass, such as a full disk, are of subclasses.
+            if type(error.orig) is sqlite3.DatabaseError and not self.damaged:
+                self.damaged = True
+                _log.error("the store is damaged, restore a backup: %s", reason_of(error))
+            raise
 
     def connect(self) -> Connection:
         """A separate connection, on which every statement is a transaction."""
