@@ -39,7 +39,7 @@ def strict(bandit: Bandit, request: DecisionRequest) -> DecisionRequest:
         return request
     if request.deferred and bandit.configuration.default_reward is not None:
         raise invalid(
-            "a decision may be deferred only where there is no default_reward, which it would count"
+            "a decision may be deferred only without a default_reward, which it would count"
             f" as, got {bandit.configuration.default_reward:g}"
         )
     given = {name: getattr(request, name) for name in DecisionRequest.__struct_fields__}
