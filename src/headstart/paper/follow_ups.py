@@ -117,4 +117,4 @@ def _caption(played: StudyResults) -> str:
         return "Regret of a test task against completed tasks, and over its rounds after the last."
     if study.tasks > 1:
         return "Regret task by task." if study.schedule else "Regret over rounds and task by task."
-    return f"Regret over rounds, and minus that of {TS}, without {', '.join(_FAR)}: far above."
+    return f"Regret over rounds, and minus {TS}'s, without {', '.join(_FAR)}: far above."

@@ -70,6 +70,6 @@ def check_arm(arm: str, schema: Features | None) -> None:
     """Refuse a log that names items where their features are not those of the catalogue alone."""
     if schema is not None and not schema.is_fixed:
         raise invalid(
-            f"columns.arm = {arm!r} must be left out where features change with the context or the "
+            f"columns.arm = {arm!r} must be left out if features change with the context or the "
             "task: have the features or attributes themselves in the log"
         )

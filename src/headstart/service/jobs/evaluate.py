@@ -34,7 +34,7 @@ def columns_of(named: DecisionLogColumns) -> DecisionColumns:
 
 
 def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateRequest) -> Model:
-    """The model of the configuration with what the request sets instead."""
+    """The model of the configuration, with the request's settings instead."""
     settings: dict[str, Any] = {
         name: getattr(request, name)
         for name in ("policy", "prior", "exploration")
