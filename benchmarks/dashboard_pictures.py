@@ -36,7 +36,7 @@ _DAYS, _STEPS, _VISITS = 14, 12, 60  # per day, per step
 _DOCS = Path(__file__).parent.parent / "docs" / "figures"
 # Of the docs: page, scheme and height.
 _SHOWN = {
-    "overview": ("overview", "light", 960),
+    "overview": ("overview", "light", 745),
     "items": ("items", "light", 960),
     "decision": ("decision", "light", 1290),
     "prior": ("prior", "dark", 790),
@@ -190,7 +190,9 @@ def draw_docs(folder: Path) -> None:
         picture = Image.open(folder / f"{page}-wide-{scheme}.png").convert("RGB")
         part = picture.crop((0, 0, picture.width, min(height, picture.height)))
         path = _DOCS / f"service-{name}.png"
-        part.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        part.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
         print(path.name, path.stat().st_size)
 
 
