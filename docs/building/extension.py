@@ -13,6 +13,7 @@ from docs.building.openapi import openapi_page, service_document
 from docs.building.outside import PROJECT, led_inside, project_pages
 from docs.building.parameters import sections
 from docs.building.public import without_docstring, without_example
+from docs.building.twins import twin, write_twins
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
@@ -30,6 +31,8 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-signature", _signature)
     app.connect("autodoc-skip-member", _skip)
     app.connect("html-page-context", _breakable)
+    app.connect("html-page-context", _twin)
+    app.connect("build-finished", _write_twins)
     app.add_html_math_renderer(
         "drawn", inline_renderers=(_inline, None), block_renderers=(_block, None)
     )
@@ -90,6 +93,18 @@ def _breakable(app: Any, name: str, template: str, context: dict[str, Any], tree
             lambda match: re.sub(r"(?<=[^\W\d])([._/=(]|::)(?=\w)", r"\1<wbr>", match[0]),
             context["body"],
         )
+
+
+def _twin(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Have the page link to its Markdown."""
+    context["twin"] = f"{Path(name).name}.md" if twin(name) is not None else None
+
+
+def _write_twins(app: Any, error: Exception | None) -> None:
+    if error is None:
+        titles = {page: title.astext() for page, title in app.env.titles.items()}
+        included = app.env.toctree_includes
+        write_twins(Path(app.outdir), titles, lambda page: included.get(page, ()))
 
 
 def _name_role(

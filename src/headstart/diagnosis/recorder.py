@@ -54,7 +54,7 @@ def record(
     The numbers are those of `simulate`. Of an agent without a prior there is the regret alone,
     `agent_regret`. OPT, which sees the means, is left out.
 
-    An example is at `Diagnosis`.
+    See `Diagnosis` for an example.
 
     Parameters
     ----------
