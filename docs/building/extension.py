@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from docs.building import docstrings, mathematics
+from docs.building import design, docstrings, mathematics
 from docs.building.api_pages import write_api_pages
 from docs.building.command_line import command_line_page
 from docs.building.files import write_changed
@@ -61,6 +61,9 @@ def _lead_inside(app: Any, docname: str, source: list[str]) -> None:
         source[0] = with_notebook_link(source[0], Path(docname).name)
     if not folder.is_relative_to(GENERATED):
         source[0] = led_inside(source[0], folder, folder)
+    if docname == "design":  # within the page, in its colours
+        drawn = f"```{{raw}} html\n{design.picture(alone=False)}```"
+        source[0] = re.sub(r"^!\[.*design\.svg\)$", lambda _: drawn, source[0], flags=re.MULTILINE)
 
 
 def _docstring(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:

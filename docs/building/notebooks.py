@@ -18,7 +18,7 @@ _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
 _ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^`]*>)?`")
 _CODE = {"python", "{code-cell}", "{code-cell} python", "{code-cell} ipython3"}
 _NOTES = {"note", "tip", "warning", "important", "seealso", "admonition", "dropdown"}
-_BOXES = {"div", "grid"}
+_BOXES = {"div", "grid", "grid-item"}
 _TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
 
 
@@ -81,6 +81,7 @@ def plain_markdown(page: str) -> str:
         parts.append(text.strip() if fence is None else f"```{fence}\n{text}```")
     text = "\n\n".join(part for part in parts if part)
     text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
+    text = _IMAGE.sub(r"*Figure: \1*", text)  # the site keeps pictures elsewhere
     text = re.sub(r"\{doc\}`([^`<]+?)\s*<([^`>]+)>`", r"[\1](\2.md)", text)
     return _ROLE.sub(r"`\1`", text) + "\n"
 
