@@ -13,7 +13,7 @@ from docs.building.openapi import openapi_page, service_document
 from docs.building.outside import PROJECT, led_inside, project_pages
 from docs.building.parameters import sections
 from docs.building.public import without_docstring, without_example
-from docs.building.twins import twin, write_twins
+from docs.building.twins import twin, write_twins, written_in
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
@@ -99,8 +99,9 @@ def _breakable(app: Any, name: str, template: str, context: dict[str, Any], tree
 
 
 def _twin(app: Any, name: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Have the page link to its Markdown."""
+    """Have the page link to its Markdown, and name the file where it is written."""
     context["twin"] = f"{Path(name).name}.md" if twin(name) is not None else None
+    context["written_in"] = written_in(name)
 
 
 def _write_twins(app: Any, error: Exception | None) -> None:

@@ -3,10 +3,11 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from docs.building.notebooks import plain_markdown
-from docs.building.outside import led_inside
+from docs.building.outside import PAGES, ROOT, led_inside
 from docs.building.public import PublicName, documented_names, has_own_docstring, public_names
 
 DOCS = Path(__file__).parents[1]
@@ -56,6 +57,24 @@ def twin(page: str) -> str | None:
     if not page.startswith("generated/"):
         text = led_inside(text, source.parent, source.parent)
     return plain_markdown(text)
+
+
+def written_in(page: str) -> str | None:
+    """The file of the repository in which a page is written, if there is one."""
+    name = Path(page).name
+    if page.startswith("generated/api/"):
+        values = [public.value for public in documented_names() if public.full == name]
+        module = inspect.getmodule(values[0] if values else import_module(name))
+        found = Path(module.__file__) if module is not None and module.__file__ else None
+    elif page.startswith("generated/project/"):
+        found = next(ROOT / path for path, shown in PAGES.items() if shown == f"{name}.md")
+    else:
+        found = DOCS / "gallery" / f"{name}.py"
+        found = found if page.startswith("generated/") else DOCS / f"{page}.md"
+    if found is None or not found.is_file() or not found.is_relative_to(ROOT):
+        return None
+    inside = found.relative_to(ROOT)
+    return None if inside.parts[0].startswith(".") else inside.as_posix()
 
 
 def _example(code: str) -> str:

@@ -85,7 +85,7 @@ def simulate(_: Path) -> None:
 
 def decide_and_reward(_: Path) -> None:
     bandit = hs.MetaBandit(dimension=2, seed=0)
-    for _ in range(2):  # what opens a task, and then what an open task does
+    for _round in range(2):  # what opens a task, and then what an open task does
         decision = bandit.decide("ann", np.eye(2))
         assert bandit.reward(decision.id, 1.0) is hs.Outcome.PAID
 

@@ -170,6 +170,22 @@ def test_every_kind_of_page_has_a_twin() -> None:
     assert twins.twin("genindex") is None
 
 
+@pytest.mark.parametrize(
+    ("page", "file"),
+    [
+        ("how-to/features", "docs/how-to/features.md"),
+        ("generated/api/headstart.MetaBandit", "src/headstart/live/bandit.py"),
+        ("generated/api/headstart.policies", "src/headstart/policies/__init__.py"),
+        ("generated/api/headstart.interfaces.Memory", None),
+        ("generated/gallery/drift", "docs/gallery/drift.py"),
+        ("generated/project/changelog", "CHANGELOG.md"),
+        ("generated/commands", None),
+    ],
+)
+def test_a_page_names_its_file(page: str, file: str | None) -> None:
+    assert twins.written_in(page) == file
+
+
 def test_llms_txt_lists_the_menus(tmp_path: Path) -> None:
     titles = {"index": "headstart", "tutorials/index": "Tutorials", "tutorials/shop": "A shop"}
     (tmp_path / "tutorials").mkdir()
