@@ -158,7 +158,7 @@ def test_a_symbolic_link_stays_one(tmp_path: Path, dangling: bool) -> None:
 
 
 def test_only_files_are_replaced(tmp_path: Path) -> None:
-    with pytest.raises(FileExistsError, match="must be a file or absent"), atomic_write(tmp_path):
+    with pytest.raises(FileExistsError, match="exists and is not a file"), atomic_write(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []
 

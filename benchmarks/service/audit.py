@@ -1,5 +1,7 @@
 """What a store holds against what was acknowledged, and against a replay of its decisions."""
 
+import json
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -27,7 +29,7 @@ class Audit:
     twice: int  # one key with two decisions, one decision or observation that counts twice
     wrong: int  # answers that contradict an earlier one
     miscounted: int  # tasks whose counts differ from their decisions that count
-    deviation: float  # of statistics from a replay, relative; the largest of all tasks
+    deviation: float  # of statistics and sums from a replay, relative; the largest of all
 
     @property
     def clean(self) -> bool:
@@ -43,7 +45,8 @@ def audit(store: str | Path, records: Records, dimension: int) -> Audit:
         rows = {row.id: row for row in connection.execute(select(schema.decisions))}
         tasks = connection.execute(select(schema.tasks.c.id, schema.tasks.c.name))
         names = {row.id: row.name for row in tasks}
-        lost, twice = _lost(rows, names, records), _twice(connection, rows, records)
+        lost = _lost(rows, names, records, _stored_parts(connection))
+        twice = _twice(connection, rows, records)
         miscounted, deviation = replayed(connection, dimension)
     return Audit(
         decisions=len(records.decisions),
@@ -56,15 +59,30 @@ def audit(store: str | Path, records: Records, dimension: int) -> Audit:
     )
 
 
-def _lost(rows: dict[str, Any], names: dict[int, str], records: Records) -> int:
+def _stored_parts(connection: Connection) -> dict[str, dict[str, Any]]:
+    """The parts of rewards by decision and key, those that came whole left out."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in connection.execute(select(schema.reward_parts)):
+        found.setdefault(row.decision, {})[row.key] = row
+    return found
+
+
+def _lost(
+    rows: dict[str, Any],
+    names: dict[int, str],
+    records: Records,
+    stored: dict[str, dict[str, Any]],
+) -> int:
     n = 0
     for answer in records.decisions.values():
         for arm in answer["arms"]:
             row = rows.get(arm["id"])
             n += row is None or (names[row.task], row.arm) != (answer["task"], arm["arm"])
-    for decision, value in records.rewards.items():
+    for decision, parts in records.rewards.items():
         row = rows.get(decision)
-        n += row is None or row.status != schema.PAID or row.value != value
+        n += row is None or row.status != schema.PAID or row.value != math.fsum(parts.values())
+        if row is not None and set(parts) != {""}:
+            n += parts != {key: part.value for key, part in stored.get(decision, {}).items()}
     return n + sum(each not in rows for each in records.observations.values())
 
 
@@ -74,24 +92,29 @@ def _twice(connection: Connection, rows: dict[str, Any], records: Records) -> in
     decided: int = sum(len(answer["arms"]) for answer in records.decisions.values())
     n = abs(len(rows) - observed - decided) + abs(observed - len(records.observations))
     n += sum(count > 1 for count in records.paid.values())
-    paid: int = sum(bool(row.status == schema.PAID) for row in rows.values())
+    # A default counts as a reward that came once its decision has expired.
+    final = [row for row in rows.values() if row.status != schema.PENDING]
+    paid: int = sum(row.value is not None for row in final)
     minutes = schema.minutes.c
     sums = connection.execute(select(func.sum(minutes.decisions), func.sum(minutes.rewards))).one()
     return n + abs(int(sums[0] or 0) - decided) + abs(int(sums[1] or 0) - paid)
 
 
 def replayed(connection: Connection, dimension: int) -> tuple[int, float]:
-    """Tasks whose counts differ from their decisions that count, and how far their statistics do.
+    """Tasks whose counts differ from their decisions that count, and how far statistics do.
 
+    These are the statistics of tasks, and the sums behind the gain, the guardrails and the items.
     A decision counts once it is paid; with a default reward, from the start.
     """
     table = schema.decisions
-    miscounted, deviation = 0, 0.0
     counted: dict[int, list[Any]] = {}
-    query = select(table).where(table.c.round.is_not(None))
-    for row in connection.execute(query.order_by(table.c.round)):
-        counted.setdefault(row.task, []).append(row)
-    for task in connection.execute(select(schema.tasks)).all():
+    decisions = connection.execute(select(table).order_by(table.c.round)).all()
+    for row in decisions:
+        if row.round is not None:
+            counted.setdefault(row.task, []).append(row)
+    tasks = connection.execute(select(schema.tasks)).all()
+    miscounted, deviation = 0, _sums_deviation(connection, decisions, tasks, counted)
+    for task in tasks:
         rows = counted.get(task.id, [])
         rounds = [row.round for row in rows]
         miscounted += rounds != list(range(1, len(rows) + 1)) or task.n_rewards != len(rows)
@@ -128,6 +151,62 @@ def _deviation(found: TaskStatistics, expected: TaskStatistics) -> float:
 
     names = [each.name for each in fields(TaskStatistics) if each.name != "side"]
     return max(differs(getattr(found, name), getattr(expected, name)) for name in names)
+
+
+def _sums_deviation(
+    connection: Connection,
+    decisions: Sequence[Any],
+    tasks: Sequence[Any],
+    counted: dict[int, list[Any]],
+) -> float:
+    """How far the sums of the gain, of guardrails and of items are from a replay, relative."""
+    parts = _stored_parts(connection)
+    expected: dict[tuple[Any, ...], Floats] = {}
+
+    def add(key: tuple[Any, ...], *values: float) -> None:
+        expected[key] = expected.get(key, np.zeros(len(values))) + values
+
+    for row in decisions:
+        if not row.observed:
+            y = None if row.round is None else row.value
+            earned = (0.0, 0.0, 0.0) if y is None else (1.0, y, y * y)
+            add(("item", row.arm), 1.0, *earned)
+    for task in tasks:
+        if task.share is None or not 0.0 < task.share < 1.0:
+            continue
+        group, early = 2 * task.against + task.control, counted.get(task.id, [])
+        early = early[: schema.EARLY_ROUNDS]
+        metrics: dict[str, list[float]] = {}
+        for row in early:
+            sums: Counter[str] = Counter()
+            for part in parts.get(row.id, {}).values():
+                sums.update(json.loads(part.metrics))
+            for name, value in sums.items():
+                metrics.setdefault(name, []).append(value)
+        if early:
+            metrics["gain"] = [row.value for row in early]
+        for name, values in metrics.items():
+            mean = float(np.mean(values))
+            add((name, group), 1.0, mean, mean * mean)
+    found: dict[tuple[Any, ...], Floats] = {}
+    names = ("tasks", "sum", "squares")
+    for table, key, columns in (
+        (schema.gains, lambda row: ("gain", row.control), names),
+        (schema.metric_gains, lambda row: (row.metric, row.control), names),
+        (
+            schema.item_days,
+            lambda row: ("item", row.item),
+            ("shown", "rewards", "sum", "squares"),
+        ),
+    ):
+        for row in connection.execute(select(table)):
+            numbers = np.array([float(getattr(row, name)) for name in columns])
+            found[key(row)] = found.get(key(row), np.zeros(len(columns))) + numbers
+    worst = 0.0 if set(found) == set(expected) else math.inf
+    for own in set(found) & set(expected):
+        size = max(1.0, float(np.abs(expected[own]).max()))
+        worst = max(worst, float(np.abs(found[own] - expected[own]).max()) / size)
+    return worst
 
 
 def status_counts(connection: Connection) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""The capacity plan of docs/service.md, computed from the figures in service.json.
+"""The capacity plan of docs/service/operation.md, computed from the figures in service.json.
 
 `python -m benchmarks.service.capacity` writes the table anew, between its two marks.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FIGURES = Path("benchmarks/service.json")
-PAGE = Path("docs/service.md")
+PAGE = Path("docs/service/operation.md")
 _BEGIN, _END = "<!-- capacity: begin -->", "<!-- capacity: end -->"
 
 # The plan's assumptions: decisions per user and day, the busiest second against the mean, the share

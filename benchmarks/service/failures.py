@@ -1,6 +1,7 @@
 """Failures under load: processes killed, the database away, the disk full, rewards sent twice."""
 
 import asyncio
+import math
 import random
 import time
 from collections import Counter
@@ -11,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.service.audit import Audit, audit
-from benchmarks.service.load import PATH, Client, Records, opened, set_up
+from benchmarks.service.load import METRIC, PATH, Client, Records, opened, set_up
 from benchmarks.service.process import Process
 from benchmarks.service.wire import Wire
 
 DIMENSION, N_ITEMS, N_TASKS, N_CLIENTS = 8, 20, 50, 16
+_MEASURED: dict[str, Any] = {
+    "control_share": 0.1,
+    "guardrails": [{"name": METRIC, "worse": "higher"}],
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +28,7 @@ class Result:
     """An audit after failures, and what the clients saw meanwhile."""
 
     audit: Audit
+    n_kills: int
     n_broken: int  # requests without an answer
     n_unavailable: int  # answers 503
     seconds: float
@@ -38,7 +44,7 @@ def under_load(
 ) -> Result:
     """Load a store through processes, disturb them, and audit the store afterwards.
 
-    settings: those of the bandit, beside its control share.
+    settings: those of the bandit, next to its control and its guardrail.
     """
     begin = time.monotonic()
     records = opened(folder)
@@ -46,7 +52,7 @@ def under_load(
     try:
         for each in processes:
             each.start()
-        set_up(processes[0], DIMENSION, N_ITEMS, control_share=0.1, **settings)
+        set_up(processes[0], DIMENSION, N_ITEMS, **_MEASURED, **settings)
         asyncio.run(_disturbed(processes, records, disturbance))
         for each in processes:
             each.stop()
@@ -56,6 +62,7 @@ def under_load(
             each.kill()
     return Result(
         audit=audit(store, records, DIMENSION),
+        n_kills=records.n_kills,
         n_broken=records.n_broken,
         n_unavailable=records.refused[503],
         seconds=time.monotonic() - begin,
@@ -77,18 +84,30 @@ async def _disturbed(
             stop.set()
 
 
-def kills(n: int, *, seed: int = 0, say: Callable[[str], None] = lambda _: None) -> Disturbance:
-    """Kill one of the processes n times, at random moments of the load, and start it again."""
+def kills(
+    n: int,
+    *,
+    seed: int = 0,
+    seconds: float = math.inf,
+    say: Callable[[str], None] = lambda _: None,
+) -> Disturbance:
+    """Kill one of the processes n times, at random moments of the load, and start it again.
+
+    After so many seconds, no further one is killed.
+    """
 
     async def disturb(processes: Sequence[Process], records: Records) -> None:
-        rng = random.Random(seed)
+        rng, begin = random.Random(seed), time.monotonic()
         for i in range(n):
+            if time.monotonic() - begin > seconds:
+                break
             enough = len(records.decisions) + rng.randrange(1, 150)
             while len(records.decisions) < enough:
                 await asyncio.sleep(0.001)
             await asyncio.sleep(rng.uniform(0.0, 0.02))
             process = rng.choice(processes)
             process.kill()
+            records.n_kills += 1
             await asyncio.to_thread(process.start)
             say(f"{i + 1} of {n} kills, {len(records.decisions)} decisions acknowledged")
         await asyncio.sleep(0.5)

@@ -14,6 +14,7 @@ from benchmarks.service.wire import Wire
 
 BANDIT = "shop"
 PATH = f"/v1/bandits/{BANDIT}"
+METRIC = "refund"
 _RETRY_SECONDS = 0.05
 
 
@@ -24,10 +25,11 @@ class Records:
     file: TextIO
     decisions: dict[str, dict[str, Any]] = field(default_factory=dict)  # by key
     observations: dict[str, str] = field(default_factory=dict)  # id by key
-    rewards: dict[str, float] = field(default_factory=dict)  # value by decision
-    paid: Counter[str] = field(default_factory=Counter)  # answers "paid" by decision
+    rewards: dict[str, dict[str, float]] = field(default_factory=dict)  # parts by decision, by key
+    paid: Counter[str] = field(default_factory=Counter)  # answers "paid" by decision, key and value
     refused: Counter[int] = field(default_factory=Counter)  # answers by status
     n_broken: int = 0  # requests without an answer
+    n_kills: int = 0
     wrong: list[str] = field(default_factory=list)
 
     def write(self, kind: str, **content: object) -> None:
@@ -60,13 +62,14 @@ class Client:
         self._rng = random.Random(name)
         self._n_tasks = n_tasks
         self._waiting: list[str] = []  # decisions without a reward
+        self._rewarded: list[str] = []
         self._n = 0
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`, then end what was begun."""
-        actions = (self._decide, self._reward, self._observe, self._repeat)
+        actions = (self._decide, self._reward, self._amend, self._observe, self._repeat)
         while not stop.is_set():
-            (action,) = self._rng.choices(actions, weights=(5, 5, 1, 1))
+            (action,) = self._rng.choices(actions, weights=(5, 5, 3, 1, 1))
             await action()
         await self._reward()
         for wire in self._wires:
@@ -116,13 +119,35 @@ class Client:
                 continue
             self._records.decisions[row["idempotency_key"]] = answer
             self._records.write("decision", key=row["idempotency_key"], answer=answer)
-            self._waiting.append(answer["id"])
+            if self._rng.random() < 0.8:  # the others wait for ever
+                self._waiting.append(answer["id"])
 
     async def _reward(self) -> None:
         chosen, self._waiting = self._waiting[:8], self._waiting[8:]
-        if not chosen:
+        await self._pay([self._part(each, self._rng.choice(["", "click"])) for each in chosen])
+        self._rewarded += [each for each in chosen if each in self._records.rewards]
+
+    async def _amend(self) -> None:
+        """Other parts of rewards that came, and corrections of parts."""
+        recent = self._rewarded[-100:]
+        rows = []
+        for decision in self._rng.sample(recent, min(4, len(recent))):
+            parts = self._records.rewards[decision]
+            key = self._rng.choice(["", "click", "buy", "return"])
+            rows.append(self._part(decision, key, correction=key in parts))
+        await self._pay(rows)
+
+    def _part(self, decision: str, key: str, *, correction: bool = False) -> dict[str, Any]:
+        """One part of a reward; it happened before the deadline, whenever it is sent."""
+        row = {"decision": decision, "value": self._rng.gauss(0.0, 1.0), "time": 0.0}
+        if key:
+            row |= {"key": key, "metrics": {METRIC: self._rng.random()}}
+        return row | {"correction": correction}
+
+    async def _pay(self, rows: list[dict[str, Any]]) -> None:
+        """Send parts, one of each decision."""
+        if not rows:
             return
-        rows = [{"decision": each, "value": self._rng.gauss(0.0, 1.0)} for each in chosen]
         before = self._records.n_broken
         answers = await self._post("rewards", rows)
         for row, answer in zip(rows, answers, strict=False):
@@ -135,8 +160,9 @@ class Client:
         if outcome not in known:
             self._records.wrong.append(f"reward: {answer}, expected one of {sorted(known)}")
         if outcome in ("paid", "duplicate"):
-            self._records.rewards[row["decision"]] = row["value"]
-            self._records.paid[row["decision"]] += outcome == "paid"
+            decision, key = row["decision"], row.get("key", "")
+            self._records.rewards.setdefault(decision, {})[key] = row["value"]
+            self._records.paid[f"{decision} {key} {row['value']}"] += outcome == "paid"
             self._records.write("reward", **row, outcome=outcome)
 
     async def _observe(self) -> None:
@@ -159,11 +185,12 @@ class Client:
             for answer in await self._post("decisions", [row]):
                 if answer != before:
                     records.wrong.append(f"the same key got {answer} after {before}")
-        if records.rewards:
-            decision = self._rng.choice(list(records.rewards)[-1000:])
-            value = records.rewards[decision]
+        if self._rewarded:
+            decision = self._rng.choice(self._rewarded[-100:])
+            key, value = self._rng.choice(list(records.rewards[decision].items()))
+            own = {"decision": decision, **({"key": key} if key else {})}
             for other, outcome in ((value, "duplicate"), (value + 1.0, "conflict")):
-                for answer in await self._post("rewards", [{"decision": decision, "value": other}]):
+                for answer in await self._post("rewards", [{**own, "value": other}]):
                     if answer.get("outcome") != outcome:
                         records.wrong.append(f"reward: {answer}, expected {outcome}")
 

@@ -11,9 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.service import many_tasks, vowpal_wabbit
+from benchmarks.service import many_tasks, null_worlds, vowpal_wabbit
 from benchmarks.service.disk import SmallDisk
-from benchmarks.service.failures import Result, kills, rewards_sent_twice, under_load, without
+from benchmarks.service.failures import (
+    Disturbance,
+    Result,
+    kills,
+    rewards_sent_twice,
+    under_load,
+    without,
+)
 from benchmarks.service.load import PATH, set_up
 from benchmarks.service.postgresql import PostgreSQL
 from benchmarks.service.process import Process
@@ -24,6 +31,9 @@ from headstart.service.store.backup import backup, restore
 Figures = dict[str, Any]
 _N_TASKS = 1_000_000
 _N_KILLS = 100
+_KILL_SECONDS = 600.0
+# Decisions that wait count as a default, and expire while the load goes on.
+_DEFAULTS: Figures = {"deadline_seconds": 5.0, "default_reward": 0.25}
 _SECONDS_AWAY = 30.0
 
 
@@ -104,13 +114,17 @@ def _figures(result: Result) -> Figures:
 
 def _kills_sqlite(folder: Path, _: str) -> Figures:
     store = str(folder / "store.sqlite")
-    return _figures(under_load(store, folder, kills(_N_KILLS, say=print)))
+    return _figures(under_load(store, folder, _kills(), **_DEFAULTS))
+
+
+def _kills() -> Disturbance:
+    return kills(_N_KILLS, seconds=_KILL_SECONDS, say=print)
 
 
 def _kills_postgresql(folder: Path, _: str) -> Figures:
     with _server() as server:
-        disturbance = kills(_N_KILLS, say=print)
-        return _figures(under_load(server.create(), folder, disturbance, n_processes=2))
+        found = under_load(server.create(), folder, _kills(), n_processes=2, **_DEFAULTS)
+        return _figures(found)
 
 
 def _twice(folder: Path, _: str) -> Figures:
@@ -169,6 +183,10 @@ def _peers(folder: Path, python: str) -> Figures | None:
     return None if found is None else {"single": found[0], "stream": found[1]}
 
 
+def _null_worlds(folder: Path, _: str) -> Figures:
+    return null_worlds.figures()
+
+
 PARTS: dict[str, Callable[[Path, str], Figures | None]] = {
     "rates": _rates,
     "latency": _latency,
@@ -181,4 +199,5 @@ PARTS: dict[str, Callable[[Path, str], Figures | None]] = {
     "disk": _disk,
     "restart": _restart,
     "sizes": _sizes,
+    "null_worlds": _null_worlds,
 }

@@ -78,9 +78,9 @@ def has_own_docstring(value: object) -> bool:
 
 
 def docstrings(name: PublicName) -> Iterator[str]:
-    """Where an example of a name may be: its docstring, its methods', that of its module.
+    """Where an example of a name may be: in its docstring, its methods' or its module's.
 
-    "See `X` for an example." leads to the example of another public name, which must use this one.
+    "See `X` for an example." leads to another public name's docstring, which must use this one.
     """
     value = name.value
     if has_own_docstring(value):

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _SUFFIX = ".part"
-# Longer names are hashed: a file system takes 255 bytes, with what a part's name adds.
+# Longer names are hashed: a file system takes 255 bytes, including what a part's name adds.
 _LONGEST_NAME = 150
 
 _HAS_PROC = Path("/proc/self/stat").exists()
@@ -18,11 +18,11 @@ _HAS_PROC = Path("/proc/self/stat").exists()
 
 @contextmanager
 def atomic_write(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
-    """A temporary file beside the path, renamed to it at the end; removed after an error.
+    """A temporary file next to the path, renamed to it at the end; removed after an error.
 
-    A new file gets the mode, less the umask, and has it from its first byte on; one that is
-    replaced keeps its own. Where the path is a symbolic link, the file that it leads to is
-    replaced. A killed process leaves its part behind: the next write of the path removes it.
+    A new file has the mode, without the umask, from its first byte on; a replaced file keeps its
+    mode. If the path is a symbolic link, its target is replaced. A killed process leaves its part
+    behind, which the next write of the path removes.
     """
     target = Path(os.path.realpath(path))
     kept = _mode_of(target)
@@ -46,13 +46,13 @@ def atomic_write(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
 
 
 def _mode_of(target: Path) -> int | None:
-    """The permissions of the file that is there; None if there is none."""
+    """The permissions of the existing file; None if there is none."""
     try:
         found = target.stat().st_mode
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(found):
-        raise FileExistsError(f"{target} must be a file or absent, got something else there")
+        raise FileExistsError(f"{target} exists and is not a file")
     return stat.S_IMODE(found)
 
 
@@ -66,7 +66,7 @@ def _prefix(target: Path) -> str:
 
 
 def _process(pid: int) -> str | None:
-    """A process as its number and when it began, since numbers are used again; None if gone."""
+    """A process as its number and start time, since numbers are reused; None if gone."""
     try:
         content = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
@@ -79,7 +79,7 @@ def _process(pid: int) -> str | None:
 
 
 def _exists(pid: int) -> bool:
-    if os.name != "posix":  # where signal 0 is one
+    if os.name != "posix":  # where signal 0 would end it
         return True
     try:
         os.kill(pid, 0)
@@ -91,7 +91,7 @@ def _exists(pid: int) -> bool:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove the parts of processes of this host that are gone."""
+    """Remove the parts of this host's processes that are gone."""
     prefix = _prefix(target)
     for entry in os.scandir(target.parent):
         name = entry.name

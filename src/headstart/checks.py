@@ -11,8 +11,8 @@ from headstart.arrays import Booleans, Floats
 
 T = TypeVar("T")
 
-# A feature is far from the size of the others where its root mean square differs from their usual
-# one by more than this factor. Sizes within it cost next to nothing, and often mean something.
+# A feature's size is far from the others' if its root mean square differs from their median by more
+# than this factor. Smaller differences cost next to nothing, and often mean something.
 FAR = 8.0
 
 # Booleans, integers, floats, and Python's numbers.
@@ -167,7 +167,7 @@ def symmetric(name: str, matrices: Floats) -> None:
 
 
 def far_apart(sizes: Floats) -> tuple[Floats, Booleans]:
-    """Sizes of features (d,) by the median of those above 0, and which are far; 0 is not."""
+    """Sizes of features (d,) over the median of the positive ones, and which are far; 0 is not."""
     seen = sizes > 0.0
     usual = float(np.median(sizes[seen])) if seen.any() else 1.0
     ratio = np.where(seen, sizes, usual) / usual
@@ -175,7 +175,7 @@ def far_apart(sizes: Floats) -> tuple[Floats, Booleans]:
 
 
 def trusted(kind: type[T], **fields: object) -> T:
-    """An object of a frozen dataclass whose fields are right by construction; no check is run."""
+    """An object of a frozen dataclass whose fields are right by construction, without checks."""
     made = object.__new__(kind)
     for name, value in fields.items():
         object.__setattr__(made, name, value)
@@ -183,7 +183,7 @@ def trusted(kind: type[T], **fields: object) -> T:
 
 
 def having(name: str, value: T, method: str, expected: str) -> T:
-    """An object with a method, not the class or the function that makes one."""
+    """An object with a method; not a class, or a function that makes one."""
     called = str(getattr(value, "__name__", ""))
     if called.isidentifier() and (isinstance(value, type) or not hasattr(value, method)):
         raise ValueError(f"{name} must be {expected}, got {called} itself: write {called}(…)")

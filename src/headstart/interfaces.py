@@ -1,6 +1,6 @@
 """The three protocols: sources of tasks, policies, and estimators of priors.
 
-What an estimator stores of completed tasks is a `Memory`: named arrays whose size does not grow.
+An estimator stores completed tasks in a `Memory`: named arrays whose size does not grow.
 
 >>> {name: array.shape for name, array in hs.priors.Average().empty(dimension=3).items()}
 {'weighted': (3,), 'weight': ()}
@@ -86,7 +86,7 @@ class Environment(Protocol):
 
 @runtime_checkable
 class PreparableEnvironment(Environment, Protocol):
-    """An environment in which something is drawn once per replication and shared by its tasks.
+    """An environment whose tasks share something that is drawn once per replication.
 
     >>> from headstart.interfaces import PreparableEnvironment
     >>> isinstance(hs.environments.Ellipsoid(), PreparableEnvironment)
@@ -120,7 +120,7 @@ class TaskStream(Environment, Protocol):
     """
 
     def rewind(self) -> TaskStream:
-        """The same tasks from the first on, as a new stream."""
+        """The same tasks again, as a new stream."""
         ...
 
 
@@ -202,11 +202,11 @@ class IndexPolicy(Policy, Protocol):
 
 @runtime_checkable
 class MeanIndexPolicy(IndexPolicy, Protocol):
-    """An index policy with a radius of its own for the uncertainty of the mean task.
+    """An index policy with a separate radius for the uncertainty of the mean task.
 
     The score is xᵀŵ + mean radius·m + radius·(what this task can use of the rest): m is the part of
-    the width that is the uncertainty of the mean task (`ArmEstimates.index`). One that is not
-    `by_parts` has one radius for all.
+    the width that is the uncertainty of the mean task (`ArmEstimates.index`). If it is not
+    `by_parts`, it has one radius for all.
 
     >>> from headstart.interfaces import MeanIndexPolicy
     >>> isinstance(hs.policies.BayesUCB(), MeanIndexPolicy)
@@ -237,9 +237,9 @@ class MeanIndexPolicy(IndexPolicy, Protocol):
 
 @runtime_checkable
 class SamplingPolicy(Policy, Protocol):
-    """A policy that samples, and scores many draws from one estimate at less than their cost.
+    """A policy that samples, and scores many draws from one estimate more cheaply than one by one.
 
-    Live use takes propensities over so many draws; for another policy it repeats the estimate.
+    Live use estimates propensities from many draws; for other policies it repeats the estimate.
 
     >>> from headstart.interfaces import SamplingPolicy
     >>> isinstance(hs.policies.Thompson(), SamplingPolicy)
@@ -349,7 +349,7 @@ class PriorEstimator(Protocol):
     def running_bias(self, memory: Memory) -> RunningBias | None:
         """The bias within the next task, `prior(absorb(memory, task so far)).bias`, per round.
 
-        None where it is constant, as it must be where the prior has a mixture.
+        None if it is constant, as it must be if the prior has a mixture.
 
         Parameters
         ----------
@@ -365,7 +365,7 @@ class PriorEstimator(Protocol):
 
 @runtime_checkable
 class LivePriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator that can also take a task out of its memory again, as live use does.
+    """A prior estimator that can also remove a task from its memory, as live use does.
 
     >>> from headstart.interfaces import LivePriorEstimator
     >>> prior = hs.priors.Pooled()
@@ -378,16 +378,16 @@ class LivePriorEstimator(PriorEstimator, Protocol):
     """
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
-        """The memory in which a task counts more, or less.
+        """The memory with a task added, or removed.
 
         Parameters
         ----------
         memory : mapping of str to ndarray
             The memory, which must not be modified.
         task : TaskStatistics
-            The task. To take a task out, pass the statistics that were absorbed.
+            The task. To remove a task, pass the statistics that were absorbed.
         weight : float, default 1.0
-            How many times more the task counts; below 0 it is taken out.
+            How many times the task is added; below 0, it is removed.
 
         Returns
         -------
@@ -396,7 +396,7 @@ class LivePriorEstimator(PriorEstimator, Protocol):
         ...
 
     def scale(self, memory: Memory, factor: float) -> Memory:
-        """The memory in which every task counts `factor` times as much.
+        """The memory with every task counting `factor` times as much.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class LivePriorEstimator(PriorEstimator, Protocol):
         ...
 
     def merge(self, memory: Memory, other: Memory) -> Memory:
-        """The memory of the tasks of both.
+        """The memory of both memories' tasks.
 
         Parameters
         ----------
@@ -428,7 +428,7 @@ class LivePriorEstimator(PriorEstimator, Protocol):
 
 @runtime_checkable
 class FittedPriorEstimator(PriorEstimator, Protocol):
-    """A prior estimator whose memory has a fit that follows changes of tasks with a delay.
+    """A prior estimator whose memory has a fit that lags behind changes of tasks.
 
     >>> from headstart.interfaces import FittedPriorEstimator
     >>> isinstance(hs.priors.Hierarchical(), FittedPriorEstimator)
@@ -436,7 +436,7 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
     """
 
     def refit(self, memory: Memory) -> Memory:
-        """The memory with its fit started again: it owes nothing to tasks that were taken out.
+        """The memory with a fresh fit, which does not depend on removed tasks.
 
         Parameters
         ----------
@@ -454,7 +454,7 @@ class FittedPriorEstimator(PriorEstimator, Protocol):
 class SidePriorEstimator(PriorEstimator, Protocol):
     """A prior estimator that learns what a task's side information says about its parameter.
 
-    It absorbs statistics with `side` (…, p). Where p is 0, it takes none.
+    It absorbs statistics with `side` (…, p). If p is 0, it takes none.
 
     >>> from headstart.interfaces import SidePriorEstimator
     >>> isinstance(hs.priors.Hierarchical(n_side=2), SidePriorEstimator)
@@ -474,7 +474,7 @@ class SidePriorEstimator(PriorEstimator, Protocol):
         memory : mapping of str to ndarray
             The memory.
         side : ndarray of shape (…, p), optional
-            What is known of the task; None where it is unknown.
+            What is known of the task; None if nothing is.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """Means over independent replications, with standard errors and 95 % confidence intervals.
 
-`watched_difference` is for experiments that are looked at while they run: it holds at every look.
+`watched_difference` is for experiments that people watch while they run: it holds at every look.
 """
 
 import math
@@ -12,7 +12,7 @@ from scipy.special import betaln, ndtri, stdtrit
 from headstart.arrays import Floats
 
 CONFIDENCE = 0.95
-# How many values of both groups an interval that holds at every look is tightest at.
+# An interval that holds at every look is tightest at this many values of both groups.
 PLANNED = 1_000
 # nρ² of the widest mixture that is tightest there (Waudby-Smith et al., 2021).
 _TIGHTEST = 7.9
@@ -22,7 +22,7 @@ _TIGHTEST = 7.9
 class Interval:
     """A mean over replications, its standard error and the ends of its 95 % interval.
 
-    The error of one replication is unknown: it is ∞ then, and the interval is (−∞, ∞).
+    With one replication the error is unknown: it is ∞, and the interval is (−∞, ∞).
     """
 
     mean: float
@@ -73,7 +73,7 @@ class Moments:
 
     @property
     def variance(self) -> float:
-        """The variance s² of the values, ∞ below two of them."""
+        """The variance s² of the values; ∞ for fewer than two."""
         if self.n < 2:
             return math.inf
         return max(self.squares - self.total * self.total / self.n, 0.0) / (self.n - 1)
@@ -91,7 +91,7 @@ def interval(values: Floats) -> Interval:
 
 
 def interval_around(estimate: float, influence: Floats) -> Interval:
-    """Student's t interval of an estimate whose error is that of the mean of influence (R,).
+    """Student's t interval of an estimate with the error of the mean of influence (R,).
 
     The delta method: for a function of means, `influence` is its linear approximation, by
     replication. For a mean itself it is the values.
@@ -107,7 +107,7 @@ def interval_from(
 ) -> Interval:
     """The interval of an estimate with this standard error.
 
-    It is Student's t with n − 1 degrees of freedom, n the replications unless given.
+    It is Student's t with n − 1 degrees of freedom; n is the replications unless given.
     """
     half = math.inf if math.isinf(error) else quantile(replications if n is None else n) * error
     return Interval(estimate, error, estimate - half, estimate + half, replications)
@@ -126,7 +126,7 @@ def share(hits: int, trials: int) -> Interval:
 def rate(values: Moments) -> Interval:
     """The mean of values with an interval: Wilson's if all are 0 or 1, else Student's t.
 
-    Where no value or every value is 1, Student's interval would have no width.
+    If all values are 0, or all are 1, Student's interval would have no width.
     """
     n, p = values.n, values.mean
     if n == 0 or values.squares != values.total:
@@ -159,11 +159,11 @@ def quantile(n: float) -> float:
 
 
 def watched_difference(first: Moments, second: Moments) -> Interval:
-    """The interval of mean(first) − mean(second) that holds at every look, however often one looks.
+    """The interval of mean(first) − mean(second) that holds however often one looks.
 
-    The groups grow while one watches, each value joining either at random. With probability 95 %
-    the interval contains the difference at all times together; it is unbounded below two values of
-    a group.
+    The groups grow while one watches; each value joins either group at random. With probability 95
+    %, the interval contains the difference at all times. It is unbounded while a group has fewer
+    than two values.
     """
     mean, n = first.mean - second.mean, first.n + second.n
     if min(first.n, second.n) < 2:
@@ -180,7 +180,7 @@ def watched_difference(first: Moments, second: Moments) -> Interval:
 def watched(found: Interval) -> Interval:
     """The interval of a mean that holds at every look, from the one for a single look.
 
-    The reach of its standard error is that of `watched_margin`.
+    It reaches as many standard errors as `watched_margin`.
     """
     if math.isinf(found.error):
         return found
@@ -196,7 +196,7 @@ def watched_margin(n: Floats, means: Floats, variances: Floats) -> tuple[Floats,
         √(2(nρ² + 1)/(nρ²) · log(√(nρ² + 1)/α)) · √(s₁²/n₁ + s₂²/n₂)
 
     (Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, 2021). It is exact for large groups. A small
-    one of rare events has at first no event and no variance, so that every group has at least the
+    group of rare events has at first no event and no variance, so every group is given at least the
     variance of all values together.
     """
     total = n.sum(0)
@@ -208,18 +208,18 @@ def watched_margin(n: Floats, means: Floats, variances: Floats) -> tuple[Floats,
 
 
 def _reach(n: Floats) -> Floats:
-    """How many standard errors of a mean of n values an interval reaches that is watched."""
+    """How many standard errors a watched interval of a mean of n values reaches."""
     size = _TIGHTEST / PLANNED * n
     factor = 2.0 * (1.0 + 1.0 / size) * np.log(np.sqrt(size + 1.0) / (1.0 - CONFIDENCE))
     return np.asarray(np.sqrt(factor))
 
 
 def share_doubt(hits: int, trials: int, log_chance: float) -> float:
-    """How improbable hits are that came with known chances: a p-value that holds at every look.
+    """How improbable hits with known chances are: a p-value that holds at every look.
 
     log_chance: the logarithm of the probability of these hits and misses, each by its own chance.
-    It is compared with the same under an unknown chance, by Jeffreys' prior; where the chances are
-    right, that ratio ever exceeds 1/p with probability p at most (Ville).
+    It is compared with their probability under an unknown chance, by Jeffreys' prior. If the
+    chances are right, that ratio ever exceeds 1/p with probability p at most (Ville).
     """
     log_ratio = betaln(0.5 + hits, 0.5 + trials - hits) - betaln(0.5, 0.5) - log_chance
     return math.exp(-max(float(log_ratio), 0.0))

@@ -1,10 +1,10 @@
 """Own code: modules outside of headstart that specs name, the files they depend on, and digests.
 
-A module depends on all Python files of the folder that it is imported from (that of the study file,
-of an editable installation, or another on Python's path) and of the folders within, whose names
-Python can import. So whatever it imports from beside it counts, by whatever name. Of a package in
-site-packages its own files count. Not seen are packages of other folders that no spec names, and
-files that code opens by itself.
+A module depends on all Python files of the folder that it is imported from (of the study file, of
+an editable installation, or another on Python's path) and of the folders within, if Python can
+import their names. So everything that it imports from that folder counts, by whatever name. Of a
+package in site-packages, its own files count. Packages of other folders that no spec names, and
+files that code opens by itself, are not seen.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _loaded: dict[str, Mapping[Path, str]] = {}
 
 @contextmanager
 def importable(folder: str | Path) -> Iterator[None]:
-    """Modules in this folder are found first; "" is no folder."""
+    """Modules in this folder are found first; "" means no folder."""
     if not str(folder):
         yield
         return
@@ -40,7 +40,7 @@ def importable(folder: str | Path) -> Iterator[None]:
 
 
 def load(name: str) -> ModuleType:
-    """Import a module; where its files have changed since it was imported, import it again."""
+    """Import a module, again if its files have changed since it was imported."""
     now = {path.resolve(): file_digest(path) for path in source_files(name).values()}
     before = _loaded.get(name, now)
     loaded = getattr(sys.modules.get(name), "__file__", None)
@@ -49,7 +49,7 @@ def load(name: str) -> ModuleType:
         _unload({*now, *before}, name.partition(".")[0])
     importlib.invalidate_caches()
     writes = sys.dont_write_bytecode
-    # Python compares the time of a .pyc file by the second: an edit within one would be missed.
+    # Python compares the time of a .pyc file by the second, and would miss an edit within one.
     sys.dont_write_bytecode = True
     try:
         module = importlib.import_module(name)
@@ -99,7 +99,7 @@ def _place(top: str) -> Path | None:
     """The file or folder that a top-level module would be imported from; None if there is none."""
     if top == "headstart":
         return None
-    # Not `importlib.util.find_spec`, which answers with what was imported before.
+    # Not `importlib.util.find_spec`, which returns what was imported before.
     specs = (finder.find_spec(top, None) for finder in sys.meta_path)
     spec = next((spec for spec in specs if spec is not None), None)
     if spec is None:
@@ -110,7 +110,7 @@ def _place(top: str) -> Path | None:
 
 
 def _python_files(folder: Path) -> Iterator[Path]:
-    """The Python files of a folder and of those within that can be imported from."""
+    """The Python files of a folder and of importable folders within."""
     for here, below, names in os.walk(folder):
         below[:] = sorted(name for name in below if name.isidentifier() and name != "__pycache__")
         yield from (Path(here, name) for name in sorted(names) if name.endswith(_SUFFIXES))

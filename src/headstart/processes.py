@@ -11,7 +11,7 @@ def _exit() -> None:
 
 
 def end_with_parent(end: Callable[[], None] = _exit) -> None:
-    """In a process of multiprocessing: call `end` once the parent is gone, by default at once.
+    """In a process of multiprocessing, call `end` once the parent is gone, by default to exit.
 
     A killed parent cannot tell its children, and a pool's workers would wait for work for ever.
     """

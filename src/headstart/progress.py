@@ -2,6 +2,6 @@
 
 from collections.abc import Callable
 
-# Called with how much is done and how much there is in all, in units of the work; the second is 0
-# where it is not known.
+# Called with how much is done and with the total, in units of the work; the total is 0 if it is not
+# known.
 Progress = Callable[[int, int], None]

@@ -1,8 +1,8 @@
 """Schedules: which task plays next.
 
-A schedule is data of a simulation, the same for all replications and all agents. A task has its
-number from the order in which tasks begin, and the random numbers of a task follow from its number;
-so the same tasks are played under every schedule.
+A schedule is part of a simulation's data, the same for all replications and all agents. Tasks are
+numbered in the order in which they begin, and a task's number determines its random numbers; so the
+same tasks are played under every schedule.
 
 >>> rng = np.random.default_rng(0)
 >>> hs.schedules.InSequence().order(2, 3, rng)
@@ -26,7 +26,7 @@ __all__ = ["Arrivals", "InParallel", "InSequence", "Schedule"]
 
 @runtime_checkable
 class Schedule(Protocol):
-    """An order of turns, in each of which one task plays a round, and a delay of rewards.
+    """An order of turns, with one task playing a round in each, and a delay of rewards.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Schedule(Protocol):
 
     @property
     def delay(self) -> int:
-        """How many turns later the reward of a turn arrives; at 0, before the next turn."""
+        """How many turns later the reward of a turn arrives; with 0, before the next turn."""
         ...
 
     def order(self, n_tasks: int, horizon: int, rng: np.random.Generator) -> Integers:
@@ -63,7 +63,7 @@ class Schedule(Protocol):
         n_tasks, horizon : int
             The number of tasks, n, and of rounds of each, T.
         rng : numpy.random.Generator
-            Random numbers that follow from the seed of the simulation.
+            Random numbers derived from the simulation's seed.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class Schedule(Protocol):
 
 @dataclass(frozen=True)
 class InSequence:
-    """One task after the other.
+    """One task after another.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class InSequence:
 
 @dataclass(frozen=True)
 class InParallel:
-    """Groups of n tasks, whose tasks play in turn; the next group begins when all have ended.
+    """Groups of n tasks that play in turn; the next group begins when all have ended.
 
     The last group may be smaller.
 
@@ -141,7 +141,7 @@ class Arrivals:
     Parameters
     ----------
     n : float
-        How many tasks are open at a time, about.
+        About how many tasks are open at a time.
     delay : int, default 0
         How many turns later the reward of a turn arrives.
 

@@ -1,10 +1,9 @@
 """Specs: a class by name with its settings as plain data, built into an object and back.
 
-A name is looked up in the package itself (`headstart.policies.__all__` and so on), so that a new
-class can be named without being listed anywhere else. A class outside of headstart is named
-"module:Class". "Class.constructor" names a class method that makes one, such as
-"Ratings.from_file". In the package "methods" a name is that of a function of `headstart.learners`,
-whose settings may be specs of policies.
+A name is looked up in the package itself (`headstart.policies.__all__` and so on), so a new class
+need not be listed anywhere else. A class outside headstart is named "module:Class".
+"Class.constructor" names a class method that makes one, such as "Ratings.from_file". In the package
+"methods", names are functions of `headstart.learners`, whose settings may be specs of policies.
 """
 
 import inspect
@@ -23,7 +22,7 @@ Maker = type | Callable[..., object]
 # What TOML and JSON can hold: numbers, strings, lists of them, arrays, and specs within specs.
 Setting = object
 
-# The methods by which a class of a package is a policy, a prior estimator and so on: one of them.
+# A class of a package must have one of these methods to be a policy, a prior estimator and so on.
 _METHODS = {
     "policies": ("scores",),
     "priors": ("absorb",),
@@ -42,9 +41,9 @@ METHODS = "methods"
 class Spec:
     """A class by name, and settings for its constructor.
 
-    A setting may itself be a spec of the same package. A string that begins with @ names
-    a value that is known only while a study runs: @regularization is the value of the grid, and any
-    other, such as @mean_parameter, an attribute of the prepared environment.
+    A setting may itself be a spec of the same package. A string that begins with @ names a value
+    that is known only while a study runs: @regularization is the value of the grid; any other, such
+    as @mean_parameter, is an attribute of the prepared environment.
     """
 
     kind: str
@@ -59,11 +58,11 @@ class Spec:
         return _spec, (self.kind, dict(self.settings))
 
     def placeholders(self) -> set[str]:
-        """The names that are left to the run, without their @."""
+        """The names that the run fills in, without their @."""
         return set().union(*map(_placeholders, self.settings.values()))
 
     def nested(self) -> Iterator["Spec"]:
-        """It and all specs in its settings."""
+        """The spec itself, and all specs in its settings."""
         yield self
         for value in self.settings.values():
             yield from _nested(value)
@@ -101,7 +100,7 @@ def read(table: object, where: str) -> Spec:
 def build(
     spec: Spec, package: str, *, where: str, resolve: Callable[[str], object] | None = None
 ) -> object:
-    """Construct the object; `resolve` gives the value that a string with @ names."""
+    """Construct the object; `resolve` returns the value that a string with @ names."""
     made = _find(spec.kind, package, where)
     _check_settings(spec, made, where)
 
@@ -126,7 +125,7 @@ def build(
 
 
 def check(spec: Spec, package: str, *, where: str) -> None:
-    """Raise what `build` would raise, as far as it can be known before the run."""
+    """Raise what `build` would raise, as far as known before the run."""
     _check(spec, check_names(spec, package, where=where), package, where)
 
 
@@ -145,15 +144,15 @@ def find_class(spec: Spec, package: str) -> Maker:
 def describe(made: object, package: str, *, defaults: bool = True) -> Spec:
     """The spec of a dataclass of plain values, of the package or of another module.
 
-    Without `defaults` it has no settings that are numbers or words and equal to their defaults.
+    Without `defaults`, numbers and words that equal their defaults are left out.
     """
     if not is_dataclass(made) or isinstance(made, type):
-        raise ValueError(f"only a dataclass of plain values can be described as data, got {made!r}")
+        raise ValueError(f"only a dataclass of plain values can become data, got {made!r}")
     kind = type(made)
     if kind.__module__ == "__main__" or "<locals>" in kind.__qualname__:
         raise ValueError(
             f"{kind.__name__} must be defined in a module that others can import: put it into a "
-            "file of its own and import it from there"
+            "separate file and import it from there"
         )
     public = getattr(import_module(f"headstart.{package}"), kind.__name__, None) is kind
     name = kind.__name__ if public else f"{kind.__module__}:{kind.__qualname__}"
@@ -177,8 +176,8 @@ def _refuse_imports(value: Setting, where: str) -> None:
     if isinstance(value, Spec):
         if not value.kind.isidentifier():
             raise ValueError(
-                f"{where}.class {value.kind!r} is not part of headstart, and nothing is imported "
-                "for a file: pass the object itself"
+                f"{where}.class {value.kind!r} is not part of headstart, and files import nothing: "
+                "pass the object itself"
             )
         for name, setting in value.settings.items():
             _refuse_imports(setting, f"{where}.{name}")
@@ -200,7 +199,7 @@ def _check(spec: Spec, made: Maker, package: str, where: str) -> None:
 
 
 def _required(made: Maker) -> set[str]:
-    """The settings without which nothing is built."""
+    """The required settings."""
     if not isinstance(made, type):
         taken = inspect.signature(made).parameters.values()
         return {each.name for each in taken if each.default is each.empty}
@@ -215,7 +214,7 @@ def methods() -> dict[str, Callable[..., object]]:
 
 
 def _find(kind: str, package: str, where: str, having: tuple[str, ...] = ()) -> Maker:
-    """The dataclass of that name; with `having`, only a class that has one of these methods."""
+    """The dataclass of that name; with `having`, it must have one of these methods."""
     if package == METHODS:
         if kind[:1].isupper() or ":" in kind:  # a policy within the settings of a method
             return _find(kind, "policies", where)
@@ -226,7 +225,7 @@ def _find(kind: str, package: str, where: str, having: tuple[str, ...] = ()) -> 
         name = name.partition(".")[0]
         try:
             found = getattr(own_code.load(module_name), name)
-        except Exception as error:  # whatever the module's own code raises
+        except Exception as error:  # anything that the module's own code raises
             raise ValueError(
                 f"{where}.class {kind!r} cannot be imported: {type(error).__name__}: {error}"
             ) from error

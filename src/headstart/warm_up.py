@@ -1,6 +1,6 @@
-"""Warm-up: small problems that call every compiled function with the types that occur in use.
+"""Warm-up: small problems that call every compiled function with the types used in practice.
 
-What is called is compiled, or read from the cache.
+Calling a function compiles it, or reads it from the cache.
 """
 
 from importlib.util import find_spec
@@ -30,7 +30,8 @@ def _policies() -> list[Policy]:
 
 
 def _priors() -> list[PriorEstimator]:
-    # Functions that two parts share come early in one and late in the other: one compiles them.
+    # Functions that two parts share come early in one and late in the other, so that one compiles
+    # them.
     return [
         priors.Hierarchical(),
         priors.Fixed(bias=np.ones(_DIMENSION), regularization=1.0),
@@ -125,7 +126,7 @@ def _use(bandit: "MetaBandit") -> None:
 
 
 def stored() -> None:
-    """What the decision service needs before its first request: tasks whose store is another."""
+    """What the decision service needs before its first request: tasks kept in a store."""
     from headstart.live import defaults
     from headstart.live.settings import Settings
     from headstart.live.stored import (

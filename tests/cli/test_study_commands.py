@@ -123,7 +123,7 @@ def test_a_file_in_the_place_of_the_folder_is_an_error_and_no_traceback(tmp_path
     file.write_text(SEQUENCE.to_toml())
     done = invoke(app, ["run", str(file), "--out", str(file)])
     assert done.exit_code == 2
-    assert "must be a folder for results" in words(done.output)
+    assert "cannot be a folder for results" in words(done.output)
 
 
 def test_the_total_of_a_progress_bar_is_known_from_the_start() -> None:
@@ -267,7 +267,7 @@ def test_diagnose_prints_json_or_nothing_and_refuses_with_a_sentence(tmp_path: P
     assert "http" not in refused.output
     blocked = invoke(app, [*asked[:-1], str(tmp_path / "study.toml")])
     assert blocked.exit_code == 2
-    assert "study.toml must be a folder for results" in words(blocked.output)
+    assert "study.toml cannot be a folder for results" in words(blocked.output)
 
 
 def test_diagnoses_of_two_studies_lie_in_their_folders(
@@ -320,4 +320,4 @@ def test_report_writes_documents_and_prints_json(tmp_path: Path) -> None:
 def test_report_refuses_what_is_no_study(tmp_path: Path) -> None:
     done = invoke(app, ["report", str(tmp_path)])
     assert done.exit_code == 2
-    assert "must be the folder of a finished study" in words(done.output)
+    assert "is not the folder of a finished study" in words(done.output)

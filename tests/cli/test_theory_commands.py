@@ -64,4 +64,4 @@ def test_diagnose_refuses_other_files(tmp_path: Path) -> None:
     xr.Dataset({"regret": ("round", np.zeros(3))}).to_netcdf(tmp_path / "x.nc", engine="h5netcdf")
     code, said = run("diagnose", str(tmp_path / "x.nc"), "--output", str(tmp_path))
     assert code == 2
-    assert "must carry the study that made them" in said
+    assert "do not say which study made them" in said

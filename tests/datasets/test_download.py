@@ -82,7 +82,7 @@ def test_a_damaged_file_is_replaced(
 @pytest.mark.parametrize(
     ("served", "message"),
     [
-        (None, "could not be downloaded"),
+        (None, "cannot download"),
         (b"<html>not here</html>", "must be a zip archive"),
         (_pack("1::2::3::0\n", MOVIELENS)[:-30], "must be a zip archive"),
         (_pack("1::2::3::0\n", LASTFM), "must hold ratings.dat, got readme.txt, user_artists.dat"),
@@ -143,7 +143,7 @@ def test_the_command_fails_with_one_sentence(site: tuple[Path, str], tmp_path: P
     )
     assert failed.exit_code == 1
     assert "Error: " in failed.output
-    assert "could not be downloaded" in failed.output
+    assert "cannot download" in failed.output
     unknown = CliRunner().invoke(app, ["data", "fetch", "netflix"])
     assert unknown.exit_code == 2
     assert "lastfm, movielens" in unknown.output

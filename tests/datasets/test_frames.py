@@ -77,7 +77,7 @@ def test_a_bad_csv_file_is_named_with_its_line(tmp_path: Path, text: str, messag
 def test_other_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must end in .csv or .parquet"):
         Ratings.from_file(tmp_path / "ratings.xlsx")
-    with pytest.raises(FileNotFoundError, match="must be a file of ratings"):
+    with pytest.raises(FileNotFoundError, match="no such file of ratings"):
         Ratings.from_file(tmp_path / "ratings.csv")
     (tmp_path / "ratings.parquet").write_text("no")
     with pytest.raises(ValueError, match="must be a Parquet file"):

@@ -65,8 +65,8 @@ LAST, MOVIES = "userID\tartistID\tweight\r\n", "1::2::3::0\n"
 @pytest.mark.parametrize(
     ("source", "text", "message"),
     [
-        (LASTFM, "", "must hold ratings, and it is empty"),
-        (LASTFM, "\n", "must hold ratings, and it is empty"),
+        (LASTFM, "", "must hold ratings, but it is empty"),
+        (LASTFM, "\n", "must hold ratings, but it is empty"),
         (LASTFM, LAST, "must hold ratings, got only a header"),
         (LASTFM, "1\t2\t3\r\n", "line 1: expected the header 'userID"),
         (LASTFM, LAST + "1,2,3\r\n", "line 2: expected whole numbers 'userID.tartistID"),
@@ -74,7 +74,7 @@ LAST, MOVIES = "userID\tartistID\tweight\r\n", "1::2::3::0\n"
         (LASTFM, LAST + "1\t2\t3\r\n\r\n1\t3\t4\r\n", "line 3: expected whole numbers .* got ''"),
         (LASTFM, LAST + "1\t2\t0\r\n", "line 2: weight must be at least 1, got 0"),
         (LASTFM, LAST + "1\t2\t3\r\n1\t2\t4\r\n", "line 3: user 1 rated item 2 already in line 2"),
-        (MOVIELENS, "", "must hold ratings, and it is empty"),
+        (MOVIELENS, "", "must hold ratings, but it is empty"),
         (MOVIELENS, "1,2,3,0\n", "line 1: expected whole numbers 'UserID::MovieID::Rating::T"),
         (MOVIELENS, "1\t2\t3\t0\n", "line 1: expected whole numbers"),
         (MOVIELENS, MOVIES + "1::3::4\n", "line 2: expected whole numbers"),

@@ -34,7 +34,7 @@ def test_filter_is_items_then_users_once(
     expected = [row for row in popular if sum(r[0] == row[0] for r in popular) >= least_user]
     table = as_table(given_rows)
     if not expected:
-        with pytest.raises(ValueError, match="must leave some ratings after the filter"):
+        with pytest.raises(ValueError, match="leaves none of the"):
             table.filtered(item_ratings=least_item, user_ratings=least_user)
         return
     filtered = table.filtered(item_ratings=least_item, user_ratings=least_user)
@@ -92,7 +92,7 @@ def test_names_may_be_text() -> None:
         (np.array(["a", None], dtype=object), [2, 3], [3, 4], "line 8: the user must not be"),
         (np.array(["a", 1], dtype=object), [2, 3], [3, 4], "all be numbers or all be text"),
         ([], [], [], "must hold at least one rating"),
-        ([1], [2, 3], [3, 4], "as many users as items"),
+        ([1], [2, 3], [3, 4], "equally many users"),
     ],
 )
 def test_what_is_wrong_is_named(

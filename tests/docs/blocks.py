@@ -30,6 +30,15 @@ def pages() -> list[str]:
     return sorted(path.relative_to(DOCS).as_posix() for path in found)
 
 
+def service_pages() -> list[str]:
+    """The pages of the service in the order in which they are read, by the menu of the first."""
+    (menu,) = fences(text_of("service.md"), "{toctree}")
+    return [
+        "service.md",
+        *(f"{page}.md" for page in re.findall(r"^service/\S+$", menu, flags=re.MULTILINE)),
+    ]
+
+
 def text_of(page: str) -> str:
     """What a page says."""
     return (DOCS / page).read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 def _written() -> list[Path]:
     """Every page that is written by hand, with those beside the folder of docs."""
-    pages = [blocks.DOCS / page for page in blocks.pages()]
+    pages = [blocks.DOCS / page for page in [*blocks.pages(), *blocks.service_pages()]]
     return [*pages, blocks.DOCS / "design.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
@@ -49,6 +49,12 @@ def test_the_index_lists_every_page(folder: str) -> None:
     menus = re.findall(r"^```\{toctree\}\n(.*?)^```$", index, flags=re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^(?!:|\.\./|$).*$", "\n".join(menus), flags=re.MULTILINE)
     assert sorted(f"{entry}.md" for entry in entries) == sorted(pages)
+
+
+def test_the_pages_of_the_service_are_those_of_its_folder() -> None:
+    pages = {path.relative_to(blocks.DOCS).as_posix() for path in blocks.DOCS.glob("service/*.md")}
+    assert {"service.md", *pages} == {*blocks.service_pages()}
+    assert {*_links(blocks.text_of("service.md"))} >= pages
 
 
 def test_ten_questions_have_answers() -> None:

@@ -151,7 +151,7 @@ BAD_SCHEMAS: list[tuple[Any, str]] = [
     (lambda: hs.Number("a", missing=1), "true or false"),  # type: ignore[arg-type]
     (lambda: hs.Category("a", levels=[]), "must be 1 to"),
     (lambda: hs.Category("a", levels="ab"), "a list of texts"),
-    (lambda: hs.Category("a", levels=["x", "x"]), "'x' again"),
+    (lambda: hs.Category("a", levels=["x", "x"]), "'x' twice"),
     (lambda: hs.Category("a", buckets=10_001), "10,000"),
     (lambda: hs.Tags("a", separator=""), "separator"),
     (lambda: hs.Vector("a", 0), "at least 1"),

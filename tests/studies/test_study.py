@@ -93,7 +93,7 @@ def test_an_agent_is_a_learner_of_a_study() -> None:
         from_toml(
             _broken(learners=[{"name": "A", "agent": {"class": "MetaLinEXP3", "start": "warm"}}])
         )
-    with pytest.raises(ValueError, match="'A' must have a policy and a prior, or an agent"):
+    with pytest.raises(ValueError, match="'A' must have a policy with a prior, an agent"):
         from_toml(_broken(learners=_learner(agent={"class": "MetaTS"})))
 
 
@@ -150,7 +150,7 @@ def _learner(**given: object) -> list[dict[str, object]]:
         (_broken(learners=_learner(rior=1)), r"learners\[0\].rior = 1 is not a key of a learner"),
         (
             _broken(learners=[{"name": "A", "policy": {"class": "OFUL"}}]),
-            r"learner 'A' must have a policy and a prior, or neither",
+            r"learner 'A' must have both a policy and a prior, or neither",
         ),
         (_broken(learners=_learner() * 2), r"learners must be one or more with different names"),
         (
@@ -351,8 +351,8 @@ def test_a_study_has_a_schedule_and_several_arms_per_round() -> None:
         ("n = 2,", "n = 0,", "schedule: n must be"),
         ("Arrivals", "Arrival", "must be one of Arrivals, InParallel, InSequence, got 'Arrival'"),
         ("n_chosen = 2", "n_chosen = 0", "n_chosen must be an integer of at least 1"),
-        ("joint = true", "joint = 1", "may have joint = true next to a policy and a prior, got 1"),
-        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true next to a policy"),
+        ("joint = true", "joint = 1", "only with a policy and a prior, got 1"),
+        ('name = "OPT"', 'name = "OPT"\njoint = true', "may have joint = true only with a policy"),
         ("tasks = 4", 'protocol = "train-then-test"', "is for protocol 'sequence'"),
     ],
 )

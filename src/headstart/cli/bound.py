@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 def bound(
     *,
-    dimension: Annotated[int, typer.Option(min=1, help="Features, d.")] = 20,
+    dimension: Annotated[int, typer.Option(min=1, help="Number of features, d.")] = 20,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of a task, T.")] = 50,
     variance: Annotated[float, typer.Option(help="E‖w − w̄‖², Var_w̄.")] = 0.05,
     second_moment: Annotated[float, typer.Option(help="E‖w‖², Var_0.")] = 1.0,
     regularization: Annotated[float, typer.Option(help="λ.")] = 1.0,
     noise_scale: Annotated[float, typer.Option(help="R.")] = 1.0,
-    feature_bound: Annotated[float, typer.Option(help="L, the longest arm.")] = 1.0,
+    feature_bound: Annotated[float, typer.Option(help="L, the largest norm of an arm.")] = 1.0,
     parameter_bound: Annotated[
-        float | None, typer.Option(help="S, the longest parameter; √Var_0 unless given.")
+        float | None, typer.Option(help="S, the largest norm of a parameter; √Var_0 unless given.")
     ] = None,
-    n_tasks: Annotated[int, typer.Option(min=1, help="The largest N plotted.")] = 100,
+    n_tasks: Annotated[int, typer.Option(min=1, help="The largest N to plot.")] = 100,
     output: Annotated[
         Path, typer.Option(help="The file of the figure: .png, .svg or .pdf.")
     ] = Path("out/bound.png"),

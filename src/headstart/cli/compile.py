@@ -24,7 +24,7 @@ class Outcome:
 
 def compile(  # noqa: A001 - the name of the command
     check: Annotated[
-        bool, typer.Option("--check", help="Compile nothing; fail if something is not compiled.")
+        bool, typer.Option("--check", help="Compile nothing; fail if anything is not compiled.")
     ] = False,
 ) -> None:
     """Compile everything ahead of time, for instance when an image is built."""
@@ -38,7 +38,7 @@ def compile(  # noqa: A001 - the name of the command
     folders = sorted({str(outcome.folder) for outcome in outcomes if outcome.folder is not None})
     typer.echo(f"{time.perf_counter() - start:.1f} s in all; cache: {', '.join(folders) or 'none'}")
     if not folders:
-        typer.echo("Nothing was cached: set HEADSTART_CACHE to a folder that can be written.")
+        typer.echo("Nothing was cached: set HEADSTART_CACHE to a writable folder.")
         raise typer.Exit(1)
 
 
@@ -50,7 +50,8 @@ def _compile() -> list[Outcome]:
     from multiprocessing import get_context
 
     n = min(os.cpu_count() or 1, len(PARTS))
-    # The compiler's objects are never freed: garbage collection would take a seventh of the time.
+    # The compiler's objects are never freed, so garbage collection would waste a seventh of the
+    # time.
     with ProcessPoolExecutor(n, get_context("spawn"), initializer=gc.disable) as pool:
         return list(pool.map(_warm_up, PARTS))
 

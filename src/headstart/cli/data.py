@@ -20,7 +20,7 @@ def fetch(
     name: Annotated[str, typer.Argument(help="lastfm or movielens.")],
     data: Folder = None,
     url: Annotated[
-        str | None, typer.Option(help="Another address of the same archive, such as a mirror.")
+        str | None, typer.Option(help="Another address of the archive, such as a mirror.")
     ] = None,
 ) -> None:
     """Download a data set from its publisher, check its contents, and store it."""

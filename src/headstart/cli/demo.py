@@ -54,7 +54,7 @@ def demo(
         for name, some in totals.items():
             console.print(_table(name, some))
         console.print(f"± is one standard error over {replications} replications (seed {seed}).")
-        console.print("Hierarchical is not the paper's: it is ours, and has nothing to set.")
+        console.print("Hierarchical is ours, not the paper's, and has no settings.")
         console.print(f"Figure: {output}")
 
 

@@ -20,8 +20,8 @@ def diagnose(
     results: Annotated[
         Path | None,
         typer.Argument(
-            help="A study's folder or results.nc, or a recording. Without it the paper's "
-            "synthetic tasks are played."
+            help="A study's folder or results.nc, or a recording. Without it, plays the paper's "
+            "synthetic tasks."
         ),
     ] = None,
     out: Annotated[
@@ -41,7 +41,7 @@ def diagnose(
         float | None,
         typer.Option(
             help="A λ of the study's grid, the same for all learners.",
-            show_default="each learner's own λ of least regret, as `headstart run` shows it",
+            show_default="each learner's best λ, as in `headstart run`",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -79,7 +79,7 @@ def diagnose(
 def _recorded(
     results: Path, regularization: float | None, progress: "Progress | None"
 ) -> "xr.Dataset":
-    """A recording as it is, or of a study that is played again."""
+    """The recording itself, or a new one of a study that is played again."""
     from headstart.diagnosis import recording
     from headstart.diagnosis.replay import replay
 
@@ -101,7 +101,7 @@ def _print(diagnosis: "Diagnosis", written: Path) -> None:
 
 
 def _folder(results: Path | None) -> Path:
-    """Beside the results, as those of other commands."""
+    """Next to the results, like other commands' output."""
     if results is None:
         return Path("out") / "diagnosis"
     return (results if results.is_dir() else results.parent) / "diagnosis"

@@ -21,7 +21,7 @@ def infer(
     reward: Annotated[str, typer.Option(help="The column of rewards.")] = "reward",
     task: Annotated[str, typer.Option(help="The column that names the task.")] = "task",
     item: Annotated[
-        str | None, typer.Option(help="The column that names the item; looked for if not given.")
+        str | None, typer.Option(help="The column that names the item; guessed if not given.")
     ] = None,
     leave_out: Annotated[
         list[str] | None, typer.Option(help="A column to leave out. Repeatable.")
@@ -57,7 +57,7 @@ def read_schema(file: Path) -> "Features":
     try:
         text = file.read_bytes()
     except OSError as error:
-        raise ValueError(f"the schema must be a file, got {str(file)!r}: {error}") from error
+        raise ValueError(f"cannot read the schema {str(file)!r}: {error}") from error
     return Features.from_json(text)
 
 

@@ -29,13 +29,16 @@ Features = Annotated[
 Reward = Annotated[str, typer.Option(help="The column of rewards.")]
 Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
 RowId = Annotated[
-    str | None, typer.Option("--id", help="Ids of rows; the first row with an id counts.")
+    str | None,
+    typer.Option("--id", help="The column of row ids; of rows with one id, the first counts."),
 ]
 Time = Annotated[
     str | None,
     typer.Option(help="The column of times: seconds, timestamps, or text in ISO 8601."),
 ]
-Side = Annotated[str | None, typer.Option(help='Columns constant within a task: "age, member".')]
+Side = Annotated[
+    str | None, typer.Option(help='Columns that are constant within a task: "age, member".')
+]
 TaskType = Annotated[
     Literal["str", "int"] | None, typer.Option(help="Read the names of tasks as this type.")
 ]
@@ -43,17 +46,17 @@ OnBad = Annotated[
     Literal["raise", "drop"], typer.Option(help="Refuse a log with bad rows, or drop them.")
 ]
 Grouped = Annotated[
-    bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive: less memory.")
+    bool, typer.Option("--grouped-by-task", help="Rows of a task are consecutive; saves memory.")
 ]
 KeepOpen = Annotated[
-    bool, typer.Option("--keep-open", help="Tasks of the log continue if they return.")
+    bool, typer.Option("--keep-open", help="Tasks of the log continue when they come back.")
 ]
 PolicyWords = Annotated[
-    list[str] | None, typer.Option(help="A policy, and its settings: z=growing. Repeatable.")
+    list[str] | None, typer.Option(help="A policy and its settings: z=growing. Repeatable.")
 ]
 PriorWords = Annotated[
     list[str] | None,
-    typer.Option(help="A prior estimator, and its settings: covariance=full. Repeatable."),
+    typer.Option(help="A prior estimator and its settings: covariance=full. Repeatable."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -63,7 +66,9 @@ Settings = Annotated[
 ]
 SettingsFile = Annotated[
     Path | None,
-    typer.Option("--settings", help="Settings in TOML; tables policy and prior have a class."),
+    typer.Option(
+        "--settings", help="A TOML file of settings; tables policy and prior name a class."
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Read and report; learn and save nothing.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
@@ -143,7 +148,7 @@ def _in_options(error: str) -> str:
 
 
 def _refusal(report: "LogReport", on_bad: str) -> list[str]:
-    """What a run would say of a log with bad rows."""
+    """What a run would say about a log with bad rows."""
     if on_bad == "drop" or not report.n_bad:
         return []
     return [
@@ -177,7 +182,7 @@ def _learn(
     from headstart.logs import n_features
 
     if out.is_dir():
-        raise ValueError(f"out must be a file, and {out} is a folder")
+        raise ValueError(f"out must be a file, but {out} is a folder")
     check_parents(out)
     settings = bandit_settings(*given)
     features = arguments["features"]

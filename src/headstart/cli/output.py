@@ -19,31 +19,31 @@ Trained = Annotated[
     typer.Option(help="The number N of training tasks to show.", show_default="the last"),
 ]
 
-# How often a line says how much is done, where the output is no terminal.
+# How often a line says how much is done, if the output is not a terminal.
 _LINE_SECONDS = 30.0
 
 FIGURES = (".png", ".svg", ".pdf")
 
 
 class WrongInput(typer.BadParameter):
-    """What is wrong with a command, in one sentence; Typer's own would begin “Invalid value”."""
+    """What is wrong with a command, in one sentence; Typer's own begins with “Invalid value”."""
 
     def format_message(self) -> str:
-        """The sentence as it is."""
+        """The sentence, unchanged."""
         return self.message
 
 
 def check_figure(path: Path) -> None:
-    """A figure's file: it has a format that is written, and its folder can be made."""
+    """Check that a figure's file has a supported format, and that its folder can be made."""
     if path.suffix not in FIGURES:
         raise WrongInput(f"the figure must end in .png, .svg or .pdf, got {path}")
     if path.is_dir():
-        raise WrongInput(f"the figure must be a file, and {path} is a folder")
+        raise WrongInput(f"the figure must be a file, but {path} is a folder")
     check_parents(path)
 
 
 def check_parents(path: Path) -> None:
-    """A path below folders, or below places where folders can be made: none of them is a file."""
+    """Check that a path's folders exist or can be made: none of them is a file."""
     for place in path.absolute().parents:
         if place.exists() and not place.is_dir():
             raise WrongInput(f"{path} cannot be written: {place} is a file")
@@ -60,8 +60,8 @@ def progress_bar(
 ) -> Iterator[Callable[[int, int], None]]:
     """A bar with the time left and how much is done; it appears once the total is known.
 
-    Where the output is not a terminal, such as a file, it is a line at the start and every half
-    minute.
+    If the output is not a terminal, for instance a file, it prints a line at the start and every
+    half minute.
     """
     if not console.is_terminal:
         with _lines(console, unit, doing) as tell:

@@ -18,14 +18,14 @@ def report(
     at: Annotated[
         list[float] | None,
         typer.Option(
-            help="A λ of the study's grid to show next to each learner's best; may be repeated.",
+            help="A λ of the study's grid to show next to each learner's best. Repeatable.",
             show_default="none",
         ),
     ] = None,
     against: Annotated[
         str | None,
         typer.Option(
-            help="The learner that differences are taken from.",
+            help="The learner to compare others with.",
             show_default="the first that starts from zero",
         ),
     ] = None,

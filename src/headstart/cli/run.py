@@ -33,7 +33,7 @@ def run(
     reference: Annotated[
         str | None,
         typer.Option(
-            help="The learner that others are compared with.",
+            help="The learner to compare others with.",
             show_default="the one that starts from zero",
         ),
     ] = None,
@@ -106,7 +106,7 @@ def _table(study: "Study", summary: "Summary") -> Table:
             f"regret per test task of {study.horizon} rounds, after N = {summary.trained} "
             "training tasks"
         )
-    # Words wrap and numbers do not, so that nothing is cut off on a narrow terminal.
+    # Words wrap but numbers do not, so that nothing is cut off on a narrow terminal.
     table = Table(title=f"{study.name}: {what}", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("learner", overflow="fold", min_width=8)
     if len(study.regularization) > 1:
@@ -138,7 +138,7 @@ def _legend(study: "Study", summary: "Summary") -> str:
     n = summary.learners[0].regret.replications
     said = [f"± is one standard error over {n} replications." if n > 1 else "One replication."]
     if len(study.regularization) > 1:
-        said.append("Each learner is shown at its λ of least regret, chosen in hindsight.")
+        said.append("Each learner is shown at the λ with its least regret, chosen in hindsight.")
     if summary.comparisons:
         said.append(
             f"Differences from {summary.reference} are paired by replication (below 0: less "

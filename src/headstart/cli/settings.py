@@ -9,16 +9,16 @@ from typing import Any
 from headstart import MetaBandit, specs
 from headstart.live import settings as live
 
-# Of the parts that are specs, the package of their classes.
+# The package of the classes of each part that is a spec.
 _PARTS = {"policy": "policies", "prior": "priors"}
-# What a command cannot set: the dimension is found, and a clock is code.
+# What a command cannot set: the dimension follows from the log, and a clock is code.
 _NOT_SET = ("dimension", "clock", *_PARTS)
 
 
 def bandit_settings(
     file: Path | None, given: Sequence[str], policy: Sequence[str], prior: Sequence[str]
 ) -> dict[str, Any]:
-    """The arguments of MetaBandit: those of the file, and over them those of the command."""
+    """The arguments of MetaBandit: from the file, overridden by the command."""
     table = {} if file is None else _read(file)
     words = {"policy": policy, "prior": prior}
     settings: dict[str, Any] = {}
@@ -48,10 +48,10 @@ def _known() -> list[str]:
 
 
 def names_of(text: str) -> list[str]:
-    """The names in a list with commas; blanks around them do not count."""
+    """The names in a comma-separated list; blanks around them do not count."""
     found = [name.strip() for name in text.split(",")]
     if not all(found):
-        raise ValueError(f"columns must be names between commas, got {text!r}")
+        raise ValueError(f"columns must be names separated by commas, got {text!r}")
     return found
 
 
@@ -59,7 +59,7 @@ def _read(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ValueError(f"settings must be a file in TOML, got {file}: {error}") from error
+        raise ValueError(f"settings must be a TOML file, got {file}: {error}") from error
 
 
 def _spec(part: str, words: Sequence[str]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def _spec(part: str, words: Sequence[str]) -> dict[str, Any]:
 
 
 def _assignment(text: str, option: str) -> tuple[str, Any]:
-    """A name and its value in TOML; 0,1 is [0, 1], and a word that is no TOML a string."""
+    """A name and its value in TOML; 0,1 means [0, 1], and a word that is not TOML is a string."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         raise ValueError(f"{option} must be name=value, got {text!r}")

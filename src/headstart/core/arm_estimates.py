@@ -1,4 +1,4 @@
-"""ArmEstimates and EstimateSummary: all that a policy may see."""
+"""ArmEstimates and EstimateSummary: everything a policy may see."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from headstart.kernels import state
 class EstimateSummary:
     """The properties of an estimate that do not depend on the arms.
 
-    A policy sees these properties and nothing else of a task. They are views of the task's
-    scalars and follow them as rewards come.
+    A policy sees only these properties of a task. They are views of the task's scalars, which
+    change as rewards come.
 
     Parameters
     ----------
     scalars : ndarray of shape (…, N_SCALARS)
         The task's scalars (`kernels.state`).
     bias : ndarray of shape (…, d) or callable
-        h, or what returns it.
+        h, or a function that returns it.
     regularization : callable
         Returns Λ.
 
@@ -45,13 +45,13 @@ class EstimateSummary:
         regularization: Callable[[], Floats],
     ) -> None:
         self._scalars = np.moveaxis(scalars, -1, 0)
-        self._bias = bias  # or called where it is needed
-        self._regularization = regularization  # called only where Λ is needed
+        self._bias = bias  # or called when needed
+        self._regularization = regularization  # called only when Λ is needed
 
     def update(self, scalars: Floats) -> None:
-        """Make it the summary of another single task: cheaper than a new one per decision.
+        """Make it the summary of another single task, which is cheaper than a new summary.
 
-        What was given to be called for the bias and Λ has to follow.
+        The functions for the bias and Λ must then return those of that task.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class EstimateSummary:
     def largest_eigenvalue(self) -> Floats:
         """The largest eigenvalue of Λ, (…)."""
         values: Floats = self._scalars[state.LARGEST_EIGENVALUE]
-        if not np.all(values):  # O(d³), so only where a policy asks for it
+        if not np.all(values):  # O(d³), so only if a policy asks for it
             spectrum = np.linalg.eigvalsh(self._regularization())
             self._scalars[state.LARGEST_EIGENVALUE] = spectrum[..., -1]
             values = self._scalars[state.LARGEST_EIGENVALUE]
@@ -99,7 +99,7 @@ class EstimateSummary:
         return EstimateSummary(scalars, self.bias[i], lambda: np.asarray(self._regularization()[i]))
 
     def repeat(self, n: int) -> EstimateSummary:
-        """The same n times along the first leading axis, which has length 1."""
+        """Repeat it n times along the first leading axis, which has length 1."""
         return EstimateSummary(
             np.repeat(self._scalars.T, n, axis=0),
             self.bias[[0] * n],
@@ -150,7 +150,7 @@ class ArmEstimates:
         radius : ndarray of shape (…)
             The factor of the widths.
         mean_radius : ndarray of shape (…), optional
-            With it, and where mean widths m are known, xᵀŵ + radius·o√(no²/(1 + no²)) +
+            With it, and if mean widths m are known, the index is xᵀŵ + radius·o√(no²/(1 + no²)) +
             mean_radius·m, where o² = ‖x‖² − m² is the task's own part and n − 1 its count of
             rewards.
 
@@ -182,7 +182,7 @@ class ArmEstimates:
         )
 
     def repeat(self, n: int) -> ArmEstimates:
-        """The same n times along the first leading axis, which has length 1.
+        """Repeat it n times along the first leading axis, which has length 1.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Prior: where a task starts from, and Mixture, for its own rewards to decide between.
+"""Prior: where a task starts, and Mixture: components that its own rewards decide between.
 
 Every array may carry leading axes `…`; their entries are independent.
 """
@@ -20,10 +20,10 @@ from headstart.kernels import Components, state
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """Normal priors N(h, Σ) of a task, C of them, with their weights.
+    """C normal priors N(h, Σ) of a task, with their weights.
 
-    The last component is for a task like none before. Once it is more likely than not, it alone
-    becomes the revised prior, and until then it is ignored; the others are moment-matched.
+    The last component is for a task unlike all before. It is ignored until it is more likely than
+    not; then it alone becomes the revised prior. The others are moment-matched.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class Mixture:
     weights : ndarray of shape (…, C)
         The probabilities of the components.
     components_differ : ndarray of bool of shape (…)
-        Where true, every task revises its prior; elsewhere only one with surprising rewards.
+        If true, every task revises its prior; if false, only a task with surprising rewards does.
     n_kinds : ndarray of shape (…), default 0
-        How many of the first components are kinds of tasks; 0 where all are alike.
+        How many of the first components are kinds of tasks; 0 if tasks are of one kind.
 
     Examples
     --------
@@ -119,10 +119,10 @@ class Prior:
     noise_scale : ndarray of shape (…), default 1
         The standard deviation of a reward, s.
     noise_degrees_of_freedom : ndarray of shape (…), default ∞
-        How many rewards s counts as much as: ∞ where s is given and not learned.
+        How many rewards s is worth; ∞ if s is given rather than learned.
     mixture : Mixture, optional
-        Several components, for the task's own rewards to decide between: after its 1st, 2nd, 4th,
-        8th, … reward the task continues from the `revised` prior.
+        Several components that the task's own rewards decide between: after its 1st, 2nd, 4th, 8th,
+        … reward the task continues from the `revised` prior.
     mean_covariance : ndarray of shape (…, d, d), optional
         The part of Λ⁻¹ that is the uncertainty of the mean task: exploring it serves all tasks to
         come, the rest serves this one alone.
@@ -177,9 +177,9 @@ class Prior:
         expected = (*self.lead, shape[-2], self.dimension)
         checks.shape("the mixture's bias", mixture.bias, expected, "(…, C, d)")
         if self.isotropic:
-            raise ValueError("regularization must be (…, d, d) where a mixture is given")
+            raise ValueError("regularization must be (…, d, d) if a mixture is given")
         if not np.isfinite(self.noise_degrees_of_freedom).all():
-            raise ValueError("noise_degrees_of_freedom must be finite where a mixture is given")
+            raise ValueError("noise_degrees_of_freedom must be finite if a mixture is given")
 
     @classmethod
     def trusted(
@@ -192,7 +192,7 @@ class Prior:
         mixture: Mixture | None = None,
         mean_covariance: Floats | None = None,
     ) -> Prior:
-        """A prior whose arrays are right by construction: they are not checked again.
+        """A prior whose arrays are right by construction, without checks.
 
         Parameters
         ----------
@@ -300,9 +300,9 @@ class Prior:
         return bool(np.isfinite(self.noise_degrees_of_freedom).any())
 
     def revised(self, statistics: TaskStatistics) -> Prior:
-        """The prior that a task's statistics support: the moments of the mixture after them.
+        """The prior that a task's statistics support: the moments of the updated mixture.
 
-        The prior itself where there is no mixture.
+        Without a mixture, the prior itself.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Prior:
         ndarray of shape (…, C)
         """
         if self.mixture is None:
-            raise ValueError("the prior must have a mixture for weights of components, got none")
+            raise ValueError("weights of components need a prior with a mixture, got none")
         components, dimension = self.mixture.components(), self.dimension
         scalars = self.initial_scalars()
         scalars[..., state.COUNT] = statistics.count
@@ -356,7 +356,7 @@ class Prior:
         return np.reshape(found, self.mixture.weights.shape)
 
     def initial_scalars(self) -> Floats:
-        """The scalars of a task without rewards, (…, N_SCALARS), as far as they are the prior's."""
+        """The scalars of a task without rewards, (…, N_SCALARS), as far as the prior has them."""
         scalars = np.zeros((*self.lead, state.N_SCALARS))
         scalars[..., state.PRIOR_NOISE_SCALE] = self.noise_scale
         scalars[..., state.NOISE_DEGREES_OF_FREEDOM] = self.noise_degrees_of_freedom
@@ -371,7 +371,7 @@ class Prior:
 
 
 def _along(value: Floats, bias: Floats) -> Floats:
-    """A number, or a (d, d) matrix, for every leading axis of the bias; others as they are."""
+    """A number or (d, d) matrix repeated over the leading axes of the bias; others unchanged."""
     lead, dimension = bias.shape[:-1], bias.shape[-1]
     if value.ndim == 0:
         return np.full(lead, value)

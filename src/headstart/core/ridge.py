@@ -105,7 +105,7 @@ class RidgeEstimate:
 
     @cached_property
     def summary(self) -> EstimateSummary:
-        """What a policy may see whatever the arms are."""
+        """What a policy may see, independent of the arms."""
         scalars = self.prior.initial_scalars()
         scalars[..., state.COUNT] = self.statistics.count
         scalars[..., state.LOG_DETERMINANT] = self.log_determinant
@@ -143,7 +143,7 @@ class RidgeEstimate:
         return np.asarray(np.sqrt(np.maximum(squares, 0.0)))
 
     def read(self, arms: ArrayLike) -> ArmEstimates:
-        """All that a policy may see of arms.
+        """Everything a policy may see of arms.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class RidgeEstimate:
     ) -> Booleans:
         """Whether w is in the confidence set of Theorem 1, of shape (…).
 
-        The radius in the theorem depends on w* itself; here it is an inequality in w.
+        The theorem's radius depends on w* itself, so this checks an inequality in w.
 
         Parameters
         ----------

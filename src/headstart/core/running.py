@@ -20,9 +20,9 @@ _BUFFER = 64
 class RunningEstimate:
     """A cache of `RidgeEstimate`: the same numbers, by rank-one updates.
 
-    The statistics are exact; the inverse is derived from them and is factorised anew before its
-    rounding errors matter. Leading axes are those of the prior, flattened inside. Where the
-    prior has a mixture, it is revised as rewards come.
+    The statistics are exact; the inverse is derived from them, and computed again before its
+    rounding errors matter. Leading axes are the prior's, flattened inside. A prior with a mixture
+    is revised as rewards come.
     """
 
     def __init__(self, prior: Prior, statistics: TaskStatistics | None = None) -> None:
@@ -62,7 +62,8 @@ class RunningEstimate:
         scalars[:, columns.COUNT] = statistics.count.reshape(-1)
         scalars[:, columns.SUM_OF_SQUARES] = statistics.sum_of_squares.reshape(-1)
         if self._prior.learns_noise:
-            # From then on it is summed as rewards come: right for a bias that does not move.
+            # From then on it is summed as rewards come, which is right for a bias that does not
+            # move.
             surprise = RidgeEstimate(statistics, self._prior).surprise
             scalars[:, columns.SURPRISE] = surprise.reshape(-1)
         self._refactorise(-1.0)
@@ -73,7 +74,7 @@ class RunningEstimate:
 
     @property
     def statistics(self) -> TaskStatistics:
-        """The statistics of all rewards so far, with those that the estimate began with."""
+        """The statistics of all rewards so far, including those that the estimate began with."""
         self._flush()
         lead, dimension = self._prior.lead, self._prior.dimension
         scalars = self._state.scalars
@@ -87,7 +88,7 @@ class RunningEstimate:
 
     @property
     def prior(self) -> Prior:
-        """The prior as it is now: the bias may have moved, the mixture may have been revised."""
+        """The present prior: the bias may have moved, the mixture may have been revised."""
         lead, scalars = self._prior.lead, self._state.scalars
         return checks.trusted(
             Prior,
@@ -126,7 +127,7 @@ class RunningEstimate:
 
     @property
     def summary(self) -> EstimateSummary:
-        """What a policy may see whatever the arms are; it follows the rewards."""
+        """What a policy may see, independent of the arms; it follows the rewards."""
         scalars = self._state.scalars.reshape(*self._prior.lead, columns.N_SCALARS)
         return EstimateSummary(scalars, self.bias, lambda: self.regularization)
 
@@ -147,7 +148,7 @@ class RunningEstimate:
     def prepare(self, n_arms: int, *, mean_widths: bool = False) -> ArmEstimates:
         """Prepare to read K arms per round; `read` fills the estimates, each time in place.
 
-        With `mean_widths`, those too, where the prior knows the uncertainty of the mean task.
+        With `mean_widths`, also these, if the prior knows the uncertainty of the mean task.
         """
         lead, dimension = self._prior.lead, self._prior.dimension
         self._reading = _reading(self._size, n_arms, dimension)
@@ -180,8 +181,8 @@ class RunningEstimate:
     ) -> None:
         """Learn the rewards (R,) of choices (R,) among the arms just read.
 
-        With the next arms, (R, K, d), those are read in the same pass, for a bias that does not
-        move in between.
+        The next arms, (R, K, d), if given, are read in the same pass, provided that the bias does
+        not move in between.
         """
         status = kernels.learn_choices(
             self._state,
@@ -210,7 +211,7 @@ class RunningEstimate:
         self._reading = prepared
 
     def _after(self, status: int) -> bool:
-        """Refactorise and revise where that is due; whether any estimate was derived anew."""
+        """Refactorise and revise where due. Returns whether any estimate was computed again."""
         self._filled += 1
         if self._filled == _BUFFER:
             self._flush()
@@ -218,7 +219,7 @@ class RunningEstimate:
             self._refactorise(kernels.DRIFT_LIMIT)
         if status & columns.REVISE and self._components is not None:
             self._flush()
-            with suppress(np.linalg.LinAlgError):  # no digits left: the prior stays as it is
+            with suppress(np.linalg.LinAlgError):  # no digits left: the prior does not change
                 kernels.revise_due(
                     self._state,
                     self._gram,
@@ -230,10 +231,10 @@ class RunningEstimate:
         return status > 0
 
     def _refactorise(self, limit: float) -> None:
-        """Derive estimates anew whose error exceeds the limit.
+        """Compute estimates again whose error exceeds the limit.
 
-        Where V + Λ has no digits left for some direction, the rank-one updates are no worse, and
-        the next reward tries again.
+        If V + Λ has no digits left for some direction, the rank-one updates are no worse, and the
+        next reward tries again.
         """
         with suppress(np.linalg.LinAlgError):
             kernels.refactorise_drifted(

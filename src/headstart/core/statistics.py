@@ -127,7 +127,7 @@ class TaskStatistics:
         return self.moment.shape[:-1]
 
     def __add__(self, other: TaskStatistics) -> TaskStatistics:
-        # One feature would add to every one of many.
+        # A single feature would broadcast over many.
         checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
         return checks.trusted(
             TaskStatistics,

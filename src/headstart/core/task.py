@@ -14,11 +14,11 @@ from headstart.core.statistics import TaskStatistics
 
 
 class Adversary(Protocol):
-    """What opposes an agent within a task. It is pure, and replications are independent.
+    """An opponent of the agent within a task. It is pure, and replications are independent.
 
-    It sees the statistics of the arms that were chosen and of their rewards, and so whatever a
-    linear model of the task can believe. It sees neither the agent's random numbers nor the arms
-    of the round that it decides about.
+    It sees the statistics of the chosen arms and their rewards, and thus everything a linear model
+    of the task can believe. It sees neither the agent's random numbers nor the arms of the coming
+    round.
     """
 
     def parameter(self, played: TaskStatistics) -> Floats:
@@ -28,7 +28,7 @@ class Adversary(Protocol):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Task:
-    """One task in each of R replications, with the noise drawn for all arms: learners share it.
+    """One task in each of R replications. The noise is drawn for all arms, so learners share it.
 
     In memory the rounds come first, because all replications play a round together (`by_round`).
 
@@ -41,14 +41,14 @@ class Task:
     means : ndarray of shape (…, T, K)
         Their expectations.
     parameter : ndarray of shape (…, d), optional
-        The true w, where there is one.
+        The true w, if there is one.
     side : ndarray of shape (…, p), optional
         What is known of the task before its first round.
     comparator : ndarray of shape (…, d), optional
-        Regret is against the arm of largest xᵀu: one comparator u for all rounds, as is usual where
-        w changes from round to round. By default it is against the best arm of each round.
+        Regret is against the arm with the largest xᵀu: one comparator u for all rounds, as is usual
+        if w changes from round to round. By default it is against the best arm of each round.
     adversary : Adversary, optional
-        Its xᵀw is added to rewards and means; both, and the comparator Σw, are known when the task
+        Its xᵀw is added to rewards and means; both, and the comparator Σw, are known once the task
         is played (`realised`).
 
     Examples
@@ -121,8 +121,9 @@ class Task:
     def regrets(self, choices: Integers) -> Floats:
         """The pseudo-regret of choices, (…, T): the best mean of the round less the chosen one.
 
-        With a comparator, its mean less the chosen one, which may be below 0 in a round. Where m
-        arms are chosen per round, the sum of the m best means less the sum of the chosen means.
+        With a comparator, it is the comparator's mean minus the chosen one, which may be below 0 in
+        a round. With m arms per round, it is the sum of the m best means minus the sum of the
+        chosen ones.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class Task:
 
 
 class Reaction:
-    """One task's adversary in R replications, round by round: `parameter` is that of this round."""
+    """One task's adversary in R replications, round by round; `parameter` is this round's."""
 
     def __init__(self, adversary: Adversary, dimension: int, replications: int) -> None:
         self._adversary = adversary
@@ -190,7 +191,7 @@ class Reaction:
 
 
 def realised(task: Task, choices: Integers) -> Task:
-    """The task that choices (…, T) were played in: itself, unless an adversary reacts to them."""
+    """The task in which choices (…, T) were played: itself, unless an adversary reacted to them."""
     if task.adversary is None:
         return task
     arms, payoffs = by_round(task.arms, 3), by_round(task.rewards, 2)
@@ -235,7 +236,7 @@ def _rounds_first(array: Floats, own: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """What a learner did in a task and saw of it.
+    """What a learner did and saw in a task.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Ratings as data: tables, the files they are read from, and where those files are."""
+"""Ratings as data: tables, their files, and where those files are."""
 
 from headstart.datasets.locations import DataMissing
 from headstart.datasets.table import RatingTable

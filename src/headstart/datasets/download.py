@@ -15,7 +15,7 @@ def fetch(published: Published, data: str | Path | None = None, url: str | None 
     """Download, check and store a published data set; returns its file of ratings.
 
     It is stored in the folder that `locations.locate` searches first, so that it replaces a damaged
-    file. Nothing is stored of an archive whose ratings are not the published ones.
+    file. An archive whose ratings are not the published ones is not stored.
     """
     try:
         import pooch  # noqa: F401, PLC0415 - only the extra `data` brings it
@@ -39,7 +39,7 @@ def fetch(published: Published, data: str | Path | None = None, url: str | None 
 def _download(address: str, folder: Path) -> Path:
     import pooch  # noqa: PLC0415 - as above
 
-    # At the level INFO pooch advises to pin the checksum of the file that arrived.
+    # At the level INFO, pooch advises pinning the checksum of the downloaded file.
     pooch.get_logger().setLevel(logging.WARNING)
     try:
         archive = pooch.retrieve(
@@ -55,7 +55,7 @@ def _download(address: str, folder: Path) -> Path:
         response = getattr(error, "response", None)
         if response is not None:
             response.close()
-        raise ConnectionError(f"{address} could not be downloaded: {error}") from error
+        raise ConnectionError(f"cannot download {address}: {error}") from error
     return Path(archive)
 
 
@@ -73,7 +73,7 @@ def _check(published: Published, folder: Path, address: str) -> None:
 
 
 def _unpack(archive: Path, folder: Path, address: str) -> Path:
-    """The archive's files without their folders, which not every publisher's archive has."""
+    """The archive's files without their folders, which not every archive has."""
     folder.mkdir()
     try:
         with zipfile.ZipFile(archive) as packed:

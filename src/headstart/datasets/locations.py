@@ -1,4 +1,4 @@
-"""Where the files of published data sets are searched."""
+"""Where to look for the files of published data sets."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ VARIABLE = "HEADSTART_DATA"
 
 
 class DataMissing(FileNotFoundError):  # noqa: N818 - as FileNotFoundError, without "Error"
-    """A published file is in none of the folders that were searched.
+    """A published file is in none of the searched folders.
 
     >>> try:
     ...     hs.environments.LastFM(data="nowhere").prepare(1, np.random.default_rng(0))
@@ -27,7 +27,7 @@ def cache() -> Path | None:
 
 
 def folders(data: str | Path | None = None) -> list[Path]:
-    """The folders that are searched: `data` alone, or $HEADSTART_DATA, then the cache."""
+    """The folders to search: `data` alone, or $HEADSTART_DATA, then the cache."""
     if data is not None:
         return [Path(data)]
     named, cached = os.environ.get(VARIABLE), cache()
@@ -35,7 +35,7 @@ def folders(data: str | Path | None = None) -> list[Path]:
 
 
 def locate(folder: str, file: str, *, command: str, data: str | Path | None = None) -> Path:
-    """The file, in the data set's own folder or beside it; else DataMissing, with what to run."""
+    """The file, in the data set's own folder or next to it; else DataMissing says what to run."""
     searched = folders(data)
     for parent in searched:
         for path in (parent / folder / file, parent / file):
@@ -46,7 +46,7 @@ def locate(folder: str, file: str, *, command: str, data: str | Path | None = No
 
 
 def fetch_hint(command: str, data: str | Path | None = None) -> str:
-    """The command that downloads the file to a folder that is searched, as a sentence."""
+    """A sentence with the command that downloads the file to a searched folder."""
     target = "" if data is None else f" --data {data}"
     need = " (first: pip install 'headstart[data]')" if cache() is None else ""
     other = "" if data is not None else f", or set ${VARIABLE} to a folder that has it"

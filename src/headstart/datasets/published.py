@@ -117,7 +117,7 @@ def _load(published: Published, file: Path, size: int, changed: int) -> RatingTa
 
 
 def check(published: Published, table: RatingTable) -> RatingTable:
-    """The same table, if it holds what was published, before and after the paper's filter."""
+    """The same table, checked against the published numbers before and after the paper's filter."""
     got = (len(table), *table.shape)
     expected = (published.n_ratings, published.n_users, published.n_items)
     if got != expected:
@@ -139,11 +139,11 @@ def check(published: Published, table: RatingTable) -> RatingTable:
 
 def read(published: Published, file: Path) -> RatingTable:
     """The table in a file of the published format, or an error naming file, line and format."""
-    # Latin-1 decodes every byte: a wrong one becomes a character that is no digit.
+    # Latin-1 decodes every byte: a wrong one becomes a character that is not a digit.
     text = file.read_bytes().decode("latin-1").replace("\r\n", "\n")
     lines, first = text.removesuffix("\n").split("\n"), 1
     if not text.strip():
-        raise ValueError(f"{file} must hold ratings, and it is empty")
+        raise ValueError(f"{file} must hold ratings, but it is empty")
     if published.header:
         header = published.separator.join(published.columns)
         if lines[0] != header:
@@ -173,7 +173,7 @@ def read(published: Published, file: Path) -> RatingTable:
 
 def _parse(published: Published, lines: list[str]) -> Integers | None:
     """The lines as whole numbers, (n, columns); None if any line has another format."""
-    # A tab in place of the published separator would otherwise be read as one.
+    # A tab instead of the published separator would otherwise be accepted.
     if published.separator != "\t" and any("\t" in line for line in lines):
         return None
     tabbed = [line.replace(published.separator, "\t") for line in lines]
@@ -185,7 +185,7 @@ def _parse(published: Published, lines: list[str]) -> Integers | None:
 
 
 def _malformed(published: Published, file: Path, lines: list[str], first: int) -> ValueError:
-    """The error that names the first line of another format."""
+    """The error for the first line in another format."""
     expected = published.separator.join(published.columns)
     number = re.compile(r"\s*[+-]?[0-9]{1,18}\s*")
     for index, line in enumerate(lines):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Frame(Protocol):
-    """The members of a data frame that are used; pandas and Polars have them."""
+    """The parts of a data frame in use, which pandas and Polars both have."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -43,7 +43,7 @@ class RatingTable:
     ratings : ndarray of shape (n,)
         The ratings.
     user_names, item_names : ndarray
-        The names, sorted; each occurs.
+        The names, sorted; each one occurs.
     source : str
         Names the origin of the rows in errors.
 
@@ -104,7 +104,7 @@ class RatingTable:
         if file.suffix.lower() not in endings:
             raise ValueError(f"the file must end in .csv or .parquet, got {file}")
         if not file.is_file():
-            raise FileNotFoundError(f"{file} must be a file of ratings, and it does not exist")
+            raise FileNotFoundError(f"no such file of ratings: {file}")
         return endings[file.suffix.lower()](file, (user, item, rating))
 
     @classmethod
@@ -141,7 +141,9 @@ class RatingTable:
 
         if not len(users) == len(items) == len(ratings):
             sizes = (len(users), len(items), len(ratings))
-            raise ValueError(f"{source} must hold as many users as items and ratings, got {sizes}")
+            raise ValueError(
+                f"{source} must have equally many users, items and ratings, got {sizes}"
+            )
         if len(ratings) == 0:
             raise ValueError(f"{source} must hold at least one rating, got none")
         for name, column in (("user", users), ("item", items)):
@@ -193,7 +195,7 @@ class RatingTable:
     def filtered(self, *, item_ratings: int, user_ratings: int) -> RatingTable:
         """Keep items with enough ratings, then users with enough ratings of those.
 
-        Once, as the paper does: afterwards an item may have fewer ratings than `item_ratings`.
+        This happens once, as in the paper: afterwards an item may have fewer than `item_ratings`.
 
         Parameters
         ----------
@@ -231,14 +233,14 @@ def _filtered(table: RatingTable, item_ratings: int, user_ratings: int) -> Ratin
     keep &= often[table.users]
     if not keep.any():
         raise ValueError(
-            f"{table.source} must leave some ratings after the filter, got none of {len(table)} "
+            f"the filter leaves none of the {len(table)} ratings in {table.source}, "
             f"with min_item_ratings={item_ratings} and min_user_ratings={user_ratings}"
         )
     return table if keep.all() else table._where(keep)
 
 
 def _numbers(column: NDArray[Any]) -> Floats:
-    """The column as numbers; NaN where an entry is no number."""
+    """The column as numbers; NaN for entries that are not numbers."""
     try:
         return np.array(column, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,6 +1,6 @@
 """Answers: whether a warm start reduces regret, which estimator is best, and why.
 
-Each is data, with its words: a headline and the numbers that it follows from, or one sentence.
+Each is data with its words: a headline and its numbers, or one sentence.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ class NothingToCompare:
 class WarmStart:
     """Whether a warm start reduces regret: by how much per task, for the best learner.
 
-    The baseline starts every task from zero and plays the same policy. λ is None where a prior
-    has no number for it.
+    The baseline starts every task from zero and plays the same policy. λ is None if a prior has no
+    number for it.
     """
 
     learner: str
@@ -43,7 +43,7 @@ class WarmStart:
 
     @property
     def kind(self) -> Literal["reduces", "increases", "undecided"]:
-        """By the side of 0 that the interval is on."""
+        """By the side of 0 on which the interval lies."""
         if self.saved.low > 0:
             return "reduces"
         return "increases" if self.saved.high < 0 else "undecided"
@@ -75,10 +75,10 @@ class WarmStart:
 
 @dataclass(frozen=True, kw_only=True)
 class PoliciesDiffer:
-    """The best learner has no baseline: those that start from zero play other policies.
+    """The best learner has no baseline: learners that start from zero play other policies.
 
-    `saved` is its regret per task against the best of them. It is the effect of the start and of
-    the policy together, and says nothing about either alone.
+    `saved` is its regret per task against the best of these. It combines the effects of start and
+    policy, and says nothing about either alone.
     """
 
     learner: str
@@ -91,7 +91,7 @@ class PoliciesDiffer:
     def headline(self) -> str:
         """That there is no answer for this learner."""
         return (
-            f"Whether a warm start helps {self.learner} cannot be said: no learner plays its "
+            f"Nothing shows whether a warm start helps {self.learner}: no learner plays its "
             "policy from zero."
         )
 
@@ -100,18 +100,18 @@ class PoliciesDiffer:
         """Both policies, the difference, and what to add."""
         return (
             f"{self.learner} plays {self.policy}, {self.cold} plays {self.cold_policy}. Their "
-            f"difference, {self.saved:.2f} of regret per task, is that of the start and of the "
-            f"policy together. Add a learner with the policy of {self.learner} and the prior Fixed "
+            f"difference, {self.saved:.2f} of regret per task, combines the effects of start and "
+            f"policy. Add a learner with the policy of {self.learner} and the prior Fixed "
             "without a bias."
         )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The learners of least and second least regret, and by how much per task they differ.
+    """The learners with least and second least regret, and how much they differ per task.
 
-    They are judged `among` those that learn their bias and the agents without a prior, which are
-    in the order of their regrets.
+    `among` are the learners that learn their bias and the agents without a prior, in the order of
+    their regrets.
     """
 
     best: str
@@ -155,14 +155,14 @@ class VarianceRatio:
 
     @property
     def sentence(self) -> str:
-        """What the ratio says about the distances of tasks."""
+        """What the ratio says about the distances between tasks."""
         distance = {
             "small": "close together and far from 0",
             "moderate": "partly alike",
             "large": "no closer to their mean than to 0",
         }[self.kind]
         return (
-            f"Assumption 1: Var_w̄/Var_0 = {self.ratio:.3f}. Tasks are {distance}: a known mean "
+            f"Assumption 1: Var_w̄/Var_0 = {self.ratio:.3f}. Tasks are {distance}: knowing the mean "
             f"removes {100 * (1 - self.ratio.mean):.0f} % of the mean squared distance between a "
             "task and its start."
         )
@@ -183,7 +183,7 @@ class LargestTerm:
         """The error, and what causes most of it."""
         cause = {
             "sampling": "the tasks so far are a sample of all tasks",
-            "bias": "tasks that play different arms have different weights in the pool",
+            "bias": "tasks that play different arms weigh differently in the pool",
             "noise": "rewards are noisy",
             "ridge": "its ridge regression shrinks towards 0",
         }[self.term]
@@ -195,9 +195,9 @@ class LargestTerm:
 
 @dataclass(frozen=True, kw_only=True)
 class SharedDirections:
-    """Along how many directions tasks differ, by a learner's prior, and in how many replications.
+    """Along how many directions tasks differ, by a learner's prior.
 
-    It is the number that most replications have.
+    It is the most frequent number over replications.
     """
 
     learner: str
@@ -210,8 +210,8 @@ class SharedDirections:
         """The number, and how many replications have it."""
         along = f"{self.directions} direction{'' if self.directions == 1 else 's'}"
         return (
-            f"{self.learner}: tasks differ along {along}, as {self.agreeing} of "
-            f"{self.replications} replications have it."
+            f"{self.learner}: tasks differ along {along}, according to {self.agreeing} of "
+            f"{self.replications} replications."
         )
 
 
@@ -223,11 +223,11 @@ class Nonlinearity:
 
     @property
     def sentence(self) -> str:
-        """What is taken as w, and that no theorem covers it."""
+        """What is used as w, and that no theorem covers it."""
         return (
             f"The means are not linear in the features: {100 * self.unexplained:.0f} % of their "
-            "sum of squares remains after the best fit, which is used as w, and the mean of the "
-            "fits as w̄. No confidence set or bound is proved for such tasks."
+            "sum of squares remains after the best fit, which is used as w; the mean of the "
+            "fits is used as w̄. No confidence set or bound is proved for such tasks."
         )
 
 
@@ -238,8 +238,8 @@ Reason = VarianceRatio | LargestTerm | SharedDirections | Nonlinearity
 def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
     """The best learner that has a baseline against it.
 
-    Without any baseline, that policies differ; None unless one learner starts from zero and one
-    learns its bias.
+    Without any baseline, says that policies differ. None unless one learner starts from zero and
+    one learns its bias.
     """
     learners, regret = diagnosis.learners, diagnosis.regret
     best = regret.best([name for name in learners.learned if learners.baseline(name) is not None])
@@ -258,14 +258,14 @@ def warm_start(diagnosis: Diagnosis) -> WarmStart | PoliciesDiffer | None:
 
 
 def answers(diagnosis: Diagnosis) -> list[Answer]:
-    """Whether a warm start reduces regret, for which learner that is not known, which is best."""
+    """Whether a warm start reduces regret, for which learner nothing is known, which is best."""
     whether, unknown = warm_start(diagnosis), policies_differ(diagnosis)
     others = [None if unknown == whether else unknown, choice(diagnosis)]
     return [whether or NothingToCompare(), *(one for one in others if one is not None)]
 
 
 def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
-    """That the best of those that learn has no baseline; None where it has one."""
+    """Says that the best learner has no baseline; None if it has one."""
     learners, regret = diagnosis.learners, diagnosis.regret
     best, cold = regret.best(learners.learned), regret.best(learners.from_zero)
     if best is None or cold is None or learners.baseline(best) is not None:
@@ -280,7 +280,7 @@ def policies_differ(diagnosis: Diagnosis) -> PoliciesDiffer | None:
 
 
 def choice(diagnosis: Diagnosis) -> Choice | None:
-    """None unless two learn their bias, or one does and there is an agent without a prior."""
+    """Which is best. None unless two learn their bias, or one does and one agent has no prior."""
     regret = diagnosis.regret
     among = sorted(
         [*diagnosis.learners.learned, *diagnosis.learners.agents],
@@ -294,7 +294,7 @@ def choice(diagnosis: Diagnosis) -> Choice | None:
 
 
 def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
-    """The variance of tasks, their directions, the errors of biases; where it fails, linearity."""
+    """The variance of tasks, their directions, the errors of biases; and linearity if it fails."""
     yield VarianceRatio(ratio=diagnosis.tasks.ratio)
     for name in diagnosis.learners.learned:
         shared = _shared_directions(diagnosis, name)
@@ -316,7 +316,7 @@ def reasons(diagnosis: Diagnosis) -> Iterator[Reason]:
 
 
 def _shared_directions(diagnosis: Diagnosis, name: str) -> SharedDirections | None:
-    """None where the prior does not say, or where tasks differ along all directions."""
+    """None if the prior does not say, or if tasks differ along all directions."""
     found = diagnosis.recording.directions(name)
     if found is None:
         return None
@@ -333,7 +333,7 @@ def _shared_directions(diagnosis: Diagnosis, name: str) -> SharedDirections | No
 
 
 def plain(diagnosis: Diagnosis) -> dict[str, object]:
-    """All answers as a JSON table; a number that is not finite is null, and so is no answer."""
+    """All answers as a JSON table; a missing answer, or a number that is not finite, is null."""
     table: dict[str, object] = {
         "learners": [
             {

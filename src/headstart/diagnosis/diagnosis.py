@@ -17,7 +17,7 @@ from headstart.theory import ErrorTerms, Setting, SharedBasis
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedBound:
-    """A bound on the regret, and the assumptions of the theory that do not hold."""
+    """A bound on the regret, and the theory's assumptions that do not hold."""
 
     total: float
     violated: Sequence[str]
@@ -43,7 +43,7 @@ class LateRegret:
         return interval(self.by_replication(against) - self.by_replication(name))
 
     def best(self, names: Sequence[str]) -> str | None:
-        """The learner of least regret, the first by name of equal ones; None of no learners."""
+        """The learner with least regret, the first by name of equals; None without learners."""
         return min(
             names, key=lambda name: (float(self.by_replication(name).mean()), name), default=None
         )
@@ -54,10 +54,10 @@ class LateRegret:
         return np.asarray(regret.mean(1).cumsum(-1))
 
     def bound(self, name: str, rounds: int | None = None) -> CheckedBound | None:
-        """Lemma 2 for tasks of T rounds, or of another number; None where it says nothing.
+        """Lemma 2 for tasks of T rounds, or of another number; None if it does not apply.
 
-        It is for OFUL with Λ = λI. Mar_h is the mean of the largest ‖h − w‖ of each task, so that
-        it covers a moving bias.
+        It applies to OFUL with Λ = λI. Mar_h is the mean of the largest ‖h − w‖ of each task, which
+        covers a moving bias.
         """
         if not self.recording.has_bound(name):
             return None
@@ -89,7 +89,7 @@ class LateRegret:
 
 @dataclass(frozen=True, eq=False)
 class Learners:
-    """Those that start from zero, those with a bias that is given, and those that estimate it.
+    """The learners that start from zero, that have a given bias, and that estimate it.
 
     A policy that ignores its estimates, `Uniform`, has no role: its prior changes nothing.
     """
@@ -113,7 +113,7 @@ class Learners:
 
     @cached_property
     def oracles(self) -> list[str]:
-        """The learners that have the same bias, not 0, in every task."""
+        """The learners with the same bias, not 0, in every task."""
         fixed = [name for name in self._playing if self._has_fixed_bias(name)]
         return [name for name in fixed if name not in self.from_zero]
 
@@ -124,10 +124,10 @@ class Learners:
         return [name for name in self._playing if name not in fixed]
 
     def baseline(self, name: str) -> str | None:
-        """What a learner is compared with: one that starts from zero and plays the same policy.
+        """The learner to compare with: it starts from zero and plays the same policy.
 
-        Of several, that of least regret; None without one. Against another policy the difference
-        would be that of the policies as well.
+        Of several, the one with least regret; None if there is none. Against another policy, the
+        difference would include the policies' difference.
         """
         policy = self.recording.policy(name)
         same = [one for one in self.from_zero if self.recording.policy(one) == policy]
@@ -166,7 +166,7 @@ class TaskMoments:
     def ratio(self) -> Interval:
         """Assumption 1: Var_w̄/Var_0, with an interval over replications by the delta method.
 
-        Each replication may have another w̄; Var_w̄ is taken within each of them.
+        Each replication may have its own w̄; Var_w̄ is taken within each.
         """
         w, mean = self.recording.parameters, self.recording.mean_parameter[:, None]
         around_mean = ((w - mean) ** 2).sum(-1).mean(1)
@@ -205,7 +205,7 @@ class BiasError:
         return np.stack(errors, axis=1) ** 2
 
     def terms(self, name: str) -> ErrorTerms | None:
-        """The terms of h − w̄ before the last task; None but for `Average` and `Pooled`."""
+        """The terms of h − w̄ before the last task; None except for `Average` and `Pooled`."""
         mine = self.recording.dataset.sel(learner=name)
         decomposition = _DECOMPOSITIONS.get(str(mine["estimator"].item()))
         ridge = float(mine["ridge"])
@@ -245,7 +245,7 @@ class Alignment:
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceSets:
-    """How often w is outside of "Theorem 1", "fixed bias" and the set "as played"."""
+    """How often w is outside the sets "Theorem 1", "fixed bias" and "as played"."""
 
     recording: Recording
 
@@ -257,8 +257,8 @@ class ConfidenceSets:
     def share_outside(self, name: str, confidence_set: str) -> Floats | None:
         """The share of tasks whose w was outside in any round up to each, (T + 1,).
 
-        None where the learner has no such set: "fixed bias" needs a bias that does not move within
-        the task, and "as played" a policy that plays a confidence set.
+        None if the learner has no such set: "fixed bias" needs a bias that does not move within the
+        task, and "as played" needs a policy that plays a confidence set.
         """
         outside = self.recording.of(name, "outside", confidence_set)
         if (outside < 0).any():
@@ -271,7 +271,7 @@ RegularizationRule = Literal["Corollary 2", "Bayes", "least regret"]
 
 @dataclass(frozen=True, kw_only=True)
 class RegularizationChoice:
-    """λ by a rule, and the Oracle's regret per task there; None outside of the recorded λ."""
+    """λ by a rule, and the Oracle's regret per task there; None outside the recorded λ."""
 
     rule: RegularizationRule
     value: float
@@ -282,14 +282,14 @@ class RegularizationChoice:
 class Regularization:
     """The choices of λ for an Oracle.
 
-    1/(T Var_w̄) is the paper's Corollary 2, s²d/Var_w̄ that of Bayes; least regret is measured.
+    1/(T Var_w̄) is the paper's Corollary 2, s²d/Var_w̄ is Bayes's; least regret is measured.
     """
 
     recording: Recording
 
     @cached_property
     def choices(self) -> list[RegularizationChoice]:
-        """λ by every rule; by least regret only where the Oracle played at several λ."""
+        """λ by every rule; by least regret only if the Oracle played at several λ."""
         variance = TaskMoments(self.recording).variance
         corollary = theory.paper_regularization(horizon=self.recording.horizon, variance=variance)
         bayes = theory.bayes_regularization(
@@ -320,7 +320,7 @@ class Regularization:
 
 
 def _interpolate(played: tuple[Floats, Floats] | None, value: float) -> float | None:
-    """The regret at a λ, linear in log λ between those played; None outside of them."""
+    """The regret at a λ, linear in log λ between those played; None outside."""
     if played is None or not played[0][0] <= value <= played[0][-1]:
         return None
     grid, regret = played
@@ -386,7 +386,7 @@ class Diagnosis:
 
     @cached_property
     def confidence_sets(self) -> ConfidenceSets:
-        """How often the true parameter is outside of the confidence sets."""
+        """How often the true parameter is outside the confidence sets."""
         return ConfidenceSets(self.recording)
 
     @cached_property

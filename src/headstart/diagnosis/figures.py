@@ -42,7 +42,8 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
     every = [[regret.bound(name, int(t)) for t in rounds] for name in diagnosis.learners.names]
     totals = [[bound.total for bound in one if bound is not None] for one in every if one[0]]
     if totals:
-        # On this axis those of several learners are one line, so that they are shown as a range.
+        # On this axis the bounds of several learners look like one line, so they are shown as a
+        # range.
         ends = np.min(totals, axis=0), np.max(totals, axis=0)
         axes.fill_between(rounds, *ends, color=plots.GREY, alpha=0.35, linewidth=0)
         for end, label in zip(ends, ("Lemma 2's bounds, least to largest", None), strict=True):
@@ -60,7 +61,7 @@ def plot_regret(axes: Axes, diagnosis: Diagnosis) -> None:
 def _plot_band(
     axes: Axes, x: Integers, values: Floats, diagnosis: Diagnosis, name: str, least: float = 0.0
 ) -> None:
-    """A learner's mean of values (R, n), at least so much, with the band of its 95 % interval."""
+    """A learner's mean of values (R, n), at least this large, with its 95 % band."""
     own = _style(diagnosis, name)
     middle = np.maximum(values.mean(0), least)
     axes.plot(x, middle, label=name, **own)
@@ -72,16 +73,16 @@ def _plot_band(
 
 
 def _style(diagnosis: Diagnosis, name: str) -> Mapping[str, Any]:
-    """A learner's colour and dashes: those of all figures of its study."""
+    """A learner's colour and dashes, the same in all figures of its study."""
     return plots.style(name, diagnosis.recording.study_learners)
 
 
 def plot_error(axes: Axes, diagnosis: Diagnosis) -> None:
-    """ε_N against the number of completed tasks, and that of tasks known exactly."""
+    """ε_N against the number of completed tasks, also if tasks were known exactly."""
     learners, n_tasks = diagnosis.learners, diagnosis.recording.n_tasks
     completed = np.arange(n_tasks)
-    # An Oracle has no error, and without a role a bias changes nothing; but the legend is also that
-    # of the panel of regrets.
+    # An Oracle has no error, and without a role a bias changes nothing; but the panel of regrets
+    # shares this legend.
     with_error = {*learners.from_zero, *learners.learned}
     for name in learners.names:
         error = diagnosis.bias.of(name) if name in with_error else np.full((1, n_tasks), np.nan)
@@ -120,10 +121,10 @@ def plot_alignment(axes: Axes, diagnosis: Diagnosis) -> None:
 
 
 def plot_coverage(axes: Axes, diagnosis: Diagnosis) -> None:
-    """The share of tasks whose parameter was outside of a confidence set, up to each round."""
+    """The share of tasks whose parameter was outside a confidence set, up to each round."""
     sets, names = diagnosis.confidence_sets, diagnosis.learners.names
     rounds = np.arange(diagnosis.recording.horizon + 1)
-    # A share is a step function, and visible where it is 0.
+    # A share is a step function, and visible at 0.
     steps: dict[str, Any] = {"drawstyle": "steps-post", "clip_on": False}
     for name in names:
         share = sets.share_outside(name, "as played")

@@ -20,7 +20,7 @@ from headstart.theory import TERMS
 _RULES: dict[RegularizationRule, str] = {
     "Corollary 2": "Corollary 2: 1/(T Var)",
     "Bayes": "Bayes: s²d/Var",
-    "least regret": "least regret of those played",
+    "least regret": "least regret among those played",
 }
 
 
@@ -60,8 +60,8 @@ def _study(diagnosis: Diagnosis) -> str:
     return (
         f"{facts.get('environment', 'An environment')}{rule}, {recording.n_tasks} tasks of "
         f"{recording.horizon} rounds, {recording.n_replications} replications, seed "
-        f"{facts.get('seed')}. Regret is that of a task among the last "
-        f"{recording.n_tasks - recording.late.start}. Brackets are 95 % intervals."
+        f"{facts.get('seed')}. Regret is per task, over the last "
+        f"{recording.n_tasks - recording.late.start} tasks. Brackets are 95 % intervals."
     )
 
 
@@ -90,11 +90,11 @@ def _regret(diagnosis: Diagnosis) -> Iterator[Block]:
         frozenset({0, 4}),
     )
     yield Paragraph(
-        f"Without any theorem the regret is at most {measured.trivial_bound:.0f}. The bound is "
+        f"Without any theorem, regret is at most {measured.trivial_bound:.0f}. The bound is "
         "for OFUL with Λ = λI and Theorem 1's radius, which depends on ‖h − w‖; a learner may use "
-        "a smaller one. Other policies and learned Λ have no such bound (–). What is saved is "
-        "against the learner that starts from zero with the same policy; – without one. An agent "
-        "without a prior has a regret and no estimate to diagnose (–)."
+        "a smaller one. Other policies and learned Λ have no such bound (–). “Saved” compares "
+        "with the learner that starts from zero with the same policy, if there is one. An agent "
+        "without a prior has a regret, but no estimate to diagnose (–)."
     )
     for sentence in violated:
         yield Paragraph(f"Not covered: {sentence}.")
@@ -130,7 +130,7 @@ def _alignment(diagnosis: Diagnosis) -> Iterator[Block]:
         ],
     )
     yield Paragraph(
-        "Assumption 2 holds where nothing is off the shared basis; then no σ_max exceeds 1."
+        "Assumption 2 holds if nothing is off the shared basis; then no σ_max exceeds 1."
     )
 
 

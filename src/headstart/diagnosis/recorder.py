@@ -32,7 +32,7 @@ from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
 from headstart.theory import Trajectory, fit_means
 
-# The Oracle does not learn across tasks, so that a few of them suffice for its mean regret.
+# The Oracle does not learn across tasks, so a few tasks suffice for its mean regret.
 _ORACLE_TASKS = 4
 
 
@@ -51,7 +51,7 @@ def record(
 ) -> xr.Dataset:
     """Simulate, and record the statistics, parameter, bias and confidence sets of each task.
 
-    The numbers are those of `simulate`. Of an agent without a prior there is the regret alone,
+    The numbers are the same as `simulate`'s. An agent without a prior has only its regret,
     `agent_regret`. OPT, which sees the means, is left out.
 
     See `Diagnosis` for an example.
@@ -61,7 +61,7 @@ def record(
     environment : Environment
         Where tasks come from.
     learners : Agent, sequence of Agent, mapping of str to Agent, or callable
-        What is recorded, as for `simulate`.
+        What to record, as for `simulate`.
     n_tasks : int
         The number of tasks.
     horizon : int
@@ -75,10 +75,10 @@ def record(
     failure_probability : float, optional
         δ of the confidence sets, by default 1/T.
     regularizations : sequence of float, optional
-        The Oracle plays at each of these too, which gives the λ of least regret.
+        The Oracle also plays at each of these, to find the λ with least regret.
     progress : callable, optional
-        Called with the tasks done and their number, each played, rebuilt and, by the Oracle, played
-        again.
+        Called with the tasks done and their total; each task is played, rebuilt, and played again
+        by the Oracle.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def record_synthetic(
 
 
 class _Count:
-    """Steps of work that is done in several parts, as one progress."""
+    """Steps of several parts of the work, reported as one progress."""
 
     def __init__(self, progress: Progress | None, total: Callable[[], int]) -> None:
         self._progress = progress
@@ -156,7 +156,7 @@ class _Count:
         self._done = 0
 
     def step(self, *_: int) -> None:
-        """One step more, whatever the part itself counts."""
+        """One more step, whatever the part itself counts."""
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self._total())
@@ -183,7 +183,7 @@ class _TaskRecorder:
         if task.comparator is not None or task.adversary is not None:
             raise ValueError(
                 "a diagnosis needs tasks with one parameter each, got tasks of "
-                f"{type(self.source).__name__}, whose parameter changes from round to round"
+                f"{type(self.source).__name__} with a parameter that changes from round to round"
             )
         self.tasks.append(task)
         return task
@@ -215,8 +215,8 @@ def _bounds(tasks: Sequence[Task]) -> dict[str, float]:
 def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -> Floats:
     """w̄ of every replication, (R, d): the environment's, or the mean over the sampled tasks.
 
-    The environment's is that of the true w; parameters fitted to means that are not linear have
-    another.
+    The environment's is the mean of the true w; parameters fitted to means that are not linear have
+    another mean.
     """
     mean = parameter.mean(1)
     stated = getattr(environment, "mean_parameter", None)
@@ -226,16 +226,16 @@ def _mean_parameter(environment: Environment, parameter: Floats, linear: bool) -
 
 
 def _description(environment: Environment) -> str:
-    """The settings of an environment; its class alone where they are long."""
+    """The settings of an environment; only its class if they are long."""
     settings = repr(environment)
     short = len(settings) < 300 and "array" not in settings
     return settings if short else type(environment).__name__
 
 
 def _oracle_policy(learners: Sequence[Learner]) -> Policy:
-    """The policy of the Oracle's other λ: that of a learner with a given bias, else with any other.
+    """The policy of the Oracle at other λ: of a learner with a given bias, else of any learner.
 
-    Of several, that of the first by name; `Uniform`, which ignores the bias, last.
+    Of several, the first by name; `Uniform`, which ignores the bias, comes last.
     """
 
     def rank(learner: Learner) -> tuple[bool, bool, str]:
@@ -301,7 +301,7 @@ def record_learner(
 
 
 def replayed(task: Task, choices: Integers) -> Episode:
-    """What a learner sees of a task in which it makes these choices, (R, T)."""
+    """What a learner sees of a task when it makes these choices, (R, T)."""
     rounds = Rounds(task, np.zeros((*task.lead, task.horizon, 1)))
     for t in range(task.horizon):
         rounds.choose(choices[:, t])
@@ -311,7 +311,7 @@ def replayed(task: Task, choices: Integers) -> Episode:
 def _outside(
     path: Trajectory, policy: Policy, noise_scale: float, failure_probability: float
 ) -> Integers:
-    """Whether w is outside of each confidence set, (set, R, T + 1): 1, 0, or −1 for no set."""
+    """Whether w is outside each confidence set, (set, R, T + 1): 1, 0, or −1 for no set."""
     outside = path.misses(noise_scale=noise_scale, failure_probability=failure_probability)
     radius = claimed_radius(policy, path.estimate)
     if radius is not None:
@@ -341,15 +341,15 @@ def _record_task(path: Trajectory, statistics: TaskStatistics, outside: Integers
 
 
 def _largest_eigenvalue(prior: Prior) -> Floats:
-    """Of Λ at the start of a task, (R,), for a prior (R, T + 1)."""
+    """The largest eigenvalue of Λ at the start of a task, (R,), for a prior (R, T + 1)."""
     start = prior.regularization[:, 0]
     return start if start.ndim == 1 else np.asarray(np.linalg.eigvalsh(start)[..., -1])
 
 
 def claimed_radius(policy: Policy, estimate: RidgeEstimate) -> Floats | None:
-    """The radius of the confidence set that a policy plays, (…); None where it plays none.
+    """The radius of the confidence set that a policy plays, (…); None if it plays none.
 
-    Any `IndexPolicy` has a radius, but only OFUL's is that of a confidence set for w: Greedy's is
+    Any `IndexPolicy` has a radius, but only OFUL's belongs to a confidence set for w: Greedy's is
     0, and BayesUCB's is a quantile of the posterior of one arm.
     """
     return policy.radius(estimate.summary) if isinstance(policy, OFUL) else None
@@ -363,12 +363,12 @@ def _directions(prior: PriorEstimator, memory: Memory, replications: int) -> Flo
 
 
 def _ridge(prior: PriorEstimator) -> float:
-    """The λ of an estimator's own ridge regression; NaN where it has none, or a matrix."""
+    """The λ of an estimator's own ridge regression; NaN if it has none, or a matrix."""
     same = isinstance(getattr(prior, "estimation_regularization", np.nan), str)
     return _number(prior, "regularization" if same else "estimation_regularization")
 
 
 def _number(prior: PriorEstimator, name: str) -> float:
-    """A setting of a prior; NaN where it has none, or a matrix."""
+    """A setting of a prior; NaN if it has none, or a matrix."""
     value = np.asarray(getattr(prior, name, np.nan))
     return float(value) if value.ndim == 0 and value.dtype.kind in "if" else float("nan")

@@ -12,7 +12,7 @@ from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.studies.folder import read_dataset
 
-# What a diagnosis needs: arms and parameters, which do not follow from regrets.
+# What a diagnosis needs besides regrets: arms and parameters.
 REQUIRED = (
     "regret",
     "gram",
@@ -27,7 +27,7 @@ REQUIRED = (
 
 
 def is_recording(dataset: xr.Dataset) -> bool:
-    """Whether a dataset holds what a diagnosis needs, beside regrets."""
+    """Whether a dataset holds what a diagnosis needs besides regrets."""
     return all(name in dataset for name in REQUIRED)
 
 
@@ -35,15 +35,15 @@ def read(path: Path) -> xr.Dataset:
     """A recording or results: the file itself, or `results.nc` of a study's folder."""
     if path.suffix == ".toml":
         raise ValueError(
-            f"{path} is a study, and a diagnosis needs its results: first `headstart run {path}`, "
+            f"{path} is a study, but a diagnosis needs its results: first `headstart run {path}`, "
             "then give the folder that it names"
         )
     if not path.exists():
-        raise ValueError(f"{path} must be a study's folder or a file of results, and is not there")
+        raise ValueError(f"no such study's folder or file of results: {path}")
     file = path / "results.nc" if path.is_dir() else path
     if not file.exists():
         raise ValueError(
-            f"{path} has no results.nc: it is no study's folder, or its run is not finished"
+            f"{path} has no results.nc: it is not a study's folder, or the run is not finished"
         )
     return read_dataset(file)
 
@@ -52,7 +52,7 @@ def read(path: Path) -> xr.Dataset:
 class Recording:
     """Every task's statistics, parameter, bias and confidence sets, as `record` made them.
 
-    `late` tasks are the second half: what learners do once they have tasks to learn from.
+    `late` tasks are the second half, when learners have tasks to learn from.
     """
 
     dataset: xr.Dataset
@@ -64,8 +64,8 @@ class Recording:
 
     @property
     def agents(self) -> list[str]:
-        """The agents without a prior, of which only regrets are known."""
-        if "agent" not in self.dataset.coords:  # recorded before they were kept
+        """The agents without a prior; only their regrets are known."""
+        if "agent" not in self.dataset.coords:  # recorded by an older version
             return []
         return [str(name) for name in self.dataset["agent"].to_numpy()]
 
@@ -77,7 +77,7 @@ class Recording:
         return np.asarray(mine.transpose("replication", "task", "round").to_numpy())
 
     def directions(self, learner: str) -> Floats | None:
-        """Along how many directions tasks differ, (R,); None where the prior does not say."""
+        """Along how many directions tasks differ, (R,); None if the prior does not say."""
         if "directions" not in self.dataset:
             return None
         found = np.asarray(self.dataset["directions"].sel(learner=learner).to_numpy())
@@ -125,15 +125,15 @@ class Recording:
         return str(self.dataset["policy"].sel(learner=learner).item())
 
     def regularization(self, learner: str) -> float | None:
-        """The λ of a learner's prior; None where it has no number for it."""
-        if "prior_regularization" not in self.dataset:  # recorded before it was kept
+        """The λ of a learner's prior; None if it has no number for it."""
+        if "prior_regularization" not in self.dataset:  # recorded by an older version
             return None
         value = float(self.dataset["prior_regularization"].sel(learner=learner))
         return None if np.isnan(value) else value
 
     @property
     def study_learners(self) -> list[str]:
-        """All learners of the study that was recorded, also those that are not in the recording."""
+        """All learners of the recorded study, including those not in the recording."""
         names = self.dataset.attrs.get("learners")
         return self.names if names is None else [str(name) for name in json.loads(str(names))]
 

@@ -1,7 +1,7 @@
 """Replay: a finished study played again, number for number, and recorded for the theory.
 
-A study's results are regrets. Misalignment, estimation errors and coverage need every task's
-arms, statistics and parameter, which are far larger and follow from the study and its seed.
+A study's results are regrets. Misalignment, estimation errors and coverage need every task's arms,
+statistics and parameter. These are far larger, but follow from the study and its seed.
 """
 
 import json
@@ -29,22 +29,22 @@ _REPLICATIONS = 100
 def replay(
     results: xr.Dataset, *, regularization: float | None = None, progress: Progress | None = None
 ) -> xr.Dataset:
-    """A recording of the study whose results these are.
+    """Record a study again, from its results.
 
-    Every learner plays at its own λ of least regret in the results, after the largest number of
-    training tasks, as `headstart run` and `headstart report` show it; or all at the λ of the
-    study's grid that is given. Tests from a memory are replayed as their training tasks. As many
-    shards are replayed as make 100 replications. One's own code and data must be as they were,
-    and a sequence's regrets are checked against the results.
+    Every learner plays at the λ with its least regret in the results, after the largest number of
+    training tasks, as `headstart run` and `headstart report` show it; or all play at a given λ of
+    the study's grid. A train-then-test study is replayed as its training tasks. Shards are replayed
+    until there are 100 replications. Your own code and data must not have changed, and a sequence's
+    regrets are checked against the results.
     """
     if "study" not in results.attrs:
         raise ValueError(
-            "results must carry the study that made them, as `headstart run` writes it"
+            "the results do not say which study made them; `headstart run` writes that"
         )
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
     if study.schedule is not None or study.n_chosen > 1:
         raise ValueError(
-            f"a diagnosis needs tasks one after the other and one arm per round, and {study.name} "
+            f"a diagnosis needs tasks one after another and one arm per round, but {study.name} "
             "has a schedule or n_chosen; run it without them to diagnose it"
         )
     _check_sources(study, results)
@@ -100,7 +100,7 @@ def _replay_shard(
     progress: Progress,
 ) -> xr.Dataset:
     swept = SweptLearners(study, environment)
-    # A learner's random stream follows from the name that it had in the study.
+    # A learner's name in the study determines its random stream.
     names = swept.names(regularization)
 
     def chosen(prepared: Environment) -> Sequence[AnyAgent]:
@@ -127,7 +127,7 @@ def _replay_shard(
 
 
 def _chosen(study: Study, results: xr.Dataset, regularization: float | None) -> dict[str, float]:
-    """The λ of every learner, by name: that of its least regret unless given."""
+    """The λ of every learner, by name: the one with least regret unless given."""
     best = at_best(totals(results))["regularization"].fillna(study.regularization[0])
     return {
         str(name): float(best.sel(learner=name)) if regularization is None else regularization
@@ -136,7 +136,7 @@ def _chosen(study: Study, results: xr.Dataset, regularization: float | None) -> 
 
 
 def _noise_scale(study: Study, environment: Environment) -> float:
-    """R as the study's policies have it, the largest of several; else the environment's."""
+    """The largest R of the study's policies; else the environment's."""
     policies = [learner.policy for learner in study.learners if learner.policy is not None]
     settings = [policy.settings.get("noise_scale") for policy in policies]
     scales = [float(scale) for scale in settings if isinstance(scale, int | float)]
@@ -144,7 +144,7 @@ def _noise_scale(study: Study, environment: Environment) -> float:
 
 
 def _check_sources(study: Study, results: xr.Dataset) -> None:
-    """One's own code and data are those of the results; other code of headstart may do."""
+    """Check that your own code and data have not changed; headstart's code may have."""
     before = json.loads(str(results.attrs.get("sources", "{}")))
     if before:
         now = sources(study)
@@ -156,7 +156,7 @@ def _check_sources(study: Study, results: xr.Dataset) -> None:
 
 
 def _check_regrets(replayed: xr.Dataset, results: xr.Dataset) -> None:
-    """The same regrets, up to the choices that the rounding of another machine may change."""
+    """Check the regrets, up to choices that another machine's rounding may change."""
     every = totals(results.drop_vars("cohort", errors="ignore"))
     expected = every.sel(learner=replayed["learner"], replication=replayed["replication"])
     before = expected.mean("replication")
@@ -166,5 +166,5 @@ def _check_regrets(replayed: xr.Dataset, results: xr.Dataset) -> None:
         worst = str(replayed["learner"].to_numpy()[int(np.argmax(difference))])
         raise ValueError(
             f"{worst} had a regret of {float(before.sel(learner=worst)):.4g} in the results and "
-            f"{float(now.sel(learner=worst)):.4g} when played again: they were made by other code"
+            f"{float(now.sel(learner=worst)):.4g} when played again: other code made the results"
         )

@@ -11,7 +11,7 @@ from headstart.arrays import Floats
 from headstart.core.task import Task
 from headstart.environments import rewards
 
-# Angles at which the distribution of the angle between a task and the cone's axis is tabulated.
+# At how many angles the distribution of the angle between task and cone axis is tabulated.
 _ANGLES = 4097
 
 
@@ -30,7 +30,7 @@ class Ellipsoid:
     n_arms : int, default 40
         The number of arms of a round, K.
     cosine : float, default -1.0
-        A task's w has a direction uniform in the cone of pairwise cosines of at least this.
+        The direction of a task's w is uniform in the cone with pairwise cosines of at least this.
     size : float, default 0.5
         The length of w is uniform in [0, size]. The paper does not state it: 0.5 agrees with its
         table.
@@ -72,13 +72,13 @@ class Ellipsoid:
         )
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each with an ellipsoid of its own."""
+        """One task per replication, each with its own ellipsoid."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
     def angles(self) -> tuple[Floats, Floats]:
         """Angles to the axis and their distribution function: uniform in area, ∝ ∫sin^(d−2).
 
-        Any two directions within half the angle of `cosine` from the axis are at most that apart.
+        Two directions within half the angle of `cosine` from the axis are at most that angle apart.
         """
         angles = np.linspace(0.0, np.arccos(self.cosine) / 2.0, _ANGLES)
         density = np.sin(angles) ** (self.dimension - 2)

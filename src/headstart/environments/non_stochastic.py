@@ -1,4 +1,4 @@
-"""NonStochastic: rewards that an adversary chooses, against which a stochastic model is wrong."""
+"""NonStochastic: rewards chosen by an adversary, for which a stochastic model is wrong."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from headstart.core.task import Task
 
 @dataclass(frozen=True, kw_only=True)
 class BeliefAdversary:
-    """Pays what the agent believes to be bad: w = 0 along the first axis, ±size along the others.
+    """Pays for what the agent believes is bad: w = 0 along the first axis, ±size along the others.
 
-    An axis pays +size while a ridge regression on what was played estimates it more than `margin`
-    below the first axis, and −size otherwise. Before it is played it counts as 2·margin below.
-    An agent that stops playing an arm once it looks bad never sees that it pays.
+    An axis pays +size while a ridge regression on the rounds played estimates it more than `margin`
+    below the first axis, and −size otherwise. Before it is played it counts as 2·margin below. An
+    agent that stops playing an arm once it looks bad never sees that it pays.
 
     Parameters
     ----------
     size : float, default 1.0
         What an axis pays, or takes.
     margin : float, default 0.5
-        How far below the first axis an axis must look.
+        How far below the first axis an axis must look to pay.
 
     Examples
     --------
@@ -65,12 +65,12 @@ class BeliefAdversary:
 class NonStochastic:
     """Arms along the axes, in random order and of random length, and an adversary that chooses w_t.
 
-    In every round there is one arm per axis: arms are drawn afresh, and an arm says nothing about
-    the others. The first axis always pays 0, the others ±size times the length.
+    Every round has one new arm per axis, and an arm says nothing about the others. The first axis
+    always pays 0, the others ±size times the arm's length.
 
-    Regret is against the arm of largest xᵀΣw_t in every round. Learners that assume one w per task
-    stop playing arms that look bad, and miss them when they pay: their regret grows linearly with
-    the horizon. The regret of LinEXP3 does not (docs/explanation/non-stochastic.md).
+    Regret is against the arm with the largest xᵀΣw_t in every round. Learners that assume one w per
+    task stop playing arms that look bad, and miss them when they pay: their regret grows linearly
+    with the horizon. The regret of LinEXP3 does not (docs/explanation/non-stochastic.md).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How utilities xᵀw become rewards: as they are, or as 0/1 to the winner of a noisy contest."""
+"""How utilities xᵀw become rewards: with noise, or as 1 for the winner of a noisy contest."""
 
 from typing import Literal
 
@@ -69,7 +69,7 @@ def sample_rewards(
 
 
 def _shifted(utilities: Floats) -> Floats:
-    """Min–max over the round's arms: the worst at 0, the best at 1; all at 0 where they tie."""
+    """Min–max over the round's arms: the worst at 0, the best at 1; all at 0 if they tie."""
     low = utilities.min(-1, keepdims=True)
     span = utilities.max(-1, keepdims=True) - low
     return np.asarray((utilities - low) / np.where(span > 0, span, 1.0))

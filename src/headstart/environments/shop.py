@@ -1,4 +1,4 @@
-"""Shop: clicks on a catalogue of items with raw attributes, by users of a few visits each."""
+"""Shop: clicks on a catalogue of items with raw attributes, by users with a few visits each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BRANDS = (
 )  # fmt: skip
 _SEGMENTS = ("families", "students", "pensioners", "collectors", "travellers")
 
-# Standard deviations over items of what users think of an attribute, at strength 1.
+# Standard deviations, over items, of users' opinions of an attribute at strength 1.
 _CATEGORY, _BRAND, _PRICE, _POPULARITY, _SEGMENT = 0.4, 0.3, -0.3, 0.25, 0.6
 _PRICE_LOG = (3.2, 0.8)  # mean and standard deviation of a price's logarithm
 _POPULARITY_TAIL = 1.2  # of the Pareto distribution of popularity
@@ -42,20 +42,21 @@ _CALIBRATION_USERS = 400
 
 @dataclass(frozen=True, kw_only=True)
 class Shop:
-    """A shop: in each visit a user is shown one of its items, and clicks or does not.
+    """A shop: in each visit it shows one item to a user, who clicks or does not.
 
-    Items have a price, a category, a brand and a popularity. What a user thinks of an item is the
-    sum of what all users think of its attributes, what the user's segment thinks of its category,
-    an effect of the item itself, and the user's own taste in categories and prices. The
-    probability of a click follows from that sum.
+    Items have a price, a category, a brand and a popularity. A user's opinion of an item is the sum
+    of all users' opinion of its attributes, the segment's opinion of its category, an effect of the
+    item itself, and the user's own taste in categories and prices. The probability of a click
+    follows from that sum.
 
-    `world` draws one such shop with its users, who come while others do. As an environment, a task
-    is a user of the first season.
+    `world` draws one such shop with its users, whose visits overlap in time. As an environment, a
+    task is a user of the first season.
 
     Parameters
     ----------
     n_items, n_categories, n_brands, n_segments : int, default 200, 8, 20 and 3
-        How many items are on sale at once, and their categories, brands and segments of users.
+        How many items are on sale at once, and how many categories, brands and segments of users
+        there are.
     click_rate : float, default 0.05
         The mean probability of a click over users and items.
     truth : {"logistic", "linear"}, default "logistic"
@@ -74,7 +75,7 @@ class Shop:
     replaced : float, default 0.1
         The share of items that new ones replace after every season.
     drift : float, default 0.0
-        The standard deviation by which users' thoughts of categories move after every season.
+        The standard deviation by which users' opinions of categories move after every season.
     late : float, default 0.3
         The share of clicks that are reported late.
     late_seconds : float, default 600.0
@@ -82,7 +83,7 @@ class Shop:
     lost : float, default 0.05
         The share of clicks that are never reported.
     missing : float, default 0.05
-        The share of the items' attributes that are not known.
+        The share of the items' attributes that are missing.
     n_offered : int, default 20
         As an environment, how many items a round offers, encoded by the schema `features`.
 
@@ -145,9 +146,9 @@ class Shop:
 
     @cached_property
     def features(self) -> Features:
-        """The schema that a careful engineer would write; segment and category are crossed.
+        """The schema that a careful engineer would write, with segment and category crossed.
 
-        Means and scales of the numbers are those of a world's items.
+        The numbers get their means and scales from a world's items.
         """
         return Features(
             item=[
@@ -189,7 +190,7 @@ class Shop:
         )
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One user per replication, each of a shop of its own."""
+        """One user per replication, each of its own shop."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
@@ -212,10 +213,10 @@ class _Users:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Opinions:
-    """What users think of items in every season, and the items of all seasons.
+    """Users' opinions of items in every season, and the items of all seasons.
 
-    Attributes and effects are by item, (I,), as is `on_sale` by season, (S, I). What is thought of
-    categories is (S, C), by segment (S, G, C), of brands (B,).
+    Attributes and effects are by item, (I,), and `on_sale` by season and item, (S, I). Opinions of
+    categories are (S, C), by segment (S, G, C), and of brands (B,).
     """
 
     shop: Shop
@@ -223,7 +224,7 @@ class _Opinions:
     popularity: Floats
     category: Integers
     brand: Integers
-    known: Booleans  # which of price, brand and popularity are, (3, I)
+    known: Booleans  # which of price, brand and popularity are known, (3, I)
     effect: Floats
     on_sale: Booleans
     of_categories: Floats
@@ -262,7 +263,7 @@ class _Opinions:
         return opinions._calibrated(rng)
 
     def _calibrated(self, rng: np.random.Generator) -> _Opinions:
-        """With the offset at which the mean probability in the first season is the click rate."""
+        """With the offset that makes the click rate the mean probability of the first season."""
         from scipy.optimize import brentq  # noqa: PLC0415 - takes half a second to import
 
         users = _Users.drawn(self.shop, _CALIBRATION_USERS, rng)
@@ -293,7 +294,7 @@ class _Opinions:
         return self.shop.strength * numbers + self.of_brands[self.brand] + self.effect
 
     def utility(self, users: _Users, user: int, season: int, items: Integers) -> Floats:
-        """What a user thinks of items (k,) in a season, without the offset."""
+        """A user's opinion of items (k,) in a season, without the offset."""
         likes = self.of_categories[season] + self.of_segments[season, users.segments[user]]
         likes = likes + users.categories[user]
         of_price = users.price[user] * self.log_price[items]
@@ -310,7 +311,7 @@ class _Opinions:
 
     @cached_property
     def raw(self) -> list[dict[str, object]]:
-        """The attributes of all items as they are known, a missing value as None."""
+        """The known attributes of all items; a missing value is None."""
         shop = self.shop
         price, brand, popularity = self.known
         return [
@@ -335,9 +336,9 @@ class _Opinions:
 class ShopWorld:
     """One shop with its items, users and visits: what `Shop.world` draws.
 
-    Items, users and visits are numbered from 0. Whether a visit would end in a click on an item is
-    decided by one uniform number of the visit, whatever is shown: two methods that play the same
-    world are compared on equal terms.
+    Items, users and visits are numbered from 0. One uniform number per visit decides whether it
+    would end in a click on any item. So two methods that play the same world are compared on equal
+    terms.
 
     Parameters
     ----------
@@ -351,7 +352,7 @@ class ShopWorld:
     Attributes
     ----------
     items : list of dict
-        The raw attributes of the items of all seasons, a missing value as None.
+        The raw attributes of the items of all seasons; a missing value is None.
     visitors : ndarray of int of shape (V,)
         The user of each visit.
     times : ndarray of shape (V,)
@@ -504,22 +505,22 @@ class ShopWorld:
         n : int, optional
             How many visits, by default all.
         policy : {"popular", "random"}, default "popular"
-            Show items in proportion to √popularity, or all alike.
+            Show items in proportion to √popularity, or all equally often.
         seed : int or numpy.random.Generator, default 0
             Decides what is shown.
 
         Returns
         -------
         pandas.DataFrame
-            A row per visit: user, segment, item, the item's attributes, what was clicked (1.0 or
-            0.0; a lost click is a 0), and the propensity of the item that was shown.
+            A row per visit: user, segment, item, the item's attributes, click (1.0 or 0.0; a lost
+            click is a 0), and the propensity of the item shown.
         """
         import pandas as pd  # noqa: PLC0415 - slow, and only needed for frames
 
         checks.one_of("policy", policy, ("popular", "random"))
         size = self.n_visits if n is None else checks.count("n", n)
         if size > self.n_visits:
-            raise ValueError(f"n must be at most {self.n_visits}, the visits, got {n}")
+            raise ValueError(f"n must be at most the {self.n_visits} visits, got {n}")
         uniforms = np.random.default_rng(seed).random(size)
         weight = np.sqrt(self._opinions.popularity)
         if policy == "random":
@@ -553,9 +554,9 @@ class PreparedShop:
 
     @cached_property
     def mean_parameter(self) -> Floats:
-        """Of every replication, (R, d): the linear model nearest to the mean user's probabilities.
+        """The linear model nearest to the mean user's probabilities, for every replication, (R, d).
 
-        The one of least squares over items and segments, and of least norm.
+        It is the least-squares fit over items and segments with the smallest norm.
         """
         return np.stack([self._nearest(opinions) for opinions in self.opinions])
 
@@ -614,9 +615,9 @@ def _on_sale(n_items: int, renewed: int, n_seasons: int, rng: np.random.Generato
 
 
 def _visits(mean: float, n_users: int, rng: np.random.Generator) -> tuple[Integers, Floats]:
-    """Whose visit each is, and when, in the order of time.
+    """The user and the time of each visit, in order of time.
 
-    Users come over the whole time; some return much more often than others.
+    Users arrive all the time; some return much more often than others.
     """
     counts = 1 + rng.poisson((mean - 1.0) * rng.gamma(2.0, 0.5, n_users))
     first = np.sort(rng.uniform(0.0, n_users * mean * _SECONDS_PER_VISIT, n_users))

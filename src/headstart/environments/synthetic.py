@@ -40,13 +40,13 @@ class Synthetic:
     variance : float, default 1.0
         E‖w − w̄‖², the paper's Var; 0 makes all tasks equal.
     variance_of : {"task", "coordinate"}, default "task"
-        Whether `variance` is that of the task (Σ₀ = variance·I/d), or of each coordinate.
+        Whether `variance` belongs to the task (Σ₀ = variance·I/d), or to each coordinate.
     covariance : array_like of shape (d, d), optional
         Any Σ₀, instead of `variance`.
     n_kinds : int, default 1
         Tasks are of this many kinds, equally likely, with means at equal distances from each other.
     within_kinds : float, default 0.1
-        The share of the variance that tasks of one kind have, isotropic.
+        The share of the variance within a kind, which is isotropic.
     parameter_bound : float, optional
         S, for "basis".
     spread : float, default 1.0
@@ -63,7 +63,7 @@ class Synthetic:
         The standard deviation of the noise.
     n_side : int, default 0
         p: tasks carry side information z ~ N(0, I_p), and w = mean + Hz + N(0, (1 − a)Σ₀). H is
-        drawn once per replication such that w has covariance Σ₀ over all of them.
+        drawn once per replication, such that w has covariance Σ₀ over all replications.
     side_explains : float, default 0.0
         a, the share of the variance that z explains.
 
@@ -121,29 +121,28 @@ class Synthetic:
         self._check_that_nothing_is_ignored(mean)
 
     def _check_that_nothing_is_ignored(self, mean: Floats) -> None:
-        """A setting of the other distribution, or a variance beside a covariance, is a mistake."""
+        """Raise for a setting of the other distribution, or a variance next to a covariance."""
         if self.side_explains > 0.0 and self.n_side == 0:
-            raise ValueError(f"side_explains must be 0 where n_side is 0, got {self.side_explains}")
+            raise ValueError(f"side_explains must be 0 if n_side is 0, got {self.side_explains}")
         if self.side_explains > 0.0 and self.task_distribution == "basis":
             raise ValueError(
-                "side_explains must be 0 where task_distribution is basis, "
-                f"got {self.side_explains}"
+                f"side_explains must be 0 if task_distribution is basis, got {self.side_explains}"
             )
         isotropic = self.variance == 1.0 and self.variance_of == "task"
         if self.covariance is not None and not isotropic:
             raise ValueError(
-                "variance and variance_of must not be set where a covariance is given, "
+                "variance and variance_of must not be set next to a covariance, "
                 f"got variance={self.variance} and variance_of={self.variance_of!r}"
             )
         if self.n_kinds == 1 and self.within_kinds != 0.1:
             raise ValueError(
-                f"within_kinds must not be set where n_kinds is 1, got {self.within_kinds}"
+                f"within_kinds must not be set if n_kinds is 1, got {self.within_kinds}"
             )
         if self.n_kinds > 1 and (
             self.task_distribution == "basis" or self.covariance is not None or self.n_side > 0
         ):
             raise ValueError(
-                "n_kinds must be 1 where task_distribution is basis, or covariance or n_side is "
+                "n_kinds must be 1 if task_distribution is basis, or if covariance or n_side is "
                 f"given, got {self.n_kinds}"
             )
         if self.task_distribution == "gaussian" and self.parameter_bound is not None:
@@ -155,7 +154,7 @@ class Synthetic:
             isotropic and self.covariance is None and mean.ndim == 0 and mean == 1.0
         ):
             raise ValueError(
-                "mean, variance and covariance must not be set where task_distribution is basis: "
+                "mean, variance and covariance must not be set if task_distribution is basis: "
                 "they follow from parameter_bound"
             )
 
@@ -177,7 +176,7 @@ class Synthetic:
 
     @property
     def mean_parameter(self) -> Floats:
-        """w̄, of shape (d,): what the Oracle knows."""
+        """w̄, of shape (d,), which the Oracle knows."""
         return self._parameters.mean
 
     @property
@@ -186,7 +185,7 @@ class Synthetic:
         return self._parameters.covariance
 
     def prepare(self, replications: int, rng: np.random.Generator) -> PreparedSynthetic:
-        """Sample the basis of every replication, and the arms where they are fixed."""
+        """Sample the basis of every replication, and the arms if they are fixed."""
         size = checks.count("replications", replications)
         square = rng.standard_normal((size, self.dimension, self.dimension))
         columns = np.linalg.qr(square).Q.mT
@@ -194,7 +193,7 @@ class Synthetic:
         arms = self.sample_arms(bases, 1, rng)[0] if self.decision_set == "fixed" else None
         coefficients = None
         if self.n_side:
-            # Columns with covariance Σ₀·a/p: then Hz has covariance aΣ₀ over replications.
+            # Columns have covariance Σ₀·a/p, so that Hz has covariance aΣ₀ over replications.
             normals = rng.standard_normal((size, self.n_side, self.dimension))
             scale = np.sqrt(self.side_explains / self.n_side)
             coefficients = scale * (normals @ covariance_root(self.task_covariance).T)
@@ -241,7 +240,7 @@ class Synthetic:
         return arms
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
-        """One task per replication, each with a basis of its own."""
+        """One task per replication, each with its own basis."""
         return self.prepare(replications, rng).sample(horizon, replications, rng)
 
 
@@ -249,7 +248,7 @@ class Synthetic:
 class PreparedSynthetic:
     """A synthetic environment with its bases (R, K, d), and its arms if they are fixed.
 
-    `side_coefficients` (R, p, d) is Hᵀ, where tasks carry side information.
+    `side_coefficients` (R, p, d) is Hᵀ, if tasks carry side information.
     """
 
     environment: Synthetic
@@ -264,7 +263,7 @@ class PreparedSynthetic:
 
     @property
     def mean_parameter(self) -> Floats:
-        """w̄ of every replication, (R, d): what the Oracle knows."""
+        """w̄ of every replication, (R, d), which the Oracle knows."""
         return np.tile(self.environment.mean_parameter, (len(self.bases), 1))
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:

@@ -46,7 +46,7 @@ class IsotropicGaussian:
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """w ~ N(mean, covariance), with mean (d,) and any covariance (d, d), singular ones included."""
+    """w ~ N(mean, covariance), with mean (d,) and any covariance (d, d), even singular."""
 
     mean: Floats
     covariance: Floats
@@ -59,10 +59,10 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """Kinds of tasks, C of them and equally likely: w ~ N(mean of the kind, within·I).
+    """C kinds of tasks, equally likely: w ~ N(mean of the kind, within·I).
 
-    The means of the kinds are the corners of a regular simplex around `mean`: m + a(e_c − ē), for
-    c from 1 to C ≤ d. `between` is the mean of their squared distances from it.
+    The means of the kinds are the corners of a regular simplex around `mean`: m + a(e_c − ē), for c
+    from 1 to C ≤ d. `between` is their mean squared distance from `mean`.
     """
 
     mean: Floats
@@ -92,7 +92,7 @@ class Kinds:
 
 @dataclass(frozen=True, eq=False)
 class ScaledBasis:
-    """w uniform over {S·e_1, …, S·e_d}, with S = bound: nothing to transfer but the mean."""
+    """w uniform over {S·e_1, …, S·e_d}, with S = bound: only the mean can be transferred."""
 
     dimension: int
     bound: float

@@ -2,8 +2,8 @@
 
 Every array is C-contiguous with the tasks on axis 0 (`core.running` flattens leading axes). A
 task's numbers depend on that task alone, bit for bit, so a batch may be split in any way. All
-kernels release the GIL, so that threads can work on separate chunks. This package imports nothing
-of the library but array types: another backend could be a sibling package.
+kernels release the GIL, so that threads can work on separate chunks. From the library, this package
+imports only array types: another backend could be a sibling package.
 """
 
 from headstart.kernels.choice import (

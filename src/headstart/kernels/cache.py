@@ -1,8 +1,8 @@
 """The cache of machine code on disk.
 
-Numba's own cache compares the source file of the function alone, so that a caller in another file
-keeps old machine code after an edit. Here one digest covers every file that holds compiled code.
-Machine code is executed: it is read only from a folder that no other user can write.
+Numba's own cache compares only the source file of the function, so a caller in another file keeps
+old machine code after an edit. Here one digest covers every file that holds compiled code. Machine
+code is executed: it is read only from a folder that no other user can write.
 """
 
 import errno
@@ -35,7 +35,7 @@ COMPILED_PARTS = ("arrays.py", "features", "kernels", "live", "logs")
 # Settings of Numba that change the machine code.
 _SETTINGS = ("OPT", "BOUNDSCHECK", "LOOP_VECTORIZE", "SLP_VECTORIZE", "USING_SVML")
 
-# Every edit of the sources opens a new folder, `compiled-` and a digest; so many older ones stay.
+# Every edit of the sources opens a new folder, `compiled-` and a digest; this many old ones stay.
 _PREFIX = "compiled-"
 _N_OLDER = 3
 
@@ -52,14 +52,15 @@ class CompilationRefused(RuntimeError):  # noqa: N818 - named for the event
 
 
 class CompilationCacheWarning(RuntimeWarning):
-    """Compiled code is not kept where later processes find it."""
+    """Compiled code cannot be kept for later processes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Root:
     """A folder that may hold compiled code.
 
-    What is `private` is closed to other users; what is not `lasting` may be emptied by the system.
+    A `private` folder is closed to other users; one that is not `lasting` may be emptied by the
+    system.
     """
 
     path: Path
@@ -70,8 +71,8 @@ class Root:
 def default_roots(package: Path) -> list[Root]:
     """The folders in order of preference.
 
-    $HEADSTART_CACHE if it is set; else $NUMBA_CACHE_DIR, beside the package, and the user's cache.
-    Last comes a temporary folder.
+    $HEADSTART_CACHE if it is set; else $NUMBA_CACHE_DIR, a folder next to the package, and the
+    user's cache. Last comes a temporary folder.
     """
     roots = []
     if named := os.environ.get(VARIABLE):
@@ -105,8 +106,8 @@ def _user() -> int | str:
 class CacheFolders:
     """Files of compiled code for one digest of the sources.
 
-    Every root is read, so that what was compiled when an image was built is found where the package
-    is read-only. The first root that can be written is; if there is none, nothing is kept.
+    Every root is read, so that code compiled into an image is found although the package is
+    read-only. The first writable root is written; if there is none, nothing is kept.
     """
 
     package: Path
@@ -147,7 +148,7 @@ class CacheFolders:
     def _read(self, folder: Path, name: str) -> bytes:
         if os.open not in os.supports_dir_fd:
             return (folder / name).read_bytes()
-        # Through a handle of the folder that was checked: none can take its place in between.
+        # Through a handle of the checked folder, so that no other folder can replace it in between.
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             self._check(os.fstat(handle))
@@ -177,7 +178,7 @@ class CacheFolders:
         """Raise PermissionError for a folder where another user could put code of theirs."""
         if not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, "not a folder")
-        if sys.platform == "win32":  # folders of a user are closed to others there
+        if sys.platform == "win32":  # there, a user's folders are closed to others
             return
         # The code of root and of the package's owner runs here in any case.
         if status.st_uid not in (os.getuid(), 0, self.package.stat().st_uid):
@@ -223,13 +224,13 @@ def _read_sources() -> dict[Path, bytes]:
         return {}
 
 
-# Read once, before the functions are defined: what is edited later is not what this process runs.
+# Read once, before the functions are defined: this process does not run later edits.
 _sources = _read_sources()
 
 
 @functools.cache
 def _current(file: str) -> bool:
-    """Whether a source file, as it was imported, is part of the digest."""
+    """Whether the imported version of a source file is part of the digest."""
     path = Path(file).resolve()
     try:
         return path in _sources and _sources[path] == _digest(path)
@@ -253,7 +254,7 @@ def cache_folders() -> CacheFolders:
 
 
 class FunctionCache:
-    """The machine code of one function, one file per specialisation, as Numba's dispatcher asks.
+    """The machine code of one function, one file per specialisation, for Numba's dispatcher.
 
     A file is named by the function, its argument types and the processor, in a folder named by the
     sources, and begins with a digest of its contents. So files are never stale, are replaced
@@ -283,7 +284,7 @@ class FunctionCache:
 
     def _load(self, signature: Any, target: Any) -> CompileResult | None:
         for content in cache_folders().read(self._file(signature, target.codegen())):
-            # A file may be damaged in any way; compiling anew replaces it.
+            # A file may be damaged in any way; compiling again replaces it.
             try:
                 digest, payload = content[:32], content[32:]
                 if hashlib.sha256(payload).digest() == digest:
@@ -293,7 +294,7 @@ class FunctionCache:
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep machine code, where that is possible."""
+        """Keep machine code, if possible."""
         if result.lifted or result.library.has_dynamic_globals:
             return
         payload = _dumps(_reduce(result))
@@ -306,7 +307,7 @@ class FunctionCache:
 
 
 def cache_of(function: Callable[..., object]) -> FunctionCache | None:
-    """The cache of a function; None where its machine code does not follow from the digest."""
+    """The cache of a function; None if the digest does not cover its machine code."""
     if function.__closure__ is not None or not _current(function.__code__.co_filename):
         return None
     return FunctionCache(function)
@@ -314,7 +315,7 @@ def cache_of(function: Callable[..., object]) -> FunctionCache | None:
 
 @contextmanager
 def no_compilation() -> Iterator[None]:
-    """Raise CompilationRefused where a function is not in the cache."""
+    """Raise CompilationRefused if a function is not in the cache."""
     global _compiling_allowed  # noqa: PLW0603
     _compiling_allowed = False
     try:

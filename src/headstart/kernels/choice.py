@@ -1,4 +1,4 @@
-"""Choosing among scores: the tie rule, the rewards and regrets of choices, and who would win."""
+"""Choosing among scores: the tie rule, rewards and regrets of choices, and win probabilities."""
 
 import math
 
@@ -13,7 +13,7 @@ TIE_TOLERANCE = 1e-9
 
 @compiled(inline="always")
 def tie_threshold(scores: Floats, i: int) -> float:
-    """The least score of row i that ties with the largest. −∞, a masked arm, never ties."""
+    """The smallest score of row i that ties with the largest. −∞, a masked arm, never ties."""
     best: float = scores[i, 0]
     size = abs(best)
     for k in range(1, scores.shape[1]):
@@ -63,7 +63,8 @@ def choose_several(
 ) -> None:
     """Pick m different arms in every row, largest score first, as choices (R, m); set the rewards.
 
-    Scores are finite. What the first tie leaves of a uniform number breaks the next one.
+    Scores are finite. The first tie uses a part of the uniform number; the rest breaks the next
+    tie.
     """
     n_arms, left = scores.shape[1], np.empty((1, scores.shape[1]))
     for i in range(scores.shape[0]):
@@ -80,7 +81,7 @@ def choose_several(
 
 @compiled
 def propensities(scores: Floats, probabilities: Floats) -> None:
-    """Set probabilities (K,) to the mean over rows of each arm's probability to be picked."""
+    """Set probabilities (K,) to each arm's probability of being picked, a mean over rows."""
     probabilities[:] = 0.0
     for i in range(scores.shape[0]):
         threshold = tie_threshold(scores, i)
@@ -97,7 +98,7 @@ def propensities(scores: Floats, probabilities: Floats) -> None:
 
 @compiled
 def regrets(means: Floats, choices: Integers, regret: Floats) -> None:
-    """Set the regret (R,) of choices (R,): the largest mean less the chosen one."""
+    """Set the regret (R,) of choices (R,): the largest mean minus the chosen one."""
     for i in range(choices.shape[0]):
         best = means[i, 0]
         for k in range(1, means.shape[1]):

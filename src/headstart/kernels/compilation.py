@@ -40,9 +40,9 @@ def compiled(
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
     """Compile a function at its first call, without the GIL, and keep the machine code on disk.
 
-    With inline="always" it becomes part of every compiled caller, and is not compiled by itself
-    unless it is called from Python: for small functions, and for those with one caller. Without
-    `fastmath` sums are taken in the order in which they are written.
+    With inline="always" it becomes part of every compiled caller, and is compiled by itself only if
+    Python calls it; this is for small functions and functions with one caller. Without `fastmath`,
+    sums are taken in the order in which they are written.
     """
     if function is None:
         return functools.partial(_compiled, inline=inline, fastmath=fastmath)
@@ -52,7 +52,7 @@ def compiled(
 def _compiled(function: Callable[P, R], *, inline: str, fastmath: bool) -> Callable[P, R]:
     options: dict[str, Any] = {"fastmath": _FASTMATH if fastmath else False, "inline": inline}
     dispatcher: Any = numba.njit(nogil=True, **options)(function)
-    if dispatcher is not function:  # as it is with NUMBA_DISABLE_JIT=1
+    if dispatcher is not function:  # unchanged with NUMBA_DISABLE_JIT=1
         _functions.append(dispatcher)
         _forget_literals(dispatcher)
         if (cache := cache_of(function)) is not None:

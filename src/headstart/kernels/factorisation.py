@@ -15,9 +15,9 @@ from headstart.kernels.state import DRIFT, LOG_DETERMINANT, PRIOR_LOG_DETERMINAN
 def factorise(inverse: Floats, gram: Floats, regularization: Floats) -> float:
     """Set one inverse to (V + Λ)⁻¹ and return log det(V + Λ); Λ is (d, d), or (1, 1) for λI.
 
-    Scaled to a unit diagonal, so that the units of the features do not cost digits, and formed as
-    L⁻ᵀL⁻¹ from a Cholesky factor, so that it is symmetric and positive definite by construction.
-    Raises LinAlgError, with nothing changed, where V + Λ is not positive definite.
+    V + Λ is scaled to a unit diagonal, so that the units of the features do not cost digits. The
+    inverse is L⁻ᵀL⁻¹ with a Cholesky factor L, and so symmetric and positive definite by
+    construction. Raises LinAlgError, with nothing changed, if V + Λ is not positive definite.
     """
     dimension = gram.shape[0]
     precision = gram.copy()
@@ -109,7 +109,7 @@ def refactorise(
 ) -> None:
     """Derive A, ŵ = A(b + Λh) and log det(I + Λ⁻¹V) of task i from V, b, h, Λ and log det Λ.
 
-    Raises LinAlgError, with nothing changed, where V + Λ has no digits left.
+    Raises LinAlgError, with nothing changed, if V + Λ has no digits left.
     """
     total = factorise(state.inverse[i], gram, regularization)
     target = target_moment(moment, bias, regularization)
@@ -130,10 +130,10 @@ def refactorise_drifted(
     buffer: Buffer,
     filled: int,
 ) -> None:
-    """Factorise anew every task whose drift is above the limit.
+    """Factorise again every task whose drift is above the limit.
 
-    The buffer counts but is not flushed: were it flushed now, the rounding of a task's statistics
-    would depend on when others drift.
+    The buffer counts but is not flushed: otherwise the rounding of a task's statistics would depend
+    on when others drift.
     """
     for i in range(gram.shape[0]):
         if state.scalars[i, DRIFT] > limit:
@@ -145,7 +145,7 @@ def refactorise_drifted(
 
 @compiled
 def flush(gram: Floats, moment: Floats, buffer: Buffer, filled: int) -> None:
-    """Flush the buffer into V and b: one product in place of many outer ones."""
+    """Flush the buffer into V and b: one product instead of many outer products."""
     for i in range(gram.shape[0]):
         _add_waiting(gram[i], moment[i], buffer, filled, i)
 

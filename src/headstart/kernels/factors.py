@@ -6,9 +6,9 @@ p. They are thin: R rewards y of features X (R, d) with orthogonal rows, XXᵀ =
 
     P = (D⁻¹ − D⁻¹KCKᵀD⁻¹/s²)/s²,    C = (I + KᵀD⁻¹K/s²)⁻¹,
 
-so that matrices of rank r are inverted, and one of the size of H. Columns of H are N(0, κ²I), each
-with a κ² of its own, but for the first, the mean task: it is N(0, κ²I + ωLLᵀ), since what tasks
-have in common may lie along the directions in which they differ, and nowhere else.
+so only r × r matrices are inverted, and one of the size of H. Columns of H are N(0, κ²I), each with
+its own κ², except the first, the mean task: it is N(0, κ²I + ωLLᵀ), since what tasks have in common
+may lie along the directions in which they differ, and nowhere else.
 """
 
 import math
@@ -22,7 +22,7 @@ from headstart.kernels.factorisation import factorise
 
 # Products of the determinants' factors are taken for as long as they are above this.
 _LEAST_PRODUCT = 1e-150
-# By how many times the last step's fall of the deviance further ones are thought to lower it.
+# Further steps are expected to lower the deviance by at most this many times the last step's fall.
 _HOPE = 2.0
 
 
@@ -33,7 +33,7 @@ class ThinTasks(NamedTuple):
     rewards: Floats  # (N, R)
     squares: Floats  # (N, R), the v's
     residuals: Floats  # (N,)
-    counts: Floats  # (N,), rewards that a task stands for: those along rows, and of pure noise
+    counts: Floats  # (N,), how many rewards a task stands for: along rows, and of pure noise
     weights: Floats  # (N,)
     regressors: Floats  # (N, p), the z's
 
@@ -69,7 +69,7 @@ def thin_rewards(
 ) -> tuple[Floats, Floats, Floats]:
     """Features (N, R, d), rewards and squares (N, R) of the tasks that have a weight, of W.
 
-    Without the last rows where no task has data; with one at least.
+    Last rows in which no task has data are left out, but at least one row stays.
     """
     n, n_rows, dimension = 0, 1, designs.shape[2]
     squares = np.zeros(designs.shape[:2])
@@ -100,13 +100,13 @@ def thin_rewards(
 
 @compiled
 def expect(tasks: ThinTasks, model: FactorModel) -> Expected:
-    """The posterior of H given all tasks, and what P says about each of them."""
+    """The posterior of H given all tasks, and the quantities of each task that use P."""
     return _expect(tasks, _weighted(tasks), model, _room(tasks, model.loadings.shape[1]))
 
 
 @compiled
 def _room(tasks: ThinTasks, rank: int) -> Expected:
-    """Arrays for what a model of this rank expects: allocating them takes longer than a step."""
+    """Arrays for `expect` at this rank: allocating them takes longer than a step."""
     n, rows, dimension = tasks.designs.shape
     size = tasks.regressors.shape[1] * dimension
     return Expected(
@@ -133,7 +133,7 @@ def _weighted(tasks: ThinTasks) -> Floats:
 
 @compiled
 def _expect(tasks: ThinTasks, weighted: Floats, model: FactorModel, room: Expected) -> Expected:
-    """What `expect` returns, in the arrays of an earlier call."""
+    """`expect`, in the arrays of an earlier call."""
     n, rows, dimension = tasks.designs.shape
     n_regressors, rank = tasks.regressors.shape[1], model.loadings.shape[1]
     size = n_regressors * dimension
@@ -173,7 +173,7 @@ def _expect(tasks: ThinTasks, weighted: Floats, model: FactorModel, room: Expect
 
 @compiled
 def _read_gaps(tasks: ThinTasks, room: Expected) -> None:
-    """Set P(y − XHz), given PXHz in its place, and XᵀP(y − XHz)."""
+    """Set P(y − XHz), where PXHz was before, and XᵀP(y − XHz)."""
     n, rows, dimension = tasks.designs.shape
     for j in range(n):
         gradient = room.gradients[j]
@@ -200,7 +200,7 @@ def between_columns(model: FactorModel) -> tuple[Floats, float]:
 
 @compiled
 def _widen(model: FactorModel, precision: Floats) -> float:
-    """Let the mean task's prior have ωLLᵀ beside κ²I; returns what its log determinant gains."""
+    """Add ωLLᵀ to κ²I in the mean task's prior. Returns what its log determinant gains."""
     dimension, rank = model.loadings.shape
     inverse, log_determinant = between_columns(model)
     half = np.dot(model.loadings, inverse)
@@ -213,7 +213,7 @@ def _widen(model: FactorModel, precision: Floats) -> float:
 
 @compiled
 def _regress_out(tasks: ThinTasks, projected: Floats) -> None:
-    """Let rows of PX (NR, d first columns) become z ⊗ PX."""
+    """Turn rows of PX (NR, d first columns) into z ⊗ PX."""
     n, rows, dimension = tasks.designs.shape
     for j in range(n):
         for i in range(j * rows, (j + 1) * rows):
@@ -277,7 +277,7 @@ def _project(tasks: ThinTasks, model: FactorModel, j: int, room: Expected) -> fl
 
 @compiled
 def _invert(matrix: Floats) -> float:
-    """Invert a small positive definite matrix where it lies (sweeps); returns log det of it."""
+    """Invert a small positive definite matrix in place (sweeps). Returns its log det."""
     size, log_determinant = matrix.shape[0], 0.0
     for k in range(size):
         pivot = matrix[k, k]
@@ -300,10 +300,10 @@ def _invert(matrix: Floats) -> float:
 def improve(tasks: ThinTasks, model: FactorModel, expected: Expected, moved: Floats) -> FactorModel:
     """One step of expectation-maximisation, with H unknown (as in REML), and L as unknown as H.
 
-    f and w are the missing data. L's columns are estimated as H is, from regressors f in the
-    place of z, so they are taken to be as uncertain: a factor 1 + N fᵀ(Σ E ffᵀ)⁻¹f of the
-    covariance of Hz. The new L is rotated and scaled to E ffᵀ = I (parameter expansion). `moved`,
-    (NR, pd), is room for PXS̄.
+    f and w are the missing data. L's columns are estimated like H, with regressors f instead of z,
+    and taken to be equally uncertain: a factor 1 + N fᵀ(Σ E ffᵀ)⁻¹f of the covariance of Hz. The
+    new L is rotated and scaled to E ffᵀ = I (parameter expansion). `moved`, (NR, pd), is memory for
+    PXS̄.
     """
     n, rows, dimension = tasks.designs.shape
     rank, noise, task = model.loadings.shape[1], model.noise, model.task
@@ -415,11 +415,11 @@ def climb(
     most: float,
     target: float = np.inf,
 ) -> tuple[FactorModel, Expected]:
-    """So many steps from a model, and what the last one expects; λ stays from least to most.
+    """Take this many steps from a model, with λ from least to most; also what the last expects.
 
     Steps grow for as long as the deviance falls (overrelaxation), because small variances would
-    otherwise take hundreds of them. They end where the deviance is not going to reach a target:
-    if every further step fell by twice as much as the last one.
+    otherwise take hundreds of steps. They end if the deviance would not reach a target even if
+    every further step fell by twice as much as the last one.
     """
     floor, total = 1e-300, max(tasks.counts.sum(), 1.0)
     for j in range(tasks.designs.shape[0]):
@@ -452,10 +452,10 @@ def climb(
 def _within(
     old: FactorModel, new: FactorModel, length: float, floor: float, least: float, most: float
 ) -> FactorModel:
-    """The model so many steps from the old one, with variances in their limits.
+    """The model this many steps from the old one, with variances in their limits.
 
-    Tasks never explain more than the least λ lets them, along directions or not: s² is at least
-    λ(τ² + tr LLᵀ/d). With a limit of its own, LLᵀ would be found in any tasks without noise.
+    Tasks never explain more than the smallest λ allows, along directions or not: s² is at least
+    λ(τ² + tr LLᵀ/d). If LLᵀ had a separate limit, it would be found in any tasks without noise.
     """
     loadings = old.loadings + length * (new.loadings - old.loadings)
     size = (loadings**2).sum() / loadings.shape[0]
@@ -474,7 +474,7 @@ def _within(
 
 @compiled
 def new_direction(tasks: ThinTasks, expected: Expected) -> tuple[Floats, float]:
-    """The column (d,) that L lacks most, and by how much it lowers the deviance if added alone.
+    """The column (d,) that L lacks most, and how much it lowers the deviance if added alone.
 
     It is the leading eigenvector u of Σ(ggᵀ − XᵀPX), g = XᵀP(y − XHz), with a length: a variance a
     along u lowers the deviance by Σ[a(uᵀg)²/(1 + ai) − log(1 + ai)], i = uᵀXᵀPXu.

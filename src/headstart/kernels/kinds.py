@@ -1,4 +1,4 @@
-"""The model of kinds of tasks: how tasks are divided into kinds, and the steps of its fit.
+"""The model of kinds of tasks: the division of tasks into kinds, and the steps of its fit.
 
 A task of kind c is w ~ N(h_c, τ²I), with h_c ~ N(m, κ²I) and m ~ N(0, κ₀²I). How many kinds there
 are and which tasks belong together follows a Chinese restaurant process of concentration 1: kinds
@@ -16,7 +16,7 @@ from headstart.kernels.compilation import compiled
 from headstart.kernels.factorisation import factorise
 from headstart.kernels.factors import ThinTasks
 
-# A kind that has less than this part of a task is none.
+# A kind with less than this share of a task is dropped.
 _LEAST_KIND = 0.5
 # Responsibilities below this do not count for the variances.
 _NEGLIGIBLE = 1e-9
@@ -27,8 +27,8 @@ class KindVariances(NamedTuple):
 
     noise: float  # s²
     task: float  # τ², within a kind
-    between: float  # κ², of kinds about their centre
-    mean: float  # κ₀², of the centre about zero
+    between: float  # κ², of kinds around their centre
+    mean: float  # κ₀², of the centre around zero
 
 
 class KindsModel(NamedTuple):
@@ -37,12 +37,12 @@ class KindsModel(NamedTuple):
     means: Floats  # (C, d), of h_c
     covariances: Floats  # (C, d, d), of h_c
     counts: Floats  # (C,), how many tasks belong to a kind, Σ weight × responsibility
-    centre: Floats  # (d,), the mean of m; its variance is that of `centre_variance`
+    centre: Floats  # (d,), the mean of m; its variance is `centre_variance`
     variances: KindVariances
 
 
 class Information(NamedTuple):
-    """What the rewards of each task say of its kind's mean task, for given s² and τ²."""
+    """What the rewards of each task say about its kind's mean task, for given s² and τ²."""
 
     precisions: Floats  # (N, d²), XᵀD⁻¹X
     moments: Floats  # (N, d), XᵀD⁻¹y
@@ -57,7 +57,7 @@ def centre_variance(n_kinds: int, variances: KindVariances) -> float:
 
 @compiled
 def information(tasks: ThinTasks, noise: float, task: float) -> Information:
-    """What tasks say of the means of their kinds."""
+    """What tasks say about the means of their kinds."""
     n, rows, dimension = tasks.designs.shape
     precisions, moments = np.empty((n, dimension * dimension)), np.zeros((n, dimension))
     deviances, scaled = np.empty(n), np.empty((rows, dimension))
@@ -78,11 +78,11 @@ def information(tasks: ThinTasks, noise: float, task: float) -> Information:
 def partition(
     known: Information, weights: Floats, merges: Integers, centre: Floats, between: float
 ) -> tuple[Integers, float]:
-    """The most likely division of tasks into kinds that a tree of merges (N − 1, 2) allows.
+    """The most likely division of tasks into kinds within a tree of merges (N − 1, 2).
 
-    Merge k joins two of the tasks 0 to N − 1 and of earlier merges, N + their number. Every node of
-    the tree either is one kind, or is divided as its two parts are, whichever is more likely.
-    Returns the kind of every task, from 0, and −2 log p(rewards, division | m), less n log 2π.
+    Merge k joins two tasks, 0 to N − 1, or earlier merges, N + their number. Every node of the tree
+    either is one kind, or is divided like its two parts, whichever is more likely. Returns the kind
+    of every task, from 0, and −2 log p(rewards, division | m), less n log 2π.
     """
     n, dimension = known.moments.shape
     size, square = 2 * n - 1, dimension * dimension
@@ -149,7 +149,7 @@ def climb_kinds(
     least: float,
     most: float,
 ) -> tuple[KindsModel, Floats, float]:
-    """So many steps of variational expectation-maximisation, from responsibilities (N, C).
+    """Take this many steps of variational expectation-maximisation, from responsibilities (N, C).
 
     Each step finds the posterior of the means, then responsibilities, then variances, each given
     the others, and never raises the deviance: a bound of −2 log p(rewards), less n log 2π, with
@@ -177,14 +177,14 @@ def climb_kinds(
 
 @compiled
 def responsibilities_of(tasks: ThinTasks, model: KindsModel) -> Floats:
-    """How likely every task belongs to every kind, (N, C), by means and variances of a model."""
+    """How likely each task belongs to each kind, (N, C), by a model's means and variances."""
     known = information(tasks, model.variances.noise, model.variances.task)
     return _responsibilities(_gaps(known, model), model.counts, tasks.weights.max())
 
 
 @compiled
 def _kept(responsibilities: Floats, weights: Floats) -> Floats:
-    """The responsibilities without kinds that have less than half a task; each sum is one."""
+    """The responsibilities without kinds of less than half a task; each task's sum is one."""
     n, n_kinds = responsibilities.shape
     counts = np.dot(weights, responsibilities)
     largest, kept = counts.max(), 0

@@ -24,10 +24,11 @@ from headstart.kernels.state import (
 )
 
 # A rank-one update with f = 1 + xᵀAx cancels log10(f) digits of A. The loss adds up, and past this
-# relative error the inverse is factorised anew from the gram.
+# relative error the inverse is computed again from the gram.
 DRIFT_LIMIT = 1e-9
-# Directions seen often are small in A beside those never seen, and lose digits long before A does
-# in norm. A factorisation costs as much as d updates, so one per 50 d updates is nearly free.
+# In A, directions seen often are small compared with those never seen, and lose digits long before
+# A does in norm. A factorisation costs as much as d updates, so one per 50 d updates is nearly
+# free.
 _UPDATES_PER_FEATURE = 50
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -38,8 +39,8 @@ def learn(
 ) -> tuple[int, float]:
     """Learn the reward y of x for task i, given u = Ax; leaves u/√f in u.
 
-    Returns what has to follow (REFACTORISE and REVISE, as bits) and (y − xᵀŵ)/√f. x, u and y carry
-    the root of the weight already; the statistics V and b are updated by the caller.
+    Returns what must follow (REFACTORISE and REVISE, as bits) and (y − xᵀŵ)/√f. x, u and y already
+    carry the root of the weight; the caller updates the statistics V and b.
     """
     scalars = state.scalars
     growth, scaled_gap = rank_one_update(state, i, x, u, reward)
@@ -60,10 +61,10 @@ def learn(
 def change_reward(
     state: TaskState, i: int, x: Floats, u: Floats, before: float, after: float, weight: float
 ) -> None:
-    """Replace a reward of x that task i has learned with this weight by another, given u = Ax.
+    """Replace a reward of x that task i has learned with this weight, given u = Ax.
 
     With δ = w(y' − y), A stays and ŵ moves by δu. The surprise is q + hᵀΛh − cᵀAc, c = b + Λh,
-    so it changes by w(y'² − y²) − 2δxᵀŵ − δ²xᵀAx. b is updated by the caller.
+    so it changes by w(y'² − y²) − 2δxᵀŵ − δ²xᵀAx. The caller updates b.
     """
     scalars, parameter = state.scalars, state.parameter
     step = weight * (after - before)
@@ -137,8 +138,8 @@ def learn_choices(
 ) -> int:
     """Learn the rewards (R,) of choices (R,) among the arms just read, and buffer them.
 
-    If `read_next`, read the next arms (R, K, d) while A is still in cache. Returns what has to
-    follow for any task.
+    If `read_next`, read the next arms (R, K, d) while A is still in cache. Returns what must follow
+    for any task.
     """
     replications, dimension = state.parameter.shape
     x = np.empty(dimension)

@@ -1,8 +1,8 @@
 """The mean task of N(h, τ²I) for every λ = s²/τ² and e = τ²/κ², from sums over tasks.
 
-Given λ and e, h is N((M̃ + eI)⁻¹w̃, τ²(M̃ + eI)⁻¹). M̃ is reduced to a tridiagonal T = QᵀM̃Q once for
-every λ; T + eI is then factorised in d steps, as LDLᵀ, for all e at once. Where d is large an
-eigendecomposition is faster, and T diagonal. A pivot is never below e, as M̃ has no negative
+Given λ and e, h is N((M̃ + eI)⁻¹w̃, τ²(M̃ + eI)⁻¹). M̃ is reduced to a tridiagonal T = QᵀM̃Q once
+for every λ; T + eI is then factorised in d steps, as LDLᵀ, for all e at once. If d is large, an
+eigendecomposition is faster, and T is diagonal. A pivot is never below e, since M̃ has no negative
 eigenvalue. Shapes: R replications, G values of λ, P of e.
 """
 
@@ -14,19 +14,19 @@ import numpy as np
 from headstart.arrays import Floats, Integers
 from headstart.kernels.compilation import compiled
 
-# From so many features on, M̃ is reduced by LAPACK's eigendecomposition.
+# From this many features on, LAPACK's eigendecomposition reduces M̃.
 _LARGE = 64
 # The largest relative error of a number.
 _ROUNDING = 2.0**-53
-# So many pivots are multiplied before a logarithm is taken.
+# How many pivots are multiplied before a logarithm is taken.
 _PIVOTS = 8
-# Weights of a λ below this part of all, and of an e at a λ, change no digit that matters.
+# A weight of a λ, or of an e at a λ, below this share of all changes no digit that matters.
 _NEGLIGIBLE = 1e-14
 _NEGLIGIBLE_AT_LAMBDA = 1e-16
 
 
 class Reduced(NamedTuple):
-    """T and Qᵀw̃ for every λ; Q as reflectors I − vvᵀ, in rows, or where d is large as it is."""
+    """T and Qᵀw̃ for every λ; Q as reflectors I − vvᵀ, in rows, or itself if d is large."""
 
     reflectors: Floats  # (R, G, d, d)
     diagonals: Floats  # (R, G, d), of T
@@ -51,7 +51,7 @@ def reduce(information: Floats, ridges: Floats) -> Reduced:
 
 @compiled
 def _diagonalise(matrix: Floats, diagonal: Floats, target: Floats) -> None:
-    """Let a matrix become its eigenvectors Q, and a vector Qᵀ times it; set the eigenvalues."""
+    """Turn a matrix into its eigenvectors Q, and a vector into Qᵀ times it; set the eigenvalues."""
     dimension = diagonal.shape[0]
     values, vectors = np.linalg.eigh(matrix)
     turned = np.dot(vectors.T, target)
@@ -72,7 +72,7 @@ def _tridiagonalise(matrix: Floats, diagonal: Floats, beside: Floats, target: Fl
     trace = 0.0
     for k in range(dimension):
         trace += matrix[k, k]
-    # What is smaller than the rounding of the matrix is none: its square may have no inverse.
+    # Below the rounding of the matrix, it counts as 0: its square may have no inverse.
     least = (_ROUNDING * trace) ** 2
     for k in range(dimension - 2):
         square, row = 0.0, matrix[k]
@@ -97,7 +97,7 @@ def _tridiagonalise(matrix: Floats, diagonal: Floats, beside: Floats, target: Fl
 
 @compiled(inline="always")
 def _reflect(matrix: Floats, k: int, target: Floats, product: Floats) -> None:
-    """Let what is right of and below column k become H times it times H, and the target H times."""
+    """Apply H from both sides to what is right of and below column k, and H to the target."""
     dimension, row = target.shape[0], matrix[k]
     along, half = 0.0, 0.0
     for a in range(k + 1, dimension):
@@ -177,8 +177,8 @@ def average_mean(
 ) -> tuple[Floats, Floats]:
     """The mean (R, d) and covariance (R, d, d) of h over λ and e, with shares (R, G, P).
 
-    Its mean is Σ share·h, and its covariance Σ scale·(M̃ + eI)⁻¹ + share·(h − mean)(h − mean)ᵀ: gaps
-    are squared, because h may be large and its variance small.
+    The mean is Σ share·h, and the covariance Σ scale·(M̃ + eI)⁻¹ + share·(h − mean)(h − mean)ᵀ:
+    gaps are squared, because h may be large and its variance small.
     """
     n, size, dimension = reduced.diagonals.shape
     n_ratios = ratios.shape[1]
@@ -286,8 +286,8 @@ def _covariance_along(
 ) -> None:
     """Set Σ scale·(T + eI)⁻¹ + share·gap gapᵀ, (d, d), with gaps (d, P), over the e's kept.
 
-    Of the inverse of LDLᵀ, row a is −L_{a+1,a} times row a + 1 right of its diagonal, and
-    1/D_a + L²_{a+1,a} times that row's diagonal on it.
+    In the inverse of LDLᵀ, row a right of its diagonal is −L_{a+1,a} times row a + 1, and its
+    diagonal is 1/D_a + L²_{a+1,a} times the diagonal of row a + 1.
     """
     dimension = within.shape[0]
     row, share, scale = np.empty((dimension, n_kept)), np.empty(n_kept), np.empty(n_kept)

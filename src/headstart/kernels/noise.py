@@ -17,8 +17,8 @@ from headstart.kernels.state import (
 def noise_after(scale: float, degrees_of_freedom: float, surprise: float, count: float) -> float:
     """The noise scale after T rewards: s_T² = (n₀s² + surprise)/(n₀ + T); s itself where n₀ = ∞.
 
-    Where all rewards were 0 it stays at s: then every prediction is 0 as well, and any scale
-    makes the same choices.
+    If all rewards were 0 it stays at s: then every prediction is 0 as well, and any scale gives the
+    same choices.
     """
     if math.isinf(degrees_of_freedom):
         return scale

@@ -34,7 +34,7 @@ def read_one(state: TaskState, i: int, arms: Floats, j: int, reading: Reading, k
             for a in range(dimension):
                 prediction += projections[k, arm, a] * shift[i, a]
         predictions[k, arm] = prediction
-        # Rounding may leave it below 0; overflow may end in any of ±∞ and NaN, and has to show.
+        # Rounding may leave it below 0; overflow may end in ±∞ or NaN, and must show.
         finite = abs(square) < math.inf
         widths[k, arm] = math.sqrt(max(square, 0.0)) if finite else math.inf
 
@@ -61,7 +61,8 @@ def read_mean_one(
 ) -> None:
     """Set row m of mean_widths to √(xᵀS̄x), at most ‖x‖, for arms[j] (K, d), read in row k.
 
-    The task's own rewards determine the mean task no better than the task itself: hence at most.
+    It is at most ‖x‖ because the task's own rewards determine the mean task no better than the
+    task.
     """
     _, n_arms, dimension = arms.shape
     np.dot(arms[j], covariances[i], scratch)
@@ -116,7 +117,7 @@ def index_by_parts(
         )
 
 
-# Its callers are compiled without `fastmath`: one decision and many then score alike to the bit.
+# Its callers are compiled without `fastmath`, so that one decision and many score alike to the bit.
 @compiled(inline="always", fastmath=False)
 def index_one(
     predictions: Floats, widths: Floats, i: int, radius: float, scores: Floats, j: int
@@ -141,7 +142,7 @@ def index_by_parts_one(
     """Set row j of the scores to xᵀŵ + radius·o√(no²/(1 + no²)) + mean radius·m.
 
     m is the mean width, o² = ‖x‖² − m² the task's own part. n more rewards of x would reveal the
-    share no²/(1 + no²) of it; as many are expected as there were, and one.
+    share no²/(1 + no²) of it; n is one more than the rewards so far.
     """
     for k in range(scores.shape[1]):
         width, mean_width = widths[i, k], mean_widths[i, k]

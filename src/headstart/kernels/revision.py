@@ -26,7 +26,7 @@ from headstart.kernels.state import (
 
 @compiled(inline="always")
 def revision_due(scalars: Floats, i: int) -> bool:
-    """Whether task i revises its prior after the reward that it just learned.
+    """Whether task i revises its prior after the reward it just learned.
 
     After its 1st, 2nd, 4th, 8th, … reward: always, or if the rewards are surprising.
     """
@@ -40,9 +40,9 @@ def revision_due(scalars: Floats, i: int) -> bool:
 
 @compiled(inline="always")
 def revision_to_repeat(scalars: Floats, i: int, number: float) -> bool:
-    """Whether task i revises its prior again, after its reward of this number has changed.
+    """Whether task i revises its prior again after its reward of this number changed.
 
-    It does where the latest revision counted that reward.
+    It does if the latest revision counted that reward.
     """
     if scalars[i, REVISION] == NEVER:
         return False
@@ -58,8 +58,8 @@ def revision_to_repeat(scalars: Floats, i: int, number: float) -> bool:
 def is_surprising(scalars: Floats, i: int) -> bool:
     """Whether the surprise of T rewards is two standard deviations above what the prior expects.
 
-    Divided by the noise variance it is a chi-square with T degrees of freedom. Never where the
-    noise has not been seen yet (no degrees of freedom).
+    Divided by the noise variance it is a chi-square with T degrees of freedom. False if the noise
+    is not known yet (no degrees of freedom).
     """
     count, scale = scalars[i, COUNT], scalars[i, PRIOR_NOISE_SCALE]
     limit = scale * scale * (count + 2.0 * math.sqrt(2.0 * count))
@@ -96,7 +96,7 @@ def component_posterior(
 ) -> Floats:
     """The weights (C,) of the j-th prior's components after the rewards of task i.
 
-    A component's likelihood is that of the normal-inverse-gamma model, up to a common factor:
+    A component's likelihood is the normal-inverse-gamma model's, up to a common factor:
     (n s²)^(n/2) / (n s² + surprise)^((n + T)/2) / √det(I + Λ⁻¹V).
     """
     n_components, dimension = components.biases.shape[1:]
@@ -152,10 +152,10 @@ def regularize(regularization: Floats, covariance: Floats, scale: float) -> floa
 def moment_match(
     components: Components, j: int, weights: Floats, bias: Floats, regularization: Floats
 ) -> tuple[float, float]:
-    """Set h and Λ to those of one normal with the mixture's moments; returns its s and log det Λ.
+    """Set h and Λ of one normal with the mixture's moments; returns its s and log det Λ.
 
-    The last component is for outliers, and no normal fits both it and the others: it
-    replaces them where it is more likely than not, and is ignored elsewhere.
+    The last component is for outliers, and no normal fits both it and the others: it replaces them
+    if it is more likely than not, and is ignored otherwise.
     """
     n_components, dimension = components.biases.shape[1:]
     outlier = weights[n_components - 1] > 0.5
@@ -197,7 +197,7 @@ def revise(
 ) -> None:
     """Give task i the prior that its rewards support: h (d,), Λ (d, d) and the state follow.
 
-    Raises LinAlgError, with nothing changed, where V + Λ has no digits left.
+    Raises LinAlgError, with nothing changed, if V + Λ has no digits left.
     """
     scalars = state.scalars
     weights = component_posterior(scalars, i, gram, moment, components, j)
@@ -218,10 +218,10 @@ def revise(
 def restate_surprise(
     state: TaskState, i: int, gram: Floats, moment: Floats, bias: Floats, regularization: Floats
 ) -> None:
-    """Derive a task's surprise and noise scale from its statistics, Λ (d, d)."""
+    """Compute a task's surprise and noise scale from its statistics, Λ (d, d)."""
     dimension = bias.shape[0]
     parameter, residual = state.parameter[i].copy(), np.empty(dimension)
-    # One step of iterative refinement: the inverse alone loses digits where features are large.
+    # One step of iterative refinement: the inverse alone loses digits if features are large.
     target = target_moment(moment, bias, regularization)
     for a in range(dimension):
         residual[a] = target[a]

@@ -1,4 +1,4 @@
-"""TaskState: what every kernel takes, the running estimates of R tasks as one struct of arrays.
+"""TaskState: the running estimates of R tasks as one struct of arrays, which every kernel takes.
 
 A kernel takes whole arrays and the index of a task, not slices: no reference counts, no aliasing.
 """
@@ -16,8 +16,8 @@ from headstart.arrays import Floats
     DRIFT,  # a bound on the relative error of the inverse
     SURPRISE,  # Σ(y − xᵀŵ)²/(1 + ‖x‖²)
     PRIOR_NOISE_SCALE,  # the prior's s
-    NOISE_DEGREES_OF_FREEDOM,  # how many rewards the prior's s counts as
-    NOISE_SCALE,  # s now
+    NOISE_DEGREES_OF_FREEDOM,  # how many rewards the prior's s is worth
+    NOISE_SCALE,  # the present s
     LARGEST_EIGENVALUE,  # of Λ; 0 until a policy asks for it
     REWARDS,  # how many came
     REVISION,  # when the prior is revised: NEVER, IF_SURPRISING or ALWAYS, at the rewards due
@@ -26,15 +26,15 @@ N_SCALARS = 12
 
 NEVER, IF_SURPRISING, ALWAYS = -1.0, 0.0, 1.0
 
-# What has to follow a reward, as bits.
+# What must follow a reward, as bits.
 REFACTORISE, REVISE = 1, 2
 
 
 class TaskState(NamedTuple):
     """The estimates of R tasks.
 
-    `parameter` is A(b + Λh₀) for the bias h₀ that it was last factorised with. Where the bias has
-    moved since, `shift` holds Λ(h − h₀), and predictions add xᵀA·shift; else it is (0, d).
+    `parameter` is A(b + Λh₀) for the bias h₀ of the last factorisation. If the bias has moved
+    since, `shift` holds Λ(h − h₀), and predictions add xᵀA·shift; else it is (0, d).
     """
 
     inverse: Floats  # (R, d, d), A = (V + Λ)⁻¹
@@ -52,7 +52,7 @@ class Reading(NamedTuple):
 
 
 class Buffer(NamedTuple):
-    """Observations that have not joined the statistics yet, in the order in which they came."""
+    """Observations that have not joined the statistics yet, in order of arrival."""
 
     features: Floats  # (length, R, d)
     rewards: Floats  # (length, R)
@@ -64,4 +64,4 @@ class Components(NamedTuple):
     biases: Floats  # (R, C, d)
     covariances: Floats  # (R, C, d, d)
     noise_scales: Floats  # (R, C)
-    weights: Floats  # (R, C); 0 for components that a mixture does not have
+    weights: Floats  # (R, C); 0 for absent components

@@ -1,4 +1,4 @@
-"""Views of arrays for compiled functions: a part of a vector as an array of any shape.
+"""Views for compiled functions: a part of a vector as an array of any shape.
 
 A slice counts a reference to the memory of its array, atomically, and `reshape` looks for strides.
 For the few views that a task's row consists of, both take a third of the time of a decision.
@@ -24,8 +24,8 @@ _populate: Callable[..., None] = populate_array
 def view(vector: Floats, offset: int, shape: tuple[int, ...]) -> Floats:
     """The numbers of a contiguous vector from an offset on, as an array of this shape.
 
-    In compiled code there is no check, and the view does not keep the vector alive: it is for
-    vectors that an argument of the compiled function holds, and must not be returned to Python.
+    Compiled code checks nothing, and the view does not keep the vector alive: use it for vectors
+    that an argument of the compiled function holds, and do not return it to Python.
     """
     return vector[offset : offset + math.prod(shape)].reshape(shape)
 

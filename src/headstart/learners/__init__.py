@@ -1,4 +1,4 @@
-"""Learners under the names that the literature gives them, each one call.
+"""Learners by their names in the literature, one call each.
 
 `MetaLinEXP3`, `MetaTS` and `PriorUpdate` are agents; the functions return agents with a method's
 usual settings.

@@ -1,6 +1,6 @@
 """Learners with a normal model of tasks: Thompson sampling and Bayesian upper confidence bounds.
 
-Where variances are given, the model is reward = xᵀw + noise, w ~ N(h, τ²I), h ~ N(0, κ²I): s² =
+With given variances, the model is reward = xᵀw + noise, w ~ N(h, τ²I), h ~ N(0, κ²I): s² =
 `noise_variance`, τ² = `task_variance`, κ² = `mean_variance`.
 """
 
@@ -162,9 +162,9 @@ def hier_ts(
 ) -> Learner:
     """HierTS (Hong et al., 2022) with known variances: in every round h̃, then w̃ given h̃.
 
-    The w̃ of the two draws has the posterior distribution of w given all rewards of all tasks, also
-    of those that run (`headstart.schedules`), from which one draw is taken here. Where tasks come
-    one after the other, that is AdaTS too.
+    The w̃ of these two draws has the posterior distribution of w given all rewards of all tasks,
+    including running ones (`headstart.schedules`); here it is one draw from that posterior. If
+    tasks come one after another, this is AdaTS.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def ours(*, policy: Policy = _OURS, joint: bool = False, name: str = "Hierarchic
     policy : Policy, default BayesUCB()
         How an arm is chosen.
     joint : bool, default False
-        Whether to learn also from tasks that run, where tasks overlap (`headstart.schedules`).
+        If tasks overlap (`headstart.schedules`), whether to learn from running tasks too.
     name : str, default "Hierarchical"
         The label in results.
 

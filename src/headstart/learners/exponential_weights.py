@@ -12,7 +12,7 @@ from headstart.learners.meta_lin_exp3 import MetaLinEXP3
 def lin_exp3(
     *, n_tasks: int = 20, arm_bound: ArrayLike | None = None, name: str = "LinEXP3"
 ) -> MetaLinEXP3:
-    """LinEXP3 (Neu and Olkhovskaya, 2020, as Li, Xu and Xie, 2026, have it): every task from zero.
+    """LinEXP3 (Neu and Olkhovskaya, 2020, as in Li, Xu and Xie, 2026): every task from zero.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def meta_lin_exp3(
     arm_bound: ArrayLike | None = None,
     name: str = "Meta-LinEXP3",
 ) -> MetaLinEXP3:
-    """Meta-LinEXP3 (Li, Xu and Xie, 2026): LinEXP3 from a start that completed tasks give.
+    """Meta-LinEXP3 (Li, Xu and Xie, 2026): LinEXP3 with a start learned from completed tasks.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ Start = Literal["none", "uniform", "pcrw"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SecondMoment:
-    """E bbᵀ of arms, from all that were seen: Σbbᵀ (R, d, d), their number, a bound of ‖b‖ (R,)."""
+    """E bbᵀ from all arms seen: Σbbᵀ (R, d, d), their number, and a bound of ‖b‖ (R,)."""
 
     total: Floats
     count: Floats
@@ -31,7 +31,7 @@ class SecondMoment:
         return cls(total=total, count=np.zeros(replications), bound=bound)
 
     def with_norms(self, arms: Floats) -> SecondMoment:
-        """The same sums, with a bound that holds for arms (R, K, d) as well."""
+        """The same sums, with a bound that also holds for arms (R, K, d)."""
         norms = np.linalg.norm(arms, axis=-1).max(-1)
         return replace(self, bound=np.maximum(self.bound, norms))
 
@@ -42,7 +42,7 @@ class SecondMoment:
         )
 
     def since(self, start: SecondMoment, known: SecondMoment) -> SecondMoment:
-        """What is known, and the arms that were added to the start to get this."""
+        """What is known, and the arms added since the start."""
         if known.total is start.total:
             return self
         return SecondMoment(
@@ -62,7 +62,7 @@ class SecondMoment:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Played:
-    """What is learned from a task: Σθ̂ (R, d), and the arms seen before it and after it."""
+    """What is learned from a task: Σθ̂ (R, d), and the arms seen before and after it."""
 
     loss: Floats
     start: SecondMoment
@@ -163,7 +163,7 @@ class MetaLinEXP3:
         return _to_state(seen, np.zeros((replications, 0, dimension)))
 
     def play(self, state: State, rounds: Rounds) -> Played:
-        """Play a task by exponential weights from the start that completed tasks give."""
+        """Play a task by exponential weights, from the learned start."""
         n, k, d = rounds.horizon, rounds.n_arms, rounds.dimension
         rate, exploration = self._rates(n, k)
         start, seen = self.learned_start(state), _seen(state)
@@ -214,7 +214,7 @@ class MetaLinEXP3:
             return np.asarray(directions.mean(1))
         alike = (directions * directions[:, -1:]).sum(-1)
         weights = np.maximum(alike, 0.0) + self.offset / n
-        # Without an offset, a last task whose losses were all 0 is like none.
+        # Without an offset, a last task whose losses were all 0 resembles no other.
         total = weights.sum(1, keepdims=True)
         weights /= np.where(total > 0.0, total, 1.0)
         return np.asarray((weights[..., None] * directions).sum(1))

@@ -1,4 +1,4 @@
-"""PriorUpdate: Thompson sampling from a prior that is estimated from each task's first rounds."""
+"""PriorUpdate: Thompson sampling from a prior estimated from each task's first rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headstart.simulation.agent import State
 from headstart.simulation.learner import Learner
 from headstart.simulation.rounds import Rounds
 
-# A task whose explored features have a smaller reciprocal condition number tells nothing.
+# A task is ignored if its explored features have a smaller reciprocal condition number.
 _SINGULAR = 1e-10
 
 # ε of the gram that exploration starts from: small next to an arm's squared length.
@@ -30,17 +30,17 @@ _RIDGE = 1e-3
 class PriorUpdate:
     """Prior update (Peleg, Pearl and Meir, 2022): w ~ N(μ, Σ), both estimated from earlier tasks.
 
-    The first τ = `exploration` rounds of a task (2d where None) choose the arm that the gram V of
-    these rounds knows least. No reward influences them, so the least squares estimate ŵ = V⁻¹b of
+    The first τ = `exploration` rounds of a task (2d if None) choose the arm about which the gram V
+    of these rounds says least. No reward influences them, so the least squares estimate ŵ = V⁻¹b of
     the task is unbiased, with covariance Σ + s²V⁻¹. After n tasks
 
         μ̂ = mean of ŵ,   Σ̂ = covariance of ŵ (over n − 1) − s²·mean of V⁻¹, with no negative part,
 
-    and the prior is N(μ̂, Σ̂ + widening): an estimate that is too narrow would cost most. The
-    widening is `widening`·√(d/n)·(mean variance of ŵ)·I; the paper's has constants for its bounds.
-    The other rounds are Thompson sampling given all rewards of the task. The first
-    `first_tasks` tasks (d + 1 where None) start from N(`mean`, `prior_variance`·I); with
-    `first_tasks` as many as there are tasks, it is Thompson sampling from that prior throughout.
+    and the prior is N(μ̂, Σ̂ + widening), since a prior that is too narrow costs most. The widening
+    is `widening`·√(d/n)·(mean variance of ŵ)·I; the paper's has constants for its bounds. The other
+    rounds are Thompson sampling given all rewards of the task. The first `first_tasks` tasks (d + 1
+    if None) start from N(`mean`, `prior_variance`·I); if these are all tasks, it is Thompson
+    sampling from that prior throughout.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class PriorUpdate:
         }
 
     def prior(self, state: State) -> Prior:
-        """N(μ̂, Σ̂ + widening), or that of the first tasks, (R,).
+        """N(μ̂, Σ̂ + widening), or the prior of the first tasks, (R,).
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class PriorUpdate:
         return explored
 
     def learn(self, state: State, played: TaskStatistics) -> State:
-        """Add the least squares estimate of the first rounds, where they span all features."""
+        """Add the least squares estimate of the first rounds, if they span all features."""
         values, basis = np.linalg.eigh(played.gram)
         usable = values[:, 0] > _SINGULAR * values[:, -1]
         safe = np.where(usable[:, None], values, 1.0)

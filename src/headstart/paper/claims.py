@@ -1,7 +1,7 @@
-"""Section 6 of the paper: its sentences, and claim by claim the rule that judges each.
+"""Section 6 of the paper: its sentences, and the rule that judges each claim.
 
-A sentence may say several things, each a claim; it is counted once. What only the order of curves
-in a figure would show is implied, and counted apart: the figures are not in the paper's source.
+A sentence may make several claims; it is counted once. What only the order of curves in a figure
+would show is implied, and counted separately: the figures are not in the paper's source.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from headstart.paper.rules import AboutEqual, Lower, Nearer, Rule, Side
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of the paper, quoted, and where it stands."""
+    """A sentence of the paper, quoted, and its place."""
 
     quote: str
     where: str
@@ -22,8 +22,8 @@ class Sentence:
 class Claim:
     """One thing that the paper says or implies, and its rule.
 
-    `text` is in full, `short` for the header of a column. Without a `sentence` it is `implied`,
-    by the order of the curves in a figure.
+    `text` is the full wording, `short` the header of a column. Without a `sentence` the claim is
+    `implied`, by the order of the curves in a figure.
     """
 
     text: str
@@ -154,7 +154,7 @@ MOVIELENS = [
 
 
 def at_best(rule: Rule) -> Rule | None:
-    """The rule with each side at its own best λ; None where the rule is about λ itself."""
+    """The rule with each side at its own best λ; None if the rule is about λ itself."""
     if isinstance(rule, Lower | AboutEqual):
         first, second = rule.first, rule.second
         if first.regularization == second.regularization:
@@ -163,9 +163,9 @@ def at_best(rule: Rule) -> Rule | None:
 
 
 def learners_of(rule: Rule) -> list[str]:
-    """The learners that must differ for a study to say something: those that learn, and ITL.
+    """The learners that must differ for a study to say anything: those that learn, and ITL.
 
-    The Oracle counts where the rule is about it.
+    The Oracle counts if the rule is about it.
     """
     oracle = [ORACLE] if any(side.learner == ORACLE for side in rule.sides) else []
     return [*oracle, AVG, RR, ITL]

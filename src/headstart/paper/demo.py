@@ -20,7 +20,7 @@ from headstart.simulation import evaluate
 HORIZON = 50
 TRAINING_TASKS = 10
 
-# The paper's environment under its two rewards: the 0/1 reward of its plots, of noise scale ½,
+# The paper's environment under its two rewards: the 0/1 reward of its plots, with noise scale ½,
 # and the linear reward of its theory.
 SETTINGS = {
     "winner": (Synthetic(reward="winner"), OFUL(noise_scale=0.5, failure_probability=1 / HORIZON)),
@@ -42,7 +42,7 @@ def play_demo(
 ) -> dict[str, xr.Dataset]:
     """Ten training tasks, then ten test tasks each from the same memory, for both rewards.
 
-    The two rewards are played at the same time, since at this size one of them uses one core.
+    The two rewards are played at the same time, since each uses one core at this size.
     """
     told = {name: None if progress is None else progress(name) for name in SETTINGS}
 

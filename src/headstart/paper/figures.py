@@ -1,4 +1,4 @@
-"""The paper's report's figures: each section's curves, its sweep over λ, and regret against N."""
+"""The figures of the paper's report: curves of each section, sweeps over λ, regret against N."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ def save(picture: Picture, folder: Path, shown: Sequence[Panel], *, share: bool 
 
 
 def played_under(one: Interpretation, results: Results) -> StudyResults:
-    """An interpretation's study with its results; differences are from ITL."""
+    """An interpretation's study with its results; differences are relative to ITL."""
     return StudyResults(one.study, results[one.study.name], ITL)
 
 
@@ -61,7 +61,7 @@ def _plot_tests(section: ReportSection, results: Results, folder: Path) -> Itera
     yield save(
         Picture(
             f"{section.name}-theory",
-            "Under the theory's linear reward, with estimators that have a λ of their own (0.01): "
+            "Under the theory's linear reward, with estimators that have their own λ (0.01): "
             "cumulative regret of one test task after N = 10 tasks, on a logarithmic axis. "
             f"{bands_text(theory)}",
         ),
@@ -132,7 +132,7 @@ def _plot_sequence(section: ReportSection, results: Results, folder: Path) -> It
 
 
 def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> Iterator[Picture]:
-    """MovieLens: the few cohorts of the main interpretation beside clusters that share no user."""
+    """MovieLens: the main interpretation's few cohorts, next to clusters that share no user."""
     main = played_under(section.main, results)
     every = played_under(section.interpretation("unfiltered"), results)
     linear = played_under(section.interpretation("unfiltered-linear"), results)
@@ -167,7 +167,7 @@ def _plot_clusters(section: ReportSection, results: Results, folder: Path) -> It
 
 
 def _beside(played: StudyResults) -> list[Panel]:
-    """Regret over the rounds at λ = 1, and the differences of all but the Oracle from ITL."""
+    """Regret over the rounds at λ = 1, and the differences from ITL of all except the Oracle."""
     return [panels.cumulative(played, 1.0), panels.difference(played, 1.0, without=[ORACLE])]
 
 
@@ -185,7 +185,7 @@ def _tasks(
     ours: Interpretation,
     value: float,
 ) -> Panel:
-    """Learners that learn from the curve's study and from ours; the others, flat, from the main.
+    """Learners that learn, from the curve's study and ours; the others, flat, from the main study.
 
     All have the same seed, hence the same test tasks.
     """

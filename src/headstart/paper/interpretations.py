@@ -19,7 +19,7 @@ Results = Mapping[str, xr.Dataset]
 
 @dataclass(frozen=True)
 class Interpretation:
-    """One choice of what the paper leaves open: a study, under a key and a label for readers.
+    """One choice of details that the paper leaves open: a study, with a key and a label.
 
     With `best`, claims are judged at each learner's best λ.
     """
@@ -35,7 +35,7 @@ class ReportSection:
     """One section of the report: `interpretations` begin with the main one.
 
     `curves` are further studies, over the number of completed tasks. `compared` gives the learners
-    that must differ for a study to say something about a rule; without it, every study does.
+    that must differ for a study to say anything about a rule; without it, every study counts.
     """
 
     name: str
@@ -65,11 +65,11 @@ class ReportSection:
         return dict(zip(keys, ascii_uppercase, strict=False))
 
     def studies(self) -> dict[str, Study]:
-        """All that has to be run, by name."""
+        """All studies to run, by name."""
         return {one.study.name: one.study for one in (*self.interpretations, *self.curves)}
 
     def with_settings(self, *, replications: int | None, seed: int) -> "ReportSection":
-        """The same section with other replications (None: as they are) and another seed."""
+        """The same section with other replications (None: unchanged) and another seed."""
 
         def change(one: Interpretation) -> Interpretation:
             n = replications or one.study.replications

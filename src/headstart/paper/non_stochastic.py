@@ -1,6 +1,6 @@
 """Non-stochastic tasks: the published table of Meta-LinEXP3, and how regret grows with the horizon.
 
-The table is that of Li, Xu and Xie (2026): total regret by the similarity of tasks.
+The table is from Li, Xu and Xie (2026): total regret by the similarity of tasks.
 """
 
 import math
@@ -17,8 +17,8 @@ from headstart.intervals import Interval, interval, interval_from
 from headstart.paper.claims import Claim
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.report import Verdicts, count_text, run_named
-from headstart.paper.rules import MARGIN, Lower, Outcome, Side, about_zero
-from headstart.paper.tables import outcome_table, summary_table
+from headstart.paper.rules import Equals, Lower, Side
+from headstart.paper.tables import outcome_table, regret_table, summary_table
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
 from headstart.plotting.numbers import measured_text, true_minus
@@ -50,31 +50,8 @@ _COMPARED = (
 )
 
 
-@dataclass(frozen=True)
-class Equals:
-    """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
-
-    learner: str
-    value: float
-
-    @property
-    def difference(self) -> str:
-        """The learner's regret less the number."""
-        return f"{self.learner} − {self.value:g}"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The learner; these studies have one λ."""
-        return (Side(self.learner, 1.0),)
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside of it, undecided across its edge."""
-        values = np.asarray(regrets.sel(learner=self.learner).isel(regularization=0))
-        return about_zero(interval(values - self.value), MARGIN * self.value)
-
-
 def published_section(cosine: float) -> ReportSection:
-    """One row of the table: its claims under every interpretation of what the paper leaves open."""
+    """One row of the table: its claims under every interpretation of the open details."""
     row = PUBLISHED[cosine]
     numbers = [
         Claim(
@@ -93,18 +70,12 @@ def published_section(cosine: float) -> ReportSection:
         title=f"Pairwise cosine of at least {cosine_text}",
         choices=_CHOICES,
         interpretations=[
-            Interpretation("known", "L is a bound of ‖b‖ that is known", _study(cosine, "known")),
+            Interpretation("known", "L is a known bound of ‖b‖", _study(cosine, "known")),
             Interpretation("seen", "L is the largest ‖b‖ seen so far", _study(cosine, "seen")),
             Interpretation("one", "L = 1", _study(cosine, "one")),
         ],
         claims=[*numbers, Claim(text, "PCRW < LinEXP3", better, implied=_SOURCE)],
     )
-
-
-def _published_numbers(of: ReportSection) -> dict[str, float]:
-    """The published regrets of a row, by learner."""
-    rules = [claim.rule for claim in of.claims]
-    return {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
 
 
 _CHOICES = (
@@ -151,7 +122,7 @@ NOISE = 0.1
 _OFUL = OFUL(noise_scale=NOISE, failure_probability=0.01)
 _VARIANCE = NOISE**2
 
-# Every stochastic learner here is told the true noise.
+# Every stochastic learner here knows the true noise.
 STOCHASTIC = tuple(
     LearnerSpec.of(agent)
     for agent in (
@@ -229,7 +200,7 @@ def _growth_of(name: str, regrets: Mapping[int, np.ndarray]) -> Growth:
     return Growth(name, tuple(means.values()), interval_from(mean, error, one.replications))
 
 
-# Regret grows linearly where the interval of its exponent is above this, and less where below.
+# Regret grows linearly if the interval of its exponent is above this, and more slowly if below.
 LINEAR = 0.9
 
 
@@ -298,29 +269,14 @@ def _published_blocks(verdicts: Verdicts, results: Results) -> Iterator[Block]:
     yield Heading("The published table")
     yield Paragraph(
         "20 tasks of 30 rounds, 40 arms, 5 features; total regret, with the published value in "
-        "brackets. The last three learners assume one parameter per task, which is so here."
+        "brackets. The last three learners assume one parameter per task, which is true here."
     )
-    yield _regret_table([section for section, _ in verdicts], results)
+    yield regret_table([section for section, _ in verdicts], results)
     yield Paragraph(_CHOICES)
     yield summary_table(verdicts)
     for section, some in verdicts:
         yield Heading(section.title, 3)
         yield outcome_table(section, some)
-
-
-def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
-    header = ["learner", *(section.name for section in sections)]
-    regrets = [totals(results[section.main.study.name]) for section in sections]
-    values = [_published_numbers(section) for section in sections]
-    rows = []
-    for learner in sections[0].main.study.learners:
-        row = [learner.name]
-        for regret, table in zip(regrets, values, strict=True):
-            mean = interval(regret.sel(learner=learner.name).isel(regularization=0).to_numpy())
-            theirs = f" ({table[learner.name]:g})" if learner.name in table else ""
-            row.append(measured_text(mean) + theirs)
-        rows.append(row)
-    return Table(header, rows)
 
 
 def _growth_blocks(
@@ -336,7 +292,7 @@ def _growth_blocks(
         f"{TASKS} tasks, {n} replications. The exponent a of regret ∝ horizonᵃ is between "
         "the first and the last horizon, with its 95 % interval: 1 is linear, 1/2 is what "
         "exponential weights guarantee, up to logarithms. “Linear” and “below linear” say that "
-        "the interval is above or below 0.9. Learners with a noise scale are told the true one; "
+        "the interval is above or below 0.9. Learners with a noise scale know the true one; "
         "Hierarchical learns it."
     )
     picture = Picture(

@@ -1,4 +1,4 @@
-"""The report: what was played, what came out, and a verdict on every sentence of Section 6."""
+"""The report: what was played, what resulted, and a verdict on every sentence of Section 6."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -40,12 +40,12 @@ _RULES = [
     "equal” holds if the interval is within ±5 % of the second learner's mean regret. “Nearer” "
     "compares the distance between two learners' mean regrets at two values of λ.",
     "Differences are taken within a replication: all learners play the same tasks, arms and noise. "
-    "Intervals are Student's t over n replications, or over n cohorts where replications share "
+    "Intervals are Student's t over n replications, or over n cohorts if replications share "
     "users; ± is one standard error.",
     "A claim is reproduced if it holds under the main interpretation. If it does not, it is "
     "reproduced under another interpretation if it holds there; all interpretations that were "
     "tried are shown. An interpretation under which AVG-OFUL, RR-OFUL and ITL (and the Oracle, "
-    "where the claim is about it) are all about equal is uninformative, whatever the claim.",
+    "if the claim is about it) are all about equal is uninformative, whatever the claim.",
     "A sentence is reproduced if all its claims are; under another interpretation, if all its "
     "claims hold together under one; in part, if some of its claims hold under the main one.",
     "With this many comparisons, about one in twenty would exclude 0 by chance if nothing "
@@ -63,7 +63,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run studies without results, write the report with its figures; return the verdicts."""
+    """Run studies without results, and write the report with its figures; return the verdicts."""
     studies = {name: study for section in sections for name, study in section.studies().items()}
     results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
     return write_report(sections, results, out)
@@ -77,9 +77,9 @@ def run_named(
     scheduler: str | None,
     progress: Progress | None,
 ) -> dict[str, xr.Dataset]:
-    """The results of studies by name, in `out/results`; those that are there are not played again.
+    """The results of studies by name, in `out/results`; existing results are not played again.
 
-    A study's folder is named after what its numbers depend on, so that results of other settings
+    A study's folder is named after everything its numbers depend on, so results of other settings
     or other code are never used for it.
     """
     folders = {
@@ -167,7 +167,7 @@ def _section(
         yield table
     yield Heading("Interpretations", 3)
     yield Paragraph(
-        "The main interpretation is A. Every other one changes what it names and nothing else. "
+        "The main interpretation is A. Every other one changes only what it names. "
         "“yes”: the claim holds; “no”: the contrary holds; “?”: undecided; “=”: uninformative, all "
         "learners are about equal; “–”: the claim is about λ itself. “AVG < RR, λ = 1”: AVG-OFUL "
         "has less regret than RR-OFUL there."
@@ -176,7 +176,7 @@ def _section(
 
 
 def _data_text(section: ReportSection) -> str:
-    """The shape of the data after the paper's filter, where there are data."""
+    """The shape of the data after the paper's filter, if there are data."""
     filtered = getattr(section.main.study.environment_built(), "filtered", None)
     if filtered is None:
         return ""

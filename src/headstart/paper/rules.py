@@ -1,4 +1,4 @@
-"""Rules: paired differences of regrets with intervals, and the outcomes that follow from them.
+"""Rules: paired differences of regrets with intervals, and the outcomes that follow.
 
 All comparisons are of pseudo-regret, summed over a study's rounds: its expectation is OPT's
 reward minus the learner's, so it orders learners as the expected reward does, with less noise.
@@ -24,10 +24,10 @@ MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a rule finds in one study: its kind, and the difference that it follows from.
+    """What a rule finds in one study: its kind, and the underlying difference.
 
-    `margin` is half the width of what counts as about equal, where the rule has one. A study in
-    which all learners are about equal is uninformative, whatever the rule would find.
+    `margin` is half the width of what counts as about equal, if the rule has one. A study in which
+    all learners are about equal is uninformative, whatever the rule would find.
     """
 
     kind: OutcomeKind
@@ -98,7 +98,7 @@ class Nearer:
 
     @property
     def difference(self) -> str:
-        """The gap at the larger λ minus that at the smaller."""
+        """The gap at the larger λ minus the gap at the smaller λ."""
         gap = f"|{self.learner} − {self.target}|"
         return f"{gap} at λ = {self.large:g} minus at λ = {self.small:g}"
 
@@ -141,14 +141,63 @@ class AboutEqual:
         return (self.first, self.second)
 
     def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside of it, undecided across its edge."""
+        """Holds inside the margin, fails outside, undecided across its edge."""
         second = _values(regrets, self.second)
         difference = interval(_values(regrets, self.first) - second)
         return about_zero(difference, MARGIN * float(second.mean()))
 
 
+@dataclass(frozen=True)
+class ClosesGap:
+    """The learner's regret is nearer to the target's than to the other's, which is larger."""
+
+    learner: str
+    target: str
+    other: str
+
+    @property
+    def difference(self) -> str:
+        """The distance from the target less that from the other."""
+        return f"({self.learner} − {self.target}) − ({self.other} − {self.learner})"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The three learners; studies with this rule have one λ."""
+        return tuple(Side(name, 1.0) for name in (self.learner, self.target, self.other))
+
+    def judge(self, regrets: xr.DataArray) -> Outcome:
+        """Holds below 0, fails above 0, undecided when the interval has 0 in it."""
+        learner, target, other = (_values(regrets, side) for side in self.sides)
+        difference = interval((learner - target) - (other - learner))
+        return Outcome(_below_zero(difference), difference)
+
+
+@dataclass(frozen=True)
+class Equals:
+    """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
+
+    learner: str
+    value: float
+
+    @property
+    def difference(self) -> str:
+        """The learner's regret less the number."""
+        return f"{self.learner} − {self.value:g}"
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The learner; these studies have one λ."""
+        return (Side(self.learner, 1.0),)
+
+    def judge(self, regrets: xr.DataArray) -> Outcome:
+        """Holds inside the margin, fails outside of it, undecided across its edge."""
+        (side,) = self.sides
+        difference = interval(_values(regrets, side) - self.value)
+        return about_zero(difference, MARGIN * self.value)
+
+
 def about_zero(difference: Interval, margin: float) -> Outcome:
-    """Holds where the interval is inside of ±margin, fails outside, undecided across its edge."""
+    """Holds if the interval is inside ±margin, fails if outside, undecided across its edge."""
     if -margin < difference.low and difference.high < margin:
         return Outcome("holds", difference, margin)
     if difference.low > margin or difference.high < -margin:
@@ -171,7 +220,7 @@ def all_equal(regrets: xr.DataArray, learners: Sequence[str], sides: Sequence[Si
 
 
 def _minus(first: Side, second: Side) -> str:
-    """The difference in words; λ is named where the sides have two."""
+    """The difference in words; it names λ if the sides have two."""
     if first.regularization == second.regularization:
         return f"{first.learner} − {second.learner}"
     return f"{first.learner} at λ = {first.regularization:g} minus at λ = {second.regularization:g}"

@@ -13,7 +13,7 @@ from headstart.paper.interpretations import Interpretation, ReportSection
 from headstart.paper.studies import FIGURES, SIZES, Estimation, Reward
 from headstart.studies.study import LearnerSpec, Study
 
-# The report's label of what an interpretation changes, by the key of the change.
+# The report's label for a change of interpretation, by its key.
 _LABELS = {
     "main": "main",
     "linear": "linear reward",
@@ -35,8 +35,8 @@ _LABELS = {
 # λ of the two synthetic studies whose sweep is plotted.
 _SWEEP = tuple(10.0**power for power in range(-1, 5))
 
-# Replications of the main interpretation. That a larger λ hurts RR-OFUL rests on them alone: with
-# 100 and seeds 0 to 7, its interval ends as near to 0 as −0.15; with 300, as −0.24.
+# Replications of the main interpretation. The claim that a larger λ hurts RR-OFUL rests on them
+# alone: with 100 and seeds 0 to 7, its interval ends as close to 0 as −0.15; with 300, −0.24.
 _MAIN_REPLICATIONS = 300
 
 
@@ -47,7 +47,7 @@ def synthetic() -> ReportSection:
     estimations: tuple[Estimation, ...] = ("same", 1.0, 0.01)
     for bound, reward, estimation in product((None, sqrt(20.0) + 1.0), rewards, estimations):
         changes = _changes(reward, estimation, bound)
-        # The sweep over all λ is plotted for two of them; claims need the figures' two values.
+        # The sweep over all λ is plotted for two studies; claims need only the figures' two values.
         plotted = changes in (["main"], ["linear", "estimator-0.01"])
         study = paper.synthetic(
             reward=reward,
@@ -93,10 +93,10 @@ def lastfm() -> ReportSection:
     return ReportSection(
         "lastfm",
         "LastFM (Figure 3)",
-        "0/1 reward to the winner; play counts as they are; users US and items V; at most 3 plays "
-        "include none; the estimators' λ is the policy's; a radius without the term √λ‖h − w*‖; "
-        "λ = 1, which the paper does not state. Seed users are drawn with replacement, one per "
-        "replication, and their neighbours may overlap. S is the largest norm of a user.",
+        "0/1 reward to the winner; untransformed play counts; users US and items V; at most 3 "
+        "plays includes none; the estimators' λ is the policy's; a radius without the term √λ‖h − "
+        "w*‖; λ = 1, which the paper does not state. Seed users are drawn with replacement, one "
+        "per replication, and their neighbours may overlap. S is the largest norm of a user.",
         _with_best("lastfm", studies),
         claims.LASTFM,
         compared=claims.learners_of,
@@ -122,14 +122,14 @@ def movielens() -> ReportSection:
     return ReportSection(
         "movielens",
         "MovieLens (Figure 4)",
-        "0/1 reward to the winner; users US and items V; arms are rated films, one with at least 4 "
-        "and four with at most 3; the estimators' λ is the policy's; a radius without the term "
+        "0/1 reward to the winner; users US and items V; arms are rated films, one with at least "
+        "4 and four with at most 3; the estimators' λ is the policy's; a radius without the term "
         "√λ‖h − w*‖. No clustering has a silhouette of 0.15 as a whole, so single clusters are "
-        "filtered: 15 pass in ten clusterings, and the replications take them in turn, users "
-        "shuffled anew. The 15 are three sets of users: clusters that share at least half of the "
-        "smaller's users count as one cohort, replications of a cohort are averaged, and intervals "
-        "are over cohorts. “All 20 clusters of one clustering” leaves the silhouette filter out; "
-        "those clusters share no user, so its intervals are over 20.",
+        "filtered: 15 pass in ten clusterings, and the replications take them in turn, each with "
+        "its users shuffled. The 15 are three sets of users: clusters that share at least half of "
+        "the smaller's users count as one cohort, replications of a cohort are averaged, and "
+        "intervals are over cohorts. “All 20 clusters of one clustering” leaves the silhouette "
+        "filter out; those clusters share no user, so its intervals are over 20.",
         _with_best("movielens", studies),
         claims.MOVIELENS,
         compared=claims.learners_of,
@@ -145,7 +145,7 @@ SECTIONS = {"synthetic": synthetic, "lastfm": lastfm, "movielens": movielens}
 
 
 def _changes(reward: Reward, estimation: Estimation, bound: float | None) -> list[str]:
-    """The keys of what a synthetic study changes."""
+    """The keys of the changes in a synthetic study."""
     changes = ["linear"] if reward == "linear" else []
     if estimation != "same":
         changes.append(f"estimator-{estimation:g}")
@@ -162,7 +162,7 @@ def _interpretation(prefix: str, changes: list[str], study: Study) -> Interpreta
 
 
 def _with_best(prefix: str, studies: Mapping[tuple[str, ...], Study]) -> list[Interpretation]:
-    """Every study twice: with claims at the λ that they name, then at each learner's best."""
+    """Every study twice: with claims at the λ they name, then at each learner's best."""
     stated = {
         changes: _interpretation(prefix, list(changes), study) for changes, study in studies.items()
     }

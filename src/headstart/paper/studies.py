@@ -39,8 +39,8 @@ def learner_specs(
 ) -> tuple[LearnerSpec, ...]:
     """OPT, Oracle, AVG-OFUL, RR-OFUL and ITL with OFUL at δ = 1/T; with `ours`, `Hierarchical` too.
 
-    R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the radius
-    that bounds ‖h − w*‖ by ‖h‖ + S; None leaves the term out.
+    R is the noise's scale for a linear reward and ½ for 0/1. `parameter_bound` is S in the bound ‖h
+    − w*‖ ≤ ‖h‖ + S of the radius; None leaves the term out.
     """
     policy: dict[str, Setting] = {
         "noise_scale": 0.5 if reward == "winner" else noise_scale,
@@ -65,7 +65,7 @@ def learner_specs(
 
 
 def our_learner() -> Learner:
-    """The prior without settings, which is not the paper's, with the policy that reads it."""
+    """Our prior without settings, which is not the paper's, with a policy for it."""
     return learners.ours(name=OURS)
 
 

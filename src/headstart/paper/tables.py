@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from headstart.paper.interpretations import ReportSection
-from headstart.paper.rules import Outcome, OutcomeKind
+from headstart.intervals import interval
+from headstart.paper.interpretations import ReportSection, Results
+from headstart.paper.rules import Equals, Outcome, OutcomeKind
 from headstart.paper.verdicts import SentenceKind, SentenceVerdict, Verdict
 from headstart.plotting.document import Cell, CellKind, Table
-from headstart.plotting.numbers import interval_text
+from headstart.plotting.numbers import interval_text, measured_text
+from headstart.studies.results import totals
 
 _OUTCOMES: dict[OutcomeKind, Cell] = {
     "holds": Cell("yes", "positive"),
@@ -48,8 +50,28 @@ def summary_table(verdicts: Sequence[tuple[ReportSection, Sequence[Verdict]]]) -
     return Table(["", "claim", "verdict", "n"], rows, frozenset({0, 1, 2}))
 
 
+def regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
+    """Total regret of every learner, main interpretations, with published numbers in brackets."""
+    names = [learner.name for section in sections for learner in section.main.study.learners]
+    columns = []
+    for section in sections:
+        regrets = totals(results[section.main.study.name]).isel(regularization=0)
+        rules = [claim.rule for claim in section.claims]
+        theirs = {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
+        played = [learner.name for learner in section.main.study.learners]
+        means = {name: interval(regrets.sel(learner=name).to_numpy()) for name in played}
+        columns.append(
+            {
+                name: measured_text(mean) + (f" ({theirs[name]:g})" if name in theirs else "")
+                for name, mean in means.items()
+            }
+        )
+    rows = [[name, *(column.get(name, "–") for column in columns)] for name in dict.fromkeys(names)]
+    return Table(["learner", *(section.name for section in sections)], rows)
+
+
 def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
-    """Each claim, the verdict and the difference that it rests on, with its sign and n."""
+    """Each claim, its verdict and the underlying difference, with its sign and n."""
     letters = section.letters()
     rows: list[list[str | Cell]] = []
     for number, verdict in enumerate(verdicts, 1):
@@ -75,7 +97,7 @@ def verdict_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
 
 
 def outcome_table(section: ReportSection, verdicts: Sequence[Verdict]) -> Table:
-    """Every interpretation, with its letter and what it stands for, and what holds under it."""
+    """Every interpretation, with its letter and meaning, and what holds under it."""
     letters = section.letters()
     rows: list[list[str | Cell]] = []
     for one in section.interpretations:
@@ -128,7 +150,7 @@ _CELLS: dict[SentenceKind, CellKind] = {
 
 
 def verdict_text(section: ReportSection, verdict: Verdict) -> str:
-    """The verdict in words, with the interpretations that it rests on."""
+    """The verdict in words, with the interpretations behind it."""
     if verdict.kind == "reproduced":
         return "reproduced"
     if verdict.kind == "reproduced otherwise":
@@ -158,7 +180,7 @@ def sentence_text(verdict: SentenceVerdict, sections: Mapping[str, ReportSection
 
 
 def named(section: ReportSection, keys: Sequence[str]) -> str:
-    """The first of these interpretations, its letter and what it stands for, and how many more."""
+    """The first of these interpretations, with letter and meaning, and how many more."""
     first, *more = keys
     also = f" and {len(more)} more" if more else ""
     return f"{section.letters()[first]} ({section.interpretation(first).label}){also}"
@@ -170,7 +192,7 @@ def verdict_cell(kind: SentenceKind, text: str) -> Cell:
 
 
 def difference_text(outcome: Outcome) -> str:
-    """A difference with its interval, and the margin where there is one."""
+    """A difference with its interval, and the margin if there is one."""
     margin = "" if outcome.margin is None else f", margin ±{outcome.margin:.3g}"
     return f"{interval_text(outcome.difference)}{margin}"
 

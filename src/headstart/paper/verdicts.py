@@ -1,4 +1,4 @@
-"""Verdicts: what becomes of a claim under every interpretation, and of a sentence of the paper."""
+"""Verdicts on a claim under every interpretation, and on a sentence of the paper."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Verdict:
 
     @property
     def kind(self) -> VerdictKind:
-        """Reproduced if it holds under the main interpretation, otherwise if under another."""
+        """Reproduced if it holds under the main interpretation; "otherwise" if under another."""
         if self.main.kind == "holds":
             return "reproduced"
         return "reproduced otherwise" if self.holds_under else "not reproduced"
@@ -47,7 +47,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class SentenceVerdict:
-    """A sentence and the verdicts on all that it says, by section."""
+    """A sentence and the verdicts on all its claims, by section."""
 
     sentence: Sentence
     verdicts: Mapping[str, Sequence[Verdict]]
@@ -78,8 +78,8 @@ class SentenceVerdict:
     def kind(self) -> SentenceKind:
         """Reproduced if all claims hold under the main interpretations.
 
-        Otherwise, if in every section all of them hold together under one other; in part if some
-        hold under the main one.
+        Otherwise, if in every section all of them hold together under one other interpretation; in
+        part if some hold under the main one.
         """
         if self.n_reproduced == len(self.claims):
             return "reproduced"
@@ -102,7 +102,7 @@ def hold_together(verdicts: Sequence[SentenceVerdict]) -> tuple[list[str], int]:
 def by_sentence(
     sentences: Sequence[Sentence], verdicts: Mapping[str, Sequence[Verdict]]
 ) -> list[SentenceVerdict]:
-    """The verdicts on sentences, from those of claims by section; without claims, none."""
+    """The verdicts on sentences with claims, from the verdicts on claims by section."""
     judged = []
     for sentence in sentences:
         about = {

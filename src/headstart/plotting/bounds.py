@@ -44,7 +44,7 @@ class BoundTable:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundStudy:
-    """An environment in the quantities of bounds; `parameter_bound` is √Var_0 unless given."""
+    """The quantities of an environment's bounds; `parameter_bound` is √Var_0 unless given."""
 
     dimension: int
     horizon: int
@@ -127,12 +127,12 @@ class BoundStudy:
         return StatedBound(learner, "λ → ∞", np.inf, bound)
 
 
-# Not a theorem of the paper, whose own Theorem 3 is about the error of the pooled bias.
+# Not the paper's Theorem 3, which is about the error of the pooled bias.
 _OFUL = "Theorem 3 of Abbasi-Yadkori et al. (2011), probability 1 − 1/T"
 
 
 def plot(study: BoundStudy, n_tasks: int, path: Path) -> None:
-    """Lemma 2 against λ for two biases; and against N for the mean of N tasks known exactly."""
+    """Lemma 2 against λ for two biases, and against N if h is the mean of N tasks known exactly."""
     regularizations = np.geomspace(1.0, 1e5, 101) * max(1.0, study.feature_bound**2)
     with plots.figure(path, columns=2, height=2.8, share=True, legend=True) as (left, right):
         _plot_regularizations(left, study, regularizations)

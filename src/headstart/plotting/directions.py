@@ -1,4 +1,4 @@
-"""A figure of what tasks share: the directions along which they differ."""
+"""A figure of the directions along which tasks differ."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plot_directions(
     """
     if directions.loadings.ndim != 2:
         raise ValueError(
-            "directions must be of one memory, with loadings (d, 8), "
+            "directions must come from one memory, with loadings (d, 8), "
             f"got loadings of shape {directions.loadings.shape}"
         )
     rank, dimension = int(directions.rank), len(directions.loadings)

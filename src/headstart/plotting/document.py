@@ -43,8 +43,8 @@ class Cell:
 class Table:
     """Rows of cells; `wide` columns hold sentences, the others numbers and short words.
 
-    A table with a name is also written to files of its own, as LaTeX, with its caption, and as CSV.
-    `records` are its numbers unrounded, one record per row, for CSV and JSON; without them CSV has
+    A table with a name is also written to separate files, as LaTeX with its caption and as CSV.
+    `records` are its unrounded numbers, one record per row, for CSV and JSON; without them, CSV has
     the texts.
     """
 

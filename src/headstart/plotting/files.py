@@ -46,7 +46,7 @@ def write_document(blocks: Sequence[Block], *paths: Path, figures: str = ".") ->
 
 
 def markdown(blocks: Sequence[Block], figures: str) -> str:
-    """The document as Markdown; `figures` is the folder of the PNGs, seen from it."""
+    """The document as Markdown; `figures` is the folder of the PNGs, relative to it."""
     texts = []
     for block in blocks:
         match block:
@@ -84,7 +84,7 @@ def write_tables(blocks: Sequence[Block], folder: Path, *, of: str = "") -> None
 
 
 def comma_separated(table: Table) -> str:
-    """The table as CSV: its records, or its texts where it has none."""
+    """The table as CSV: its records, or its texts if it has none."""
     text = io.StringIO()
     rows: list[Sequence[object]] = [list(table.header), *table.texts()]
     if table.records:
@@ -94,7 +94,7 @@ def comma_separated(table: Table) -> str:
 
 
 def latex(table: Table, *, of: str = "") -> str:
-    """The table as LaTeX with the rules of booktabs; a caption brings a label with it."""
+    """The table as LaTeX with the rules of booktabs; with a caption, it has a label."""
     columns = "".join("l" if i in table.wide else "r" for i in range(len(table.header)))
     lines = [_row(table.header), "\\midrule", *map(_row, table.rows)]
     body = "\n".join(lines)

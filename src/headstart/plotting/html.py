@@ -55,7 +55,7 @@ def page(blocks: Sequence[Block], figures: Path) -> str:
 
 
 def body(blocks: Sequence[Block], figures: Path) -> str:
-    """The document's blocks as HTML, for a page of another's."""
+    """The document's blocks as HTML, for another page."""
     return "\n".join(_html(block, figures) for block in blocks)
 
 

@@ -18,7 +18,7 @@ from headstart.plotting.style import PALETTE
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1)), (0, (4, 1, 1, 1)), (0, (1, 1)))
 
-# The share of the first tasks whose swings do not set the scale of the prior's axis.
+# Swings in this share of tasks, the first ones, do not set the scale of the prior's axis.
 _SETTLING = 0.05
 
 
@@ -63,8 +63,8 @@ def plot_estimate(axes: Axes, view: TaskView, *, names: Sequence[str] | None = N
 def plot_prior(axes: Axes, biases: ArrayLike, *, names: Sequence[str] | None = None) -> None:
     """The biases (N, d) of the prior after 0, 1, … finished tasks.
 
-    The axis fits what follows the first twentieth of the tasks, when few rewards still move the
-    bias far; a note says how far it was outside.
+    In the first twentieth of the tasks, few rewards still move the bias far. The axis fits the
+    rest; a note says how far the bias was outside.
 
     Parameters
     ----------

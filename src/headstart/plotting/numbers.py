@@ -20,7 +20,7 @@ def interval_texts(column: Sequence[Interval]) -> list[str]:
 
 
 def _shared_places(errors: Sequence[float]) -> int:
-    """Two digits of the error in the middle, at least one of the smallest that is not 0."""
+    """Two digits of the median error, and at least one of the smallest that is not 0."""
     known = [error for error in errors if error > 0 and np.isfinite(error)]
     if not known:
         return 0
@@ -52,7 +52,7 @@ def p_value_text(value: float) -> str:
 
 
 def regularization_text(value: float | None) -> str:
-    """A λ to three digits; "–" where a learner has none of the grid."""
+    """A λ to three digits; "–" if a learner does not use the grid."""
     if value is None or np.isnan(value):
         return "–"
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"

@@ -1,4 +1,4 @@
-"""A document as PDF: A4 pages with text, tables and figures, in the letters of the figures."""
+"""A document as PDF: A4 pages with text, tables and figures, in the font of the figures."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ _MARGIN = 54.0
 _HEADINGS = {1: 17.0, 2: 13.0, 3: 10.5}
 _BODY, _CAPTION, _LEADING = 9.0, 8.0, 1.4
 
-# Font sizes of tables: the first at which no word is broken; and the points between columns.
+# Font sizes of tables, of which the first without broken words is used; points between columns.
 _TABLES = (7.5, 6.5, 5.5, 4.8)
 _GAP = 9.0
 
@@ -50,7 +50,7 @@ class _Pages(FPDF):
         super().__init__(unit="pt", format="A4")
         self.set_margin(_MARGIN)
         self.set_auto_page_break(True, _MARGIN)
-        self.c_margin = 0.0  # text begins at the margin, as figures and rules do
+        self.c_margin = 0.0  # text begins at the margin, like figures and rules
         # DejaVu, which comes with Matplotlib, has λ, ŵ, ‖ and ⁺; the fonts of PDF have none.
         fonts = Path(mpl.get_data_path()) / "fonts" / "ttf"
         self.add_font("DejaVu", "", fonts / "DejaVuSans.ttf")
@@ -63,7 +63,7 @@ class _Pages(FPDF):
         self.add_page()
 
     def close_fonts(self) -> None:
-        """Close the font files, which are read until the last glyph is known."""
+        """Close the font files, which stay open until the last glyph is known."""
         for font in self.fonts.values():
             if isinstance(font, TTFFont):
                 font.close()
@@ -113,7 +113,7 @@ class _Pages(FPDF):
         )
 
     def _table(self, block: Table) -> None:
-        """A table; its header is set again on every page."""
+        """A table; every page repeats its header."""
         size, widths = fitting_columns(block, self.epw, self._width)
         self.set_font("DejaVu", "", size)
         if self.will_page_break(4 * size * _LEADING):
@@ -165,9 +165,9 @@ def fitting_columns(
 ) -> tuple[float, list[float]]:
     """The font size of a table, and the widths of its columns with the space after them.
 
-    The largest font at which no word is broken. Natural widths where they fit the room; else each
-    column's longest word, and what is left goes to columns by how much more they would take.
-    `measure` gives the width of a text at a font size.
+    It takes the largest font at which no word is broken, and natural widths if they fit. Otherwise
+    each column gets the width of its longest word, and columns share the rest by how much more they
+    need. `measure` returns the width of a text at a font size.
     """
     rows = [[unbroken(text) for text in row] for row in (table.header, *table.texts())]
     columns = list(zip(*rows, strict=True))

@@ -1,4 +1,4 @@
-"""Figures of a study: over rounds, over completed tasks and over λ, each beside its differences."""
+"""Figures of a study: over rounds, completed tasks and λ, each next to its differences."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -20,8 +20,8 @@ Panel = tuple[str, Callable[[Axes], None]]
 def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None = None) -> None:
     """Cumulative regret of every learner at its best λ, after `trained` tasks or the last number.
 
-    Beside it, the total against λ where the study has several, and against N likewise, each
-    learner at the same λ as in the first panel. The panels are those of `headstart report`.
+    Next to it is the total against λ if the study has several, and likewise against N, each learner
+    at the same λ as in the first panel. `headstart report` has the same panels.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
     sample = bands_text(played)
-    right = "" if played.reference is None else f"; right, minus that of {played.reference}"
+    right = "" if played.reference is None else f"; right, minus {played.reference}'s"
     for value in (None, *values):
         name = "best" if value is None else f"{value:g}"
         at = chosen_text(played, value)
@@ -127,7 +127,7 @@ def difference(
 ) -> Panel:
     """Cumulative regrets minus the reference's, with bands of the paired differences.
 
-    `without` are learners to leave out, such as one that would take most of the height.
+    `without` are learners to leave out, for instance because they would take most of the height.
     """
     reference = str(played.reference)
     names = [name for name in played.learners if name not in without]
@@ -200,14 +200,14 @@ def sweep_difference(
 
 
 def at_text(played: StudyResults, value: float | None) -> str:
-    """The λ of a panel; "regret" where the study has one λ, which needs no choice."""
+    """The λ of a panel; "regret" if the study has one λ, which needs no choice."""
     if value is not None:
         return f"λ = {regularization_text(value)}"
     return "each at its best λ" if len(played.study.regularization) > 1 else "regret"
 
 
 def chosen_text(played: StudyResults, value: float | None, after: str = "") -> str:
-    """How the λ of a figure or table was chosen, after a comma; empty where there is one λ."""
+    """How the λ of a figure or table was chosen, after a comma; empty if there is one λ."""
     if value is not None:
         return f", λ = {regularization_text(value)}"
     if len(played.study.regularization) == 1:

@@ -38,10 +38,10 @@ _NOTES = [
     "All learners play the same tasks, arms and noise, so differences are taken within a "
     "replication. Intervals are Student's t, 95 %, over replications; ± is one standard error.",
     "Corrected p-values are Holm's, for all differences of one table together. Whether regret is "
-    "less or more is at the level of 5 % after the correction.",
-    "A learner's best λ is the one of least mean regret in these same replications, which is a "
-    "little optimistic for every learner with a λ, more so with more values. After training tasks "
-    "it is that of the number N named above, also where regret is shown against N.",
+    "less or more is decided at the 5 % level, after the correction.",
+    "A learner's best λ has the least mean regret in these same replications, which is a "
+    "little optimistic for every learner with a λ, more so with more values. With training "
+    "tasks, it is the best λ at the number N named above, also when regret is shown against N.",
 ]
 
 
@@ -124,7 +124,7 @@ def write_study_report(
     place, out = StudyFolder(Path(folder)), Path(out)
     if not place.results.is_file():
         raise ValueError(
-            f"{folder} must be the folder of a finished study: it has no {place.results.name}"
+            f"{folder} is not the folder of a finished study: it has no {place.results.name}"
         )
     results = place.load()
     study = from_toml(str(results.attrs["study"]), str(results.attrs.get("folder", "")))
@@ -148,7 +148,7 @@ def write_study_report(
 def study_blocks(
     played: StudyResults, values: Sequence[float], figures: Path, *, all_pairs: bool = False
 ) -> Iterator[Block]:
-    """The report, block by block; its figures are written to a folder."""
+    """The report, block by block; writes its figures to a folder."""
     study = played.study
     yield Heading(study.name, 1)
     if study.about:
@@ -183,7 +183,7 @@ def _differences(
 
 
 def totals_table(played: StudyResults, values: Sequence[float], name: str = "totals") -> Table:
-    """Reward and regret of every learner, at given λ and at its best; the least regret is bold."""
+    """Reward and regret of every learner, at given λ and at its best; least regret is bold."""
     reward, regret = (totals(played.results, kind, played.trained) for kind in ("reward", "regret"))
     best = at_best(regret, swept=played.study.swept)
     learners = [str(learner) for learner in regret["learner"].to_numpy()]
@@ -215,7 +215,7 @@ def totals_table(played: StudyResults, values: Sequence[float], name: str = "tot
 
 
 def training_table(played: StudyResults, value: float | None, name: str) -> Table:
-    """Regret of a test task, learner × N; of more than six N, the text has six."""
+    """Regret of a test task, learner × N; the text shows at most six N."""
     regrets = played.by_training(value)
     sizes = [int(n) for n in regrets["trained"].to_numpy()]
     shown = {
@@ -290,7 +290,7 @@ def _means(values: xr.DataArray, learners: Sequence[str]) -> dict[str, Interval]
 def _measured(
     column: Mapping[str, Interval], learning: Sequence[str], *, least: bool = True
 ) -> list[str | Cell]:
-    """A column of means; with `least`, the least of those that learn is bold."""
+    """A column of means; with `least`, the smallest one of a learner is bold."""
     texts = measured_texts(list(column.values()))
     lowest = min((column[name].mean for name in learning), default=None) if least else None
     return [
@@ -336,8 +336,8 @@ def setting_text(study: Study) -> str:
 def cohort_text(played: StudyResults) -> str:
     """Why there are fewer values than replications."""
     return (
-        f"The {played.study.replications} replications are {played.replications} cohorts: those of "
-        "one cohort play mostly the same users, so they are averaged, and intervals are over "
+        f"The {played.study.replications} replications form {played.replications} cohorts. Those "
+        "of one cohort play mostly the same users, so they are averaged, and intervals are over "
         "cohorts (n)."
     )
 

@@ -1,4 +1,4 @@
-"""StudyResults: a study with its results, and what reports take from them."""
+"""StudyResults: a study with its results, as reports use them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
@@ -19,8 +19,8 @@ class StudyResults:
     `against` is the learner that differences are taken from: by default the first that starts
     every task from zero. `trained` is the number N of training tasks: by default the last.
 
-    A learner's best λ is the one of least regret after these N tasks. It stays the same where
-    regret is shown against N: each curve is one learner that could be played.
+    A learner's best λ has the least regret after these N tasks. It stays the same when regret is
+    shown against N: each curve is one learner that could be played.
     """
 
     study: Study
@@ -30,12 +30,12 @@ class StudyResults:
 
     @property
     def learners(self) -> list[str]:
-        """All but OPT, whose regret is 0; OPT where there is nothing else."""
+        """All learners except OPT, whose regret is 0; OPT if there is nothing else."""
         return playing(self.study) or [learner.name for learner in self.study.learners]
 
     @property
     def reference(self) -> str | None:
-        """The learner that differences are taken from; None where there are fewer than two."""
+        """The learner that differences are taken from; None if there are fewer than two."""
         if len(self.learners) < 2:
             return None
         return self.against or default_reference(self.study)
@@ -54,12 +54,12 @@ class StudyResults:
 
     @cached_property
     def regrets(self) -> xr.DataArray:
-        """Regret summed over tasks and rounds, of all but OPT: (learner, λ, replication)."""
+        """Regret summed over tasks and rounds, without OPT: (learner, λ, replication)."""
         return self._totals.sel(learner=self.learners)
 
     @property
     def replications(self) -> int:
-        """The number of independent replications: those of one cohort count as one."""
+        """The number of independent replications; a cohort counts as one."""
         return self.regrets.sizes["replication"]
 
     def chosen(self, value: float | None, variable: str = "regret") -> xr.DataArray:
@@ -92,12 +92,12 @@ class StudyResults:
 
     @property
     def unit(self) -> str:
-        """What reward and regret are counted in."""
+        """The unit of reward and regret."""
         return unit_of(self.study.environment.plain())
 
 
 def choose_values(study: Study, given: Sequence[float]) -> list[float]:
-    """Values of λ of a study's grid; one that is not in it is an error."""
+    """Values of λ in a study's grid; raises for others."""
     for value in given:
         if not any(abs(value - known) <= 1e-6 * known for known in study.regularization):
             grid = ", ".join(f"{known:.3g}" for known in study.regularization)
@@ -114,7 +114,7 @@ def _at(values: xr.DataArray, regrets: xr.DataArray, value: float | None) -> xr.
     return values.sel(regularization=value, method="nearest", drop=True)
 
 
-# What a linear reward counts in the published data sets; a 0/1 reward counts wins everywhere.
+# The unit of a linear reward in the published data sets; a 0/1 reward counts wins everywhere.
 _UNITS = {"LastFM": "plays", "MovieLens": "stars"}
 
 

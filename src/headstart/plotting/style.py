@@ -1,4 +1,4 @@
-"""Style: one for all figures, and the same colour for the same learner in each of them."""
+"""Style: one for all figures, with the same colour for the same learner in each."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _ALIASES = {
     "RR": "RR-OFUL",
 }
 
-# For all other learners, by position: eight colours, then the same with other dashes.
+# For all other learners, by position: eight colours, then the same colours with other dashes.
 COLOURS = (
     SKY, "#8C6D31", "#5E3C99", GREY, "#B2182B", "#1B7837", "#C49A00", "#2D4F8B",
 )  # fmt: skip
 _DASHES: tuple[Any, ...] = ("-", (0, (3, 1)), (0, (1, 1)), (0, (6, 1, 1, 1, 1, 1)))
 _MARKERS = ("P", "X", "d", "<", ">", "p", "h", "*")
 
-# The letters of a label that fit into the height of a panel above a legend.
+# How many letters of a label fit into the height of a panel above a legend.
 _LABEL = 28
 
 _SETTINGS: dict[Any, Any] = {
@@ -66,7 +66,7 @@ _SETTINGS: dict[Any, Any] = {
     "lines.linewidth": 1.4,
     "lines.markersize": 3.2,
     "figure.dpi": 200,
-    # Letters as outlines: a figure is the same where the font is missing.
+    # Letters as outlines, so that a figure looks the same if the font is missing.
     "svg.fonttype": "path",
     # The same picture gives the same bytes.
     "svg.hashsalt": "headstart",
@@ -78,8 +78,8 @@ _SETTINGS: dict[Any, Any] = {
 def style(name: str, among: Sequence[str]) -> Mapping[str, Any]:
     """A learner's colour and dashes, for a line without markers.
 
-    `among` are all learners of the study, plotted here or not. A name without a style of its own
-    has that of its position among such names, so that it is the same in all figures of a study.
+    `among` are all learners of the study, plotted here or not. A name without its own style gets
+    one by its position among such names, so that it is the same in all figures of a study.
     """
     return {key: value for key, value in _style(name, among).items() if key != "marker"}
 
@@ -87,10 +87,10 @@ def style(name: str, among: Sequence[str]) -> Mapping[str, Any]:
 def styles(
     names: Sequence[str], points: int, among: Sequence[str] | None = None
 ) -> dict[str, Mapping[str, Any]]:
-    """Colours, dashes and markers of learners that are plotted together, by name, none equal.
+    """Different colours, dashes and markers for learners that are plotted together, by name.
 
-    Lines have `points` points, of which about five get a marker, each learner's at other places.
-    `among` is as in `style`; the learners that are plotted unless given.
+    Lines have `points` points, and about five of them get a marker, each learner's at other places.
+    `among` is as in `style`; by default, the plotted learners.
     """
     every = names if among is None else among
     step = max(1, points // 5)
@@ -114,7 +114,7 @@ def _style(name: str, among: Sequence[str]) -> Mapping[str, Any]:
 
 
 def wrapped(label: str) -> str:
-    """The label of a vertical axis, in lines that fit the height of a panel; units on their own."""
+    """The label of a vertical axis, in lines that fit the height of a panel; units apart."""
     what, bracket, unit = label.partition(" (")
     parts = [what, f"({unit}"] if bracket and len(label) > _LABEL else [label]
     return "\n".join(line for part in parts for line in _balanced(part))
@@ -207,7 +207,7 @@ def figure(
 
 
 def _label_powers(axes: Axes) -> None:
-    """Plain numbers on a logarithmic vertical axis, also 2 and 5 where it has few powers of ten."""
+    """Plain numbers on a logarithmic vertical axis, with 2 and 5 if it has few powers of ten."""
     low, high = axes.get_ylim()
     subs = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
     axes.yaxis.set_major_locator(LogLocator(subs=subs))
@@ -236,7 +236,7 @@ def shared_legend(made: Figure, panels: Sequence[Axes]) -> Legend:
 
 
 def _legend_columns(labels: Sequence[str], most: int, width: float) -> int:
-    """How many columns of labels, at most so many, fit into a width in inches; at least 1."""
+    """How many columns of labels fit into a width in inches, at least 1 and at most this many."""
     for columns in range(most, 1, -1):
         parts = np.array_split(np.array([len(label) for label in labels]), columns)
         # A line, the space around it, and letters of 7 points.

@@ -7,5 +7,5 @@ from headstart.core.arm_estimates import EstimateSummary
 
 
 def noise_scale(summary: EstimateSummary, given: float | None) -> Floats:
-    """The policy's own scale if it was given one, else the prior's."""
+    """The policy's own scale if it has one, else the prior's."""
     return summary.noise_scale if given is None else np.asarray(given, dtype=np.float64)

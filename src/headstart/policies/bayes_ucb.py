@@ -17,7 +17,7 @@ from headstart.policies._noise import noise_scale
 # z_mean² per log K.
 _PER_LOG_ARM = 0.75
 
-# After how many rewards a slow z begins to grow in earnest.
+# After how many rewards a slow z begins to grow noticeably.
 _SLOW = 50.0
 
 
@@ -25,26 +25,26 @@ _SLOW = 50.0
 class BayesUCB:
     """Score xᵀŵ + z·s·‖x‖: z posterior standard deviations above the posterior mean.
 
-    No guarantee comes with it: for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
+    It has no guarantee; for a prior fixed beforehand, `OFUL(fixed_bias=True)` has one.
 
     Parameters
     ----------
     z : float, "growing" or "slow", default 1.0
         "growing" is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB (Kaufmann et
         al., 2012): it grows without bound unless the task forgets, so that no arm is excluded for
-        good. "slow" does so too, and is near 1 for as long as most tasks last:
-        √(1 + log(1 + t/50)) after t rewards, 1.3 after 50 and 1.8 after 500. Where the model is
-        correct and arms are new in every round, growing costs a little; where arms stay the same,
-        or rewards are 0/1 and arms hardly vary, a fixed z can stay with a wrong arm
+        good. "slow" does so too, but is near 1 for as long as most tasks last: √(1 + log(1 + t/50))
+        after t rewards, 1.3 after 50 and 1.8 after 500. If the model is correct and arms are new in
+        every round, growing costs a little. If arms stay the same, or rewards are 0/1 and arms
+        hardly vary, a fixed z can get stuck with a wrong arm
         (docs/developers/learned-prior-results.md).
     noise_scale : float, optional
-        s; by default the prior's noise scale, learned or not.
+        s; by default the prior's noise scale, learned or given.
     z_mean : float, "arms" or None, default None
-        For priors that are learned: a z of its own for m, the part of the width that is the
-        uncertainty of the mean task. All tasks to come learn from what is explored along it, so it
-        pays whatever is left of this one. Of the rest, z counts what this task can still use
-        (`ArmEstimates.index`). "arms" is √(¾ log K) for K arms, 2.0 for 200: the more arms, the
-        further the best of them is above what is known. None: one z for the whole width.
+        For learned priors: a separate z for m, the part of the width that is the uncertainty of the
+        mean task. Exploring it teaches all tasks to come, so it pays however short this task is.
+        For the rest of the width, z counts what this task can still use (`ArmEstimates.index`).
+        "arms" is √(¾ log K) for K arms, 2.0 for 200: the more arms, the further the best one is
+        above its prediction. None: one z for the whole width.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class BayesUCB:
             checks.nonnegative("noise_scale", self.noise_scale)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None: the index is deterministic."""
+        """0: the index is deterministic."""
         return 0
 
     def radius(self, summary: EstimateSummary) -> Floats:
@@ -89,7 +89,7 @@ class BayesUCB:
 
     @property
     def by_parts(self) -> bool:
-        """Whether there is a z of its own for the mean task."""
+        """Whether the mean task has a separate z."""
         return self.z_mean is not None
 
     def mean_radius(self, summary: EstimateSummary, n_arms: int) -> Floats:

@@ -12,7 +12,7 @@ from headstart.core.arm_estimates import ArmEstimates, EstimateSummary
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy:
-    """Score xᵀŵ: play the arm of largest prediction.
+    """Score xᵀŵ: play the arm with the largest prediction.
 
     >>> data = hs.TaskStatistics.from_data([[1.0, 0.0]], [1.0])
     >>> estimate = hs.RidgeEstimate(data, hs.Prior.zero(2, regularization=1.0))
@@ -22,7 +22,7 @@ class Greedy:
     """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None: greedy is deterministic."""
+        """0: greedy is deterministic."""
         return 0
 
     def radius(self, summary: EstimateSummary) -> Floats:

@@ -1,4 +1,4 @@
-"""KnowledgeGradient: how much choosing an arm would teach, for the rounds that are left."""
+"""KnowledgeGradient: how much choosing an arm would teach, for the rounds left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEP = 1.25
 
 @dataclass(frozen=True, kw_only=True)
 class KnowledgeGradient:
-    """KG* (Ryzhov, Powell and Frazier, 2012): xᵀŵ and what m more rewards of x are worth, per m.
+    """KG* (Ryzhov, Powell and Frazier, 2012): xᵀŵ plus the value per reward of m more rewards.
 
     With n = `horizon` − t rounds left, the score of an arm is xᵀŵ + (n − m)·ν(m)/m at the best m
     from 1 to n. ν(m) is the expected gain of the largest prediction from m rewards of this arm
@@ -56,26 +56,26 @@ class KnowledgeGradient:
             checks.nonnegative("noise_scale", self.noise_scale)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None: the score is deterministic."""
+        """0: the score is deterministic."""
         return 0
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
-        """Predictions and what learning is worth, (…, K)."""
+        """Predictions plus the value of learning, (…, K)."""
         predictions, summary = estimates.predictions, estimates.summary
         scale = noise_scale(summary, self.noise_scale)[..., None]
         gap = _gap(predictions)
-        # Rewards beyond the horizon, as live use may have them, are chosen for what is known.
+        # Beyond the horizon, which live use may exceed, choose by what is known.
         left = np.maximum(self.horizon - summary.count, 1.0)[..., None]
         best = np.zeros_like(predictions)
         for m in self._sizes(float(left.max())):
-            # (s‖x‖)²·m‖x‖²/(1 + m‖x‖²): what m rewards of variance s² take off the variance.
+            # (s‖x‖)²·m‖x‖²/(1 + m‖x‖²): how much m rewards of variance s² reduce the variance.
             deviation = scale * estimates.widths**2 * np.sqrt(m / (1.0 + m * estimates.widths**2))
             worth = (left - m) / m * _expected_gain(gap, deviation)
             np.maximum(best, worth, out=best)
         return np.asarray(predictions + best)
 
     def _sizes(self, left: float) -> list[float]:
-        """The numbers m that are compared, up to those left."""
+        """The numbers m to compare, up to the rounds left."""
         sizes = [1.0]
         while self.batches and sizes[-1] < left:
             sizes.append(max(sizes[-1] + 1.0, np.floor(_STEP * sizes[-1])))
@@ -93,7 +93,7 @@ def _gap(predictions: Floats) -> Floats:
 
 
 def _expected_gain(gap: Floats, deviation: Floats) -> Floats:
-    """E max(deviation·N(0, 1) − gap, 0), 0 where the deviation is."""
+    """E max(deviation·N(0, 1) − gap, 0); 0 if the deviation is 0."""
     positive = deviation > 0.0
     z = -gap / np.where(positive, deviation, 1.0)
     density = np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi)

@@ -44,9 +44,9 @@ class OFUL:
     failure_probability : float, default 0.05
         δ.
     bias_error : float or NormBound, default 0.0
-        Stands for the unknown ‖h − w*‖ of Theorem 1, whose guarantee needs an upper bound. The
-        default of 0 has no guarantee: with a valid bound, exploration exceeds what the bias saves
-        (docs/design.md).
+        Replaces the unknown ‖h − w*‖ of Theorem 1, whose guarantee needs an upper bound. The
+        default of 0 has no guarantee: with a valid bound, exploration costs more than the bias
+        saves (docs/design.md).
     scale : float, default 1.0
         Multiplies β.
     fixed_bias : bool, default False
@@ -77,7 +77,7 @@ class OFUL:
             checks.nonnegative("bias_error", self.bias_error)
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None: OFUL is deterministic."""
+        """0: OFUL is deterministic."""
         return 0
 
     def radius(self, summary: EstimateSummary) -> Floats:

@@ -51,8 +51,8 @@ class Thompson:
 
     def sampled_scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The predictions under m draws, (…, m, K), from uniforms (…, m, d); one factorisation."""
-        # Half a step of the generator in place of its 0, which would become −∞. Not added to all:
-        # that rounds its largest number to 1, and so to ∞.
+        # Half a step of the generator instead of 0, which would become −∞. Adding it to all numbers
+        # would round the largest one to 1, and so to ∞.
         normals = ndtri(np.maximum(uniforms, 2.0**-54))
         # With A = LLᵀ, the draw is ŵ + Lz, and xᵀLz = (xᵀA)L⁻ᵀz: the projections are reused.
         factor = np.linalg.cholesky(estimates.inverse)

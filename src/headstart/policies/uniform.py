@@ -21,7 +21,7 @@ class Uniform:
     """
 
     def n_uniforms(self, n_arms: int, dimension: int) -> int:
-        """None: the tie-break draws."""
+        """0: only ties are random."""
         return 0
 
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:

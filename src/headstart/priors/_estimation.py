@@ -1,4 +1,4 @@
-"""The ridge estimate inside of `Average` and `Pooled`: its regularization, checked and applied."""
+"""The ridge estimate inside `Average` and `Pooled`: its regularization, checked and applied."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from headstart import checks
 from headstart.core.prior import Prior
 
-# The estimator's own λ, or "same" for that of the next task.
+# The estimator's own λ, or "same" for the λ of the next task.
 EstimationRegularization = ArrayLike | Literal["same"]
 
 

@@ -1,4 +1,4 @@
-"""Memories that are sums over tasks: a task added or taken out, scaled, and two of them added."""
+"""Memories that are sums over tasks: add or subtract a task, scale, and merge."""
 
 from collections.abc import Mapping
 
@@ -14,10 +14,10 @@ def add(memory: Memory, contribution: Mapping[str, Floats], weight: float) -> di
 
 
 def scale(memory: Memory, factor: float) -> dict[str, Floats]:
-    """The memory in which every task counts `factor` times as much."""
+    """The memory with every task counting `factor` times as much."""
     return {name: factor * array for name, array in memory.items()}
 
 
 def merge(memory: Memory, other: Memory) -> dict[str, Floats]:
-    """The memory of the tasks of both."""
+    """The memory of both memories' tasks."""
     return {name: array + other[name] for name, array in memory.items()}

@@ -25,7 +25,7 @@ class Average:
     regularization : float or array_like of shape (d, d), default 1.0
         The λ or Λ of the next task.
     estimation_regularization : float or "same", default 1.0
-        The λ of the ŵ_j. "same" is the paper's one λ, with which a large λ shrinks h itself to 0.
+        The λ of the ŵ_j. "same" is the paper's single λ; if it is large, h itself shrinks to 0.
     within_task : bool, default True
         Whether the running task counts with its rounds so far.
 

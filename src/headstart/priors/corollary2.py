@@ -17,12 +17,12 @@ from headstart.priors import _memories
 from headstart.priors.average import Average
 from headstart.priors.pooled import Pooled
 
-# The sums of its own, beside the memory of `bias`.
+# Its own sums, next to the memory of `bias`.
 _OWN = ("estimates", "squares", "rounds", "tasks")
 
 
 def corollary2_regularization(*, horizon: ArrayLike, variance: ArrayLike) -> Floats:
-    """λ = 1/(T·Var_h), of Corollary 2; ∞ where the variance is 0 and all tasks are the same."""
+    """λ = 1/(T·Var_h), of Corollary 2; ∞ if the variance is 0, that is, all tasks are the same."""
     product = np.asarray(horizon, dtype=np.float64) * np.asarray(variance, dtype=np.float64)
     positive = product > 0.0
     return np.asarray(np.where(positive, 1.0 / np.where(positive, product, 1.0), np.inf))
@@ -39,7 +39,7 @@ class Corollary2:
     Parameters
     ----------
     bias : Average or Pooled, default Average()
-        What estimates h. Before the second task, λ is its λ too.
+        The prior that estimates h, and gives λ before the second task.
     estimation_regularization : float, default 1.0
         The λ of the ŵ_j.
 

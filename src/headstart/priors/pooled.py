@@ -26,9 +26,9 @@ class Pooled:
     regularization : float or array_like of shape (d, d), default 1.0
         The λ or Λ of the next task.
     estimation_regularization : float or "same", default 1.0
-        The λ of the pooled regression. "same" is the paper's one λ.
+        The λ of the pooled regression. "same" is the paper's single λ.
     within_task : bool, default True
-        Whether the running task's data counts.
+        Whether the running task's data count.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Pooled:
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's statistics."""
-        # One feature would add to every one of many.
+        # A single feature would broadcast over many.
         checks.shape("the task's moment", task.moment, memory["moment"].shape, "that of the memory")
         return _memories.add(memory, _to_memory(task), weight)
 

@@ -21,8 +21,8 @@ class Subspace:
 
     The bias h is the mean of the tasks' ridge estimates towards 0, and P projects on the first p
     principal components of them: Λ = λ(I − P) + λ_in P. Until there are more than p tasks, Λ =
-    λ_in·I. The paper follows the components online, by CCIPCA; here they are computed from the sums
-    of ŵŵᵀ, to which that converges.
+    λ_in·I. The paper tracks the components online, by CCIPCA; here they are computed from the sums
+    of ŵŵᵀ, the limit of CCIPCA.
 
     Parameters
     ----------

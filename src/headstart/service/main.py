@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 from headstart.live.stored import one_blas_thread
 from headstart.service.dashboard import application
-from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log, LogFormat
@@ -71,6 +70,8 @@ class Users:
             self._thread.join()
 
     def _run(self) -> None:
+        from headstart.service.demo import run_demo  # noqa: PLC0415 - not every service has users
+
         try:
             run_demo(self._service, self._stop)
         except ServiceError as error:

@@ -1,7 +1,7 @@
 """Comparisons: paired differences of learners, with intervals and Holm's correction.
 
-All learners of a study play the same tasks with the same noise, so a difference is taken within
-each replication, and its interval is Student's t over replications.
+All learners of a study play the same tasks with the same noise, so differences are taken within
+each replication, and their interval is Student's t over replications.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from headstart.intervals import CONFIDENCE, Interval, interval
 from headstart.studies.results import independent
 from headstart.studies.study import LearnerSpec, Study
 
+# What is compared: values by learner and replication, or results that have them.
+Values = xr.DataArray | xr.Dataset | pd.DataFrame
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """A learner's mean less the reference's: below 0 it has less regret.
+    """A learner's mean minus the reference's; below 0, it has less regret.
 
     Attributes
     ----------
@@ -34,7 +37,7 @@ class Comparison:
     difference : Interval
         The mean of the differences over replications, and its 95 % interval.
     p_value : float
-        Of the paired t test of no difference; 1 at one replication.
+        The p-value of the paired t test of no difference; 1 with one replication.
     corrected : float
         Holm's p-value, which holds for all comparisons of a family together.
 
@@ -58,7 +61,7 @@ class Comparison:
 
     @property
     def certain(self) -> bool:
-        """Whether the difference is not 0, at the level of 5 % for the family as a whole."""
+        """Whether the difference is not 0, at the 5 % level for the family as a whole."""
         return self.corrected <= 1.0 - CONFIDENCE
 
     def record(self) -> dict[str, str | float | None]:
@@ -96,7 +99,7 @@ class Comparisons(tuple[Comparison, ...]):
     __slots__ = ()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row per comparison: the difference with its interval, p, and p corrected."""
+        """A row per comparison: the difference with its interval, p, and corrected p."""
         return frame(one.record() for one in self)
 
     def _repr_html_(self) -> str:
@@ -115,16 +118,16 @@ def at_best(
     values : DataArray over (learner, regularization, replication)
         Such as `totals(results)`.
     largest : bool, default False
-        Whether the largest mean is best, and not the least.
+        Whether the largest mean is best, rather than the smallest.
     swept : collection of str, optional
-        The learners that use the grid, `Study.swept`. By default, those whose numbers differ from
-        one λ to another.
+        The learners that use the grid, `Study.swept`. By default, learners whose numbers differ
+        from one λ to another.
 
     Returns
     -------
     DataArray over (learner, replication)
-        Its coordinate `regularization` is the best λ of each learner; NaN for one that does not use
-        the grid.
+        Its coordinate `regularization` is the best λ of each learner; NaN for learners that do not
+        use the grid.
 
     Examples
     --------
@@ -151,7 +154,7 @@ def at_best(
 
 
 def compare(
-    values: xr.DataArray | xr.Dataset,
+    values: Values,
     reference: str | None = None,
     learners: Sequence[str] | None = None,
     *,
@@ -161,8 +164,9 @@ def compare(
 
     Parameters
     ----------
-    values : DataArray over (learner, replication), or Dataset
-        The values; rounds and tasks are summed. Of the results of `simulate`, the regret.
+    values : DataArray over (learner, replication), Dataset or DataFrame
+        The values; rounds and tasks are summed. For the results of `simulate`, the regret is used.
+        A DataFrame has a column per learner and a row per replication.
     reference : str, optional
         The name of a learner, by default the first.
     learners : sequence of str, optional
@@ -189,21 +193,21 @@ def compare(
     known = [str(name) for name in table["learner"].to_numpy()]
     if all_pairs:
         if reference is not None:
-            raise ValueError(f"all pairs have no reference, got {reference!r}")
+            raise ValueError(
+                f"give all_pairs or a reference, not both, got reference {reference!r}"
+            )
         return compare_pairs(table, list(combinations(learners or known, 2)))
     against = checks.one_of("reference", known[0] if reference is None else reference, known)
     chosen = [name for name in known if name != against] if learners is None else learners
     return compare_pairs(table, [(name, against) for name in chosen])
 
 
-def compare_pairs(
-    values: xr.DataArray | xr.Dataset, pairs: Sequence[tuple[str, str]]
-) -> Comparisons:
-    """Compare pairs of learners, first less second, as one family.
+def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Comparisons:
+    """Compare pairs of learners, first minus second, as one family.
 
     Parameters
     ----------
-    values : DataArray over (learner, replication), or Dataset
+    values : DataArray over (learner, replication), Dataset or DataFrame
         As for `compare`.
     pairs : sequence of (str, str)
         The names of the learners.
@@ -242,9 +246,11 @@ def compare_pairs(
     )
 
 
-def _by_replication(values: xr.DataArray | xr.Dataset) -> xr.DataArray:
+def _by_replication(values: Values) -> xr.DataArray:
     """Values (learner, replication): regrets of results, summed over tasks and rounds."""
     table = values.get("regret") if isinstance(values, xr.Dataset) else values
+    if isinstance(table, pd.DataFrame):
+        table = _of_frame(table)
     if not isinstance(table, xr.DataArray) or "learner" not in table.coords:
         raise ValueError(
             "values must be a labelled array over (learner, replication), such as results.regret, "
@@ -265,10 +271,22 @@ def _by_replication(values: xr.DataArray | xr.Dataset) -> xr.DataArray:
     return table.transpose("learner", "replication")
 
 
+def _of_frame(table: pd.DataFrame) -> xr.DataArray:
+    """A column per learner and a row per replication; or regrets with both as columns."""
+    if {"learner", "replication", "regret"} <= {*table.index.names, *table.columns}:
+        regret = table.groupby(["learner", "replication"], sort=False)["regret"].sum()
+        table = regret.unstack("learner")
+    return xr.DataArray(
+        checks.floats("values", table.to_numpy()).T,
+        {"learner": [str(name) for name in table.columns]},
+        ("learner", "replication"),
+    )
+
+
 def paired_p_value(differences: Floats) -> float:
     """The two-sided p-value of Student's t test that differences (R,) have mean 0.
 
-    It is below 5 % where the 95 % interval excludes 0. Differences that are all 0 have 1.
+    It is below 5 % exactly if the 95 % interval excludes 0. If all differences are 0, it is 1.
     """
     found = interval(differences)
     if found.replications < 2 or found.mean == 0.0:
@@ -282,7 +300,7 @@ def paired_p_value(differences: Floats) -> float:
 def corrected(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction of n p-values, in the given order.
 
-    The k-th smallest is multiplied by n − k + 1, made to increase, and at most 1.
+    The k-th smallest is multiplied by n − k + 1; then a running maximum, and 1 as a limit, apply.
     """
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p, kind="stable")
@@ -294,14 +312,14 @@ def corrected(p_values: Sequence[float]) -> list[float]:
 
 
 def playing(study: Study) -> list[str]:
-    """The learners of a study that learn: all but OPT."""
+    """The learners of a study that learn: all except OPT."""
     return [learner.name for learner in _learning(study)]
 
 
 def default_reference(study: Study) -> str | None:
     """The first learner that starts every task from zero, else the first that learns, else None.
 
-    A `Uniform` policy ignores its prior and is taken last.
+    A `Uniform` policy ignores its prior and comes last.
     """
     return next((one.name for one in sorted(_learning(study), key=_rank)), None)
 

@@ -1,8 +1,8 @@
-"""Digests: what a study's numbers follow from next to its settings, and what has changed since.
+"""Digests: what a study's numbers depend on besides its settings, and what has changed since.
 
-Those are headstart's code, the modules of one's own classes, and the files of data. A learner's
-digest covers these and all settings that its numbers depend on; results with the same digest are
-the same bits, and need not be played again.
+That is headstart's code, the modules of your own classes, and the files of data. A learner's digest
+covers these and all settings that its numbers depend on. Results with the same digest are the same
+bits, and need not be played again.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ from headstart import own_code
 from headstart.specs import Spec, find_class
 from headstart.studies.study import SAME_IN_FOLDER, LearnerSpec, Study
 
-# A study, a learner or sources as plain data, which is what is kept on disk.
+# A study, a learner or sources as plain data, as on disk.
 Table = Mapping[str, Any]
 
-# The package's folder. `headstart` itself imports packages that numbers do not go through.
+# The package's folder. `headstart` itself imports packages that do not affect numbers.
 ROOT = Path(__file__).parents[1]
 
 _LIBRARIES = ("headstart", "numpy", "scipy", "numba", "xarray")
 
-# The files and packages that a study's numbers go through. A test compares the list with what
-# playing a shard imports, in both directions.
+# The files and packages that affect a study's numbers. A test compares the list with what playing a
+# shard imports, in both directions.
 NUMBERS = (
     "arrays.py",
     "checks.py",
@@ -40,6 +40,7 @@ NUMBERS = (
     "environments",
     "features",
     "frames.py",
+    "habits.py",
     "interfaces.py",
     "kernels",
     "learners",
@@ -58,12 +59,12 @@ NUMBERS = (
 
 
 def versions() -> dict[str, str]:
-    """Of Python, headstart and the libraries that numbers go through."""
+    """The versions of Python, headstart and the libraries that affect numbers."""
     return {"python": platform.python_version()} | {name: version(name) for name in _LIBRARIES}
 
 
 def code_digest() -> str:
-    """A digest of the source files that a study's numbers go through."""
+    """A digest of the source files that affect a study's numbers."""
     digest = hashlib.sha256()
     for path in sorted(path for name in NUMBERS for path in _sources(ROOT / name)):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
@@ -75,9 +76,9 @@ def _sources(place: Path) -> Iterable[Path]:
 
 
 def sources(study: Study) -> dict[str, Any]:
-    """Digests as they are now: of headstart's code, and of files of the environment and learners.
+    """The present digests of headstart's code, and of files of the environment and learners.
 
-    Files are by name, those of learners by the learner's name first.
+    Files are listed by name; a learner's files are listed under the learner.
     """
     with own_code.importable(study.folder):
         learners = {one.name: _learner_files(one) for one in study.learners}
@@ -91,14 +92,14 @@ def sources(study: Study) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """What results are made of: a study and its sources, as the plain tables that disks keep."""
+    """What results depend on: a study and its sources, as plain tables."""
 
     study: Table
     sources: Table
 
     @classmethod
     def now(cls, study: Study) -> "Provenance":
-        """A study and its sources as they are now."""
+        """A study and its present sources."""
         return cls(study=tomllib.loads(study.to_toml()), sources=sources(study))
 
     @classmethod
@@ -115,7 +116,7 @@ class Provenance:
     def digests(self) -> dict[str, str]:
         """The digest of every learner.
 
-        It changes with anything that changes the learner's numbers but λ, which labels them.
+        It changes with anything that changes the learner's numbers, except λ, which labels them.
         """
         shared = {name: self.study.get(name) for name in (*SAME_IN_FOLDER, "keep_test_tasks")}
         shared |= {"code": self.sources.get("headstart"), "files": self.sources.get("environment")}
@@ -125,7 +126,7 @@ class Provenance:
         files = self.sources.get("learners", {}).get(learner["name"], {})
         parts = {**shared, "learner": learner, "learner files": files}
         if not is_swept(learner):
-            # It plays once, and its random numbers follow from the first value of the grid.
+            # It plays once, seeded by the first value of the grid.
             parts["regularization"] = self.study["regularization"][0]
         text = json.dumps(parts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -137,7 +138,7 @@ def is_swept(learner: Table) -> bool:
 
 
 def changes(made: Provenance | None, now: Provenance) -> Iterator[str]:
-    """What has changed since the results were made, and what is played because of it."""
+    """What has changed since the results were made, and what must be played because of it."""
     if made is None:
         return
     shared = changed_files({**made.sources, "learners": {}}, {**now.sources, "learners": {}})
@@ -198,8 +199,8 @@ def _learner_files(learner: LearnerSpec) -> dict[str, str]:
 def _files(spec: Spec, package: str) -> dict[str, str]:
     """The digests of files that a class and its settings depend on.
 
-    Those are the modules of one's own classes, the files that settings name, and, where a class has
-    a static method `files`, what it returns for the settings: the paths of the files it reads.
+    Those are the modules of your own classes, the files that settings name, and, if a class has a
+    static method `files`, the paths that it returns for the settings.
     """
     files = {text: Path(text) for text in spec.strings() if _is_file(text)}
     for part in spec.nested():
@@ -221,7 +222,7 @@ def _is_file(text: str) -> bool:
 
 
 def commit() -> str | None:
-    """The commit of a checkout, marked if files were changed since; None outside of one."""
+    """The commit of a checkout, marked if files have changed since; None outside a checkout."""
     asked = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True)

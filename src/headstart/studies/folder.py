@@ -1,4 +1,4 @@
-"""The folder of a study: its file, the numbers that were played, and at the end its results.
+"""The folder of a study: its file, the shards played so far, and at the end its results.
 
 Numbers are NetCDF files rather than Zarr: a study is a few megabytes, one file is easier to share
 than a folder, and R, Julia and MATLAB read it too.
@@ -75,7 +75,7 @@ class StudyFolder:
         return self.path / "shards" / f"{number:05d}.nc"
 
     def open(self, study: Study) -> None:
-        """Begin, resume or extend a study; a folder with numbers of another one is an error.
+        """Begin, resume or extend a study; raises if the folder holds another study.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class StudyFolder:
             names = [name for name in SAME_IN_FOLDER if there.get(name) != wanted.get(name)]
             if names:
                 raise ValueError(
-                    f"{self.path} holds another study, which differs in {', '.join(names)}; "
+                    f"{self.path} holds a study that differs in {', '.join(names)}; "
                     "choose another folder or remove this one"
                 )
         text = study.to_toml()
@@ -97,22 +97,22 @@ class StudyFolder:
             _write_text(self._study, text)
 
     def made(self) -> Provenance | None:
-        """What the results were made of; None where there are none."""
+        """What the results depend on; None if there are none."""
         if not self.results.exists():
             return None
         kept = read_attributes(self.results)
         if "study" not in kept:
-            raise ValueError(f"{self.results} must carry the study that made it, and it does not")
+            raise ValueError(f"{self.results} does not say which study made it")
         return Provenance.from_texts(kept["study"], kept.get("sources", "{}"))
 
     def _begun(self) -> Table | None:
-        """The study that finished shards are of; None where there are none."""
+        """The study of the finished shards; None if there are none."""
         if not self._study.exists() or not any(self.path.glob("shards/[0-9]*.nc")):
             return None
         return tomllib.loads(self._study.read_text(encoding="utf-8"))
 
     def holds(self, study: Study, now: Provenance) -> bool:
-        """Whether the results are those of this study, to the letter, and of these sources.
+        """Whether the results are of exactly this study and these sources.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class StudyFolder:
         _write_text(self.manifest, json.dumps(manifest, indent=2) + "\n")
 
     def _seconds(self) -> float:
-        """The work of earlier runs, by the manifest."""
+        """The seconds of earlier runs, by the manifest."""
         if not self.manifest.exists():
             return 0.0
         return float(json.loads(self.manifest.read_text(encoding="utf-8"))["seconds"]["work"])
@@ -181,32 +181,29 @@ class StudyFolder:
 
 
 def check_folder(path: Path) -> None:
-    """A folder, or a path where one can be made: no file is in its place."""
+    """A folder, or a path where one can be made; raises if a file is in the way."""
     for place in (path, *path.absolute().parents):
         if place.exists() and not place.is_dir():
             at = "it" if place == path else str(place)
-            raise ValueError(
-                f"{path} must be a folder for results, which cannot be: {at} is a file"
-            )
+            raise ValueError(f"{path} cannot be a folder for results: {at} is a file")
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """What a folder has of a study, and what is still missing: numbers of agents in shards.
+    """What a folder has of a study, and what is missing: numbers of agents in shards.
 
-    A piece is found by its agent, its shard and its learner's digest. So what was played before is
-    used exactly where playing it again would give the same bits. `now` is what the study consists
-    of now.
+    A piece is found by its agent, its shard and its learner's digest. So old numbers are used
+    exactly if playing them again would give the same bits. `now` is the present study and sources.
     """
 
     folder: StudyFolder
     study: Study
     now: Provenance
-    # Files of shards that were read or written, by number: opening one takes a while.
+    # Files of shards that were read or written, by number: opening a file takes a while.
     _open: dict[int, xr.Dataset] = field(default_factory=dict)
 
     def _shard(self, number: int) -> xr.Dataset | None:
-        """The contents of a shard's file; None where there is none."""
+        """The contents of a shard's file; None if there is no file."""
         path = self.folder.shard(number)
         if number not in self._open and path.exists():
             self._open[number] = read_dataset(path)
@@ -221,12 +218,12 @@ class Pieces:
         return {agent: learner.name for agent, (learner, _) in agents(self.study).items()}
 
     def missing(self, number: int) -> list[str]:
-        """The agents that are still to play in a shard."""
+        """The agents that still have to play in a shard."""
         known = {*self._in_shard(number), *self._in_results(number)}
         return [agent for agent in self._learners if agent not in known]
 
     def save(self, number: int, played: xr.Dataset) -> None:
-        """Write what was played of a shard, with what its file has of other agents."""
+        """Write what was played of a shard, and keep what its file has of other agents."""
         names = [str(name) for name in played["agent"].to_numpy()]
         digests = [self.now.digests[self._learners[name]] for name in names]
         new = played.assign_coords(digest=("agent", digests))
@@ -234,7 +231,7 @@ class Pieces:
         self._write(number, new)
 
     def joined(self) -> xr.Dataset:
-        """All numbers of the study, over the results' dimensions; `seconds` is that of shards."""
+        """All numbers of the study, over the results' dimensions; `seconds` is for shards."""
         before = None if self._made is None else self.folder.load()
         seconds, parts = 0.0, []
         for number in range(self.study.n_shards):
@@ -252,9 +249,9 @@ class Pieces:
         return whole.assign_attrs(seconds=seconds)
 
     def set_aside(self) -> None:
-        """Before the results are written anew: keep as shards what the study no longer has.
+        """Before the results are written again, keep as shards what the study no longer has.
 
-        So a learner, a λ or replications that come back are not played again.
+        So a learner, a λ or replications that come back need not be played again.
         """
         made = self._made
         if made is None or not self._comparable(made):
@@ -278,7 +275,7 @@ class Pieces:
                 self._write(number, kept.assign_attrs(seconds=0.0))
 
     def clear(self) -> None:
-        """Once the results are written: remove from shards what is in them."""
+        """Once the results are written, remove from shards what the results have."""
         for path in sorted(self.folder.path.glob("shards/[0-9]*.nc")):
             number = int(path.stem)
             wanted, shard = shard_replications(self.study, number), self._shard(number)
@@ -297,7 +294,7 @@ class Pieces:
             shards.rmdir()
 
     def _comparable(self, made: Provenance) -> bool:
-        """Whether headstart's code and the environment's files are as they were."""
+        """Whether headstart's code and the environment's files have not changed."""
         return all(
             made.sources.get(name) == self.now.sources.get(name)
             for name in ("headstart", "environment")
@@ -341,7 +338,7 @@ class Pieces:
         return _select(before, chosen, shard_replications(self.study, number))
 
     def _write(self, number: int, new: xr.Dataset) -> None:
-        """Write a shard's file, with what it has of other agents."""
+        """Write a shard's file, and keep what it has of other agents."""
         old = self._shard(number)
         if old is not None:
             names = [str(name) for name in new["agent"].to_numpy()]
@@ -355,7 +352,7 @@ class Pieces:
 
 
 def _agents_of(made: Provenance) -> dict[str, tuple[str, float]]:
-    """The agents of a study that is known by its table: its classes may be gone."""
+    """The agents of a study, from its table: its classes may be gone."""
     swept = {one["name"]: is_swept(one) for one in made.study["learners"]}
     return agents_of(swept, [float(value) for value in made.study["regularization"]])
 
@@ -383,9 +380,9 @@ def _along_agents(found: Sequence[xr.Dataset]) -> xr.Dataset:
 
 def write_dataset(dataset: xr.Dataset, path: Path) -> None:
     """Write the dataset atomically, with compressed numbers."""
-    # How variables were written before, such as the length of the longest string, may not fit now.
+    # The old encoding, such as the length of the longest string, may not fit now.
     dataset = dataset.drop_encoding()
-    # HDF5 compresses arrays of numbers only.
+    # HDF5 compresses only arrays of numbers.
     packed = {
         name: {"zlib": True, "complevel": 4}
         for name, variable in dataset.data_vars.items()

@@ -1,7 +1,7 @@
 """Results: `reward` and `regret` over (learner, regularization, trained, replication, task, round).
 
-Every study has these dimensions. A sequence begins without training, so its `trained` is [0];
-test tasks are averaged, so a train-then-test study has one `task`. Where replications share tasks
+Every study has these dimensions. A sequence begins without training, so its `trained` is [0]; test
+tasks are averaged, so a train-then-test study has one `task`. If replications share tasks
 (MovieLens's overlapping clusters), the coordinate `cohort` says which belong together.
 """
 
@@ -14,7 +14,7 @@ DIMENSIONS = ("learner", "regularization", "trained", "replication", "task", "ro
 def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
     """The results after a number of training tasks.
 
-    Replications of one cohort are averaged to one, so that all of them are independent.
+    Replications of one cohort are averaged to one, so that all are independent.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def at_training(results: xr.Dataset, trained: int | None = None) -> xr.Dataset:
 
 
 def independent(results: xr.Dataset) -> xr.Dataset:
-    """The results with one replication per cohort, its mean; as they are without cohorts.
+    """The results with the mean of each cohort as one replication; unchanged without cohorts.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The runner: plays the shards of studies here, in processes or on a cluster, and resumes."""
+"""The runner: plays the shards of studies in processes or on a cluster, and resumes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import FrameType
 
@@ -25,10 +26,13 @@ from headstart.studies.folder import Pieces, StudyFolder
 from headstart.studies.shards import play_agents, shard_replications
 from headstart.studies.study import Study
 
+# How often workers are asked how far they are.
+_SECONDS = 1.0
+
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """The agents of a shard that are still to play, and where their numbers are written."""
+    """The agents that still have to play in a shard, and where to write their numbers."""
 
     pieces: Pieces
     number: int
@@ -45,12 +49,12 @@ class _Job:
         return size * len(self.agents) * tasks * study.horizon
 
     def save(self, played: xr.Dataset) -> None:
-        """Write what was played, if it was played with the files that the run began with."""
+        """Write the numbers, unless files have changed since the run began."""
         now, then = json.loads(str(played.attrs["sources"])), self.pieces.now.sources
         if now != then:
             raise ValueError(
                 f"{', '.join(changed_files(then, now))} changed while {self.pieces.study.name} was "
-                "running, or a worker has another version; the same command plays what is missing"
+                "running, or a worker has another version; run it again to play what is missing"
             )
         self.pieces.save(self.number, played)
 
@@ -77,9 +81,9 @@ def run(
     scheduler : str, optional
         The address of a Dask scheduler, whose workers play instead.
     progress : callable, optional
-        Called with how much is done and how much there is in all.
+        Called with how much is done, and with the total.
     notify : callable, optional
-        Called with sentences about parts that are played again, and why.
+        Called with sentences that say which parts are played again, and why.
 
     Returns
     -------
@@ -128,11 +132,11 @@ def run_all(
 ) -> dict[Path, xr.Dataset]:
     """Run studies, each in its folder; play only what the folder does not hold yet.
 
-    That is what a study has gained since (replications, learners, regularizations), and what
-    depends on files that have changed since; `notify` is told which. `workers` processes (default:
-    one per core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The
-    results are the same bits in every case. Each finished shard is written at once, so an
-    interrupted run loses only what was under way.
+    That is what a study has gained (replications, learners, regularizations), and what depends on
+    files that have changed; it calls `notify` to say which. `workers` processes (default: one per
+    core) share the shards; `scheduler` is the address of a Dask cluster to use instead. The results
+    are the same bits in every case. Each finished shard is written at once, so an interrupted run
+    loses only the shards in progress.
     """
     started = time.perf_counter()
     folders = {path: StudyFolder(path) for path in studies}
@@ -153,19 +157,20 @@ def run_all(
         for pieces in pending:
             for sentence in changes(pieces.folder.made(), pieces.now):
                 notify(sentence)
-    # The longest first, so that no core is left with a long one at the end.
+    # The longest first, so that no core has a long one left at the end.
     jobs.sort(key=lambda job: -job.rounds)
     left = {id(pieces): sum(job.pieces is pieces for job in jobs) for pieces in pending}
-    done, total = 0, sum(job.rounds for job in jobs)
-    if progress is not None and jobs:
-        progress(0, total)
+    total = sum(job.rounds for job in jobs)
+
+    def report(done: int) -> None:
+        if progress is not None and jobs:
+            progress(done, total)
+
+    report(0)
     n = min(cores() if workers is None else workers, len(jobs))
     with _interrupts() as interrupted, _executor(n, scheduler) as executor:
-        for job, played in _outcomes(jobs, executor):
+        for job, played in _outcomes(jobs, executor, report):
             job.save(played)
-            done += job.rounds
-            if progress is not None:
-                progress(done, total)
             left[id(job.pieces)] -= 1
             if not left[id(job.pieces)]:
                 _finish(job.pieces, started)
@@ -184,20 +189,74 @@ def _finish(pieces: Pieces, started: float) -> None:
     pieces.clear()
 
 
-def _outcomes(jobs: Sequence[_Job], executor: Executor | None) -> Iterator[tuple[_Job, xr.Dataset]]:
+def _outcomes(
+    jobs: Sequence[_Job], executor: Executor | None, report: Callable[[int], None]
+) -> Iterator[tuple[_Job, xr.Dataset]]:
+    """What was played, as it is done; `report` gets the number of rounds so far.
+
+    This machine counts the rounds of shards that are under way, a cluster those of whole shards.
+    """
+    done = 0
+
+    def add(rounds: int) -> None:
+        nonlocal done
+        done += rounds
+        report(done)
+
     if executor is None:
         for job in jobs:
-            yield job, play_agents(job.pieces.study, job.number, job.agents)
+            yield job, _play(job.pieces.study, job.number, job.agents, add)
         return
-    futures = {
-        executor.submit(play_agents, job.pieces.study, job.number, job.agents): job for job in jobs
-    }
+    counter = executor.counter if isinstance(executor, _Processes) else None
+    play = play_agents if counter is None else _play_counted
+    futures = {executor.submit(play, job.pieces.study, job.number, job.agents): job for job in jobs}
+    waiting = set(futures)
     try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        while waiting:
+            seconds = None if counter is None else _SECONDS
+            ended, waiting = wait(waiting, seconds, FIRST_COMPLETED)
+            for future in ended:
+                yield futures[future], future.result()
+                if counter is None:
+                    add(futures[future].rounds)
+            if counter is not None:
+                report(counter.value)
     finally:
         for future in futures:
             future.cancel()
+
+
+def _play(
+    study: Study, number: int, agents: Sequence[str], add: Callable[[int], None]
+) -> xr.Dataset:
+    """Play a shard, and add the rounds of every task when an agent has played it."""
+    rounds = len(shard_replications(study, number)) * study.horizon
+    return play_agents(study, number, agents, lambda done, total: add(rounds))
+
+
+class _Processes(ProcessPoolExecutor):
+    """Fresh processes, which count the rounds that they play.
+
+    Forking a process that has run BLAS or compiled code is not safe.
+    """
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.counter = context.Value("q", 0)
+        super().__init__(workers, context, initializer=_begin_worker, initargs=(self.counter,))
+
+
+# In a worker: the rounds that all workers have played, which the parent reads.
+_counter: Synchronized[int] | None = None
+
+
+def _play_counted(study: Study, number: int, agents: Sequence[str]) -> xr.Dataset:
+    def add(rounds: int) -> None:
+        assert _counter is not None
+        with _counter.get_lock():
+            _counter.value += rounds
+
+    return _play(study, number, agents, add)
 
 
 @contextmanager
@@ -214,10 +273,8 @@ def _executor(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
-    """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
     before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=_begin_worker)
+    executor = _Processes(workers)
     try:
         yield executor
     except BaseException:
@@ -237,7 +294,7 @@ def _cluster(address: str) -> Iterator[Executor]:
             "a scheduler needs Dask, which is not installed: pip install 'headstart[dask]'"
         ) from error
     try:
-        # Not the default of the process: a client that gets no answer would stay so.
+        # Not the default of the process, which would keep a client that got no answer.
         client = Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"no Dask scheduler answers at {address!r}: {error}") from error
@@ -247,9 +304,9 @@ def _cluster(address: str) -> Iterator[Executor]:
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C came, even where Python dropped it: it cannot raise inside a weak reference.
+    """Whether Ctrl-C came, even if Python dropped it: it cannot raise inside a weak reference.
 
-    Only the main thread receives signals; elsewhere the answer is no.
+    Only the main thread receives signals; in other threads the answer is no.
     """
     hits: list[int] = []
 
@@ -267,7 +324,9 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin_worker() -> None:
-    """Ctrl-C reaches every process of a terminal; the parent alone decides what it means."""
+def _begin_worker(counter: Synchronized[int]) -> None:
+    """Ctrl-C reaches every process of a terminal; only the parent handles it."""
+    global _counter  # noqa: PLW0603  (one per process)
+    _counter = counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()

@@ -13,13 +13,14 @@ from threadpoolctl import threadpool_limits
 
 from headstart import own_code
 from headstart.interfaces import Environment
+from headstart.progress import Progress
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.agent import AnyAgent
 from headstart.studies.digests import sources
 from headstart.studies.results import DIMENSIONS
 from headstart.studies.study import LearnerSpec, Study
 
-# BLAS's number of threads belongs to the process and can move the last bits of a product, so a
+# BLAS's number of threads belongs to the process and can change the last bits of a product, so a
 # process plays one shard at a time, with one thread.
 _ALONE = threading.Lock()
 
@@ -35,13 +36,15 @@ def play_shard(study: Study, number: int) -> xr.Dataset:
     return by_regularization(study, play_agents(study, number, list(agents(study))))
 
 
-def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+def play_agents(
+    study: Study, number: int, names: Sequence[str], progress: Progress | None = None
+) -> xr.Dataset:
     """Play the shard's replications with some of the study's `agents`.
 
     Returns reward and regret over (agent, trained, replication, task, round); no agent's numbers
     depend on the others. A sequence has `trained` [0]; test tasks are averaged to one `task`, and
-    where the study keeps them they are `test_reward` and `test_regret` as well. The attributes are
-    the `seconds` taken and the `sources` after them.
+    if the study keeps them they are in `test_reward` and `test_regret` as well. The attributes are
+    the `seconds` it took and the `sources` afterwards.
     """
     started = time.perf_counter()
     replications = shard_replications(study, number)
@@ -50,6 +53,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
         learners = SweptLearners(study, environment)
         build = partial(learners.build, only=set(names))
         seed = shard_seed(study.seed, number)
+        played: xr.Dataset
         if study.protocol == "sequence":
             played = simulate(
                 environment,
@@ -61,6 +65,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 schedule=study.schedule_built(),
                 n_chosen=study.n_chosen,
                 workers=1,
+                progress=progress,
             ).expand_dims(trained=[0])
             played = _summed(played)
         else:
@@ -74,6 +79,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 seed=seed,
                 n_chosen=study.n_chosen,
                 workers=1,
+                progress=progress,
             )
             played = _averaged(_summed(played), keep=study.keep_test_tasks)
     # A schedule is drawn for each shard, so that turns differ between shards.
@@ -87,7 +93,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
 
 
 def _summed(played: xr.Dataset) -> xr.Dataset:
-    """The reward of a round as the sum over its arms, where there are several."""
+    """The reward of a round, summed over its arms if there are several."""
     if "position" not in played.dims:
         return played
     of_arms = played.drop_vars("propensity", errors="ignore")
@@ -110,23 +116,23 @@ def shard_replications(study: Study, number: int) -> range:
 
 
 def shard_seed(seed: int, number: int) -> int:
-    """The seed of a shard: 64 bits that follow from the study's seed and the shard's number."""
+    """The seed of a shard: 64 bits derived from the study's seed and the shard's number."""
     low, high = np.random.SeedSequence(seed, spawn_key=(number,)).generate_state(2)
     return int(low) + (int(high) << 32)
 
 
 class SweptLearners:
-    """A study's learners at every regularization, each under another name."""
+    """A study's learners at every regularization, each under its own name."""
 
     def __init__(self, study: Study, environment: Environment) -> None:
         self._study = study
         self._environment = environment
 
     def names(self, regularization: Mapping[str, float]) -> dict[str, str]:
-        """The learners' names in the study, by the names that they play under, each at its value.
+        """Each learner's name in the study and its value of λ, by the name that it plays under.
 
-        A learner that ignores the grid plays once, under the first value's name. Its random
-        numbers follow from that name.
+        A learner without λ plays once, under the first value's name, which determines its random
+        numbers.
         """
         return {
             agent: learner.name
@@ -137,7 +143,7 @@ class SweptLearners:
     def build(
         self, prepared: Environment, *, only: Collection[str] | None = None
     ) -> Sequence[AnyAgent]:
-        """The agents that play in one simulation, or those of some names."""
+        """The agents that play in one simulation, or only those with some names."""
         return [
             learner.build(agent, partial(self._resolve, prepared, value))
             for agent, (learner, value) in agents(self._study).items()
@@ -151,13 +157,13 @@ class SweptLearners:
             if hasattr(source, name):
                 return getattr(source, name)
         kind = type(self._environment).__name__
-        raise ValueError(f"a learner asks for @{name}, which the environment {kind} does not have")
+        raise ValueError(f"a learner asks for @{name}, but the environment {kind} does not have it")
 
 
 def agents(study: Study) -> dict[str, tuple[LearnerSpec, float]]:
-    """What plays in a study, by name: each learner at each regularization, or once if it has none.
+    """The agents of a study, by name: each learner at each regularization, or once without λ.
 
-    A learner that ignores the grid plays under the first value's name.
+    A learner without λ plays under the first value's name.
     """
     learners = {learner.name: learner for learner in study.learners}
     swept = {name: learner.swept for name, learner in learners.items()}
@@ -166,7 +172,7 @@ def agents(study: Study) -> dict[str, tuple[LearnerSpec, float]]:
 
 
 def agents_of(swept: Mapping[str, bool], grid: Sequence[float]) -> dict[str, tuple[str, float]]:
-    """The names of learners and the regularizations of what plays; `swept` by learner."""
+    """The learner and the regularization of each agent; `swept` by learner."""
     return {
         agent_name(learner, value): (learner, value)
         for learner, follows in swept.items()
@@ -192,7 +198,7 @@ def by_regularization(study: Study, played: xr.Dataset) -> xr.Dataset:
 
 
 def agent_name(learner: str, regularization: float) -> str:
-    """The name that a learner plays under, which its random numbers follow from."""
+    """The name that a learner plays under, which determines its random numbers."""
     return f"{learner} @ {regularization!r}"
 
 

@@ -31,7 +31,7 @@ PROTOCOL_OF: dict[str, Protocol] = {
     "schedule": "sequence",
 }
 
-# What tells studies apart whose results could not be of one folder: all else can change in it.
+# Studies that differ in these cannot share a folder; anything else may change within one.
 SAME_IN_FOLDER = (
     "environment",
     "protocol",
@@ -45,7 +45,7 @@ SAME_IN_FOLDER = (
     "n_chosen",
 )
 
-# Keys that a file does without where they have their defaults.
+# Keys that a file omits if they have their defaults.
 _LEFT_OUT = {"about", "keep_test_tasks", "schedule", "n_chosen"}
 
 _FORBIDDEN = set('/\\:*?"<>|')
@@ -53,7 +53,7 @@ _FORBIDDEN = set('/\\:*?"<>|')
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSpec:
-    """A learner of a study: a policy and a prior, a method, an agent, or none of them for OPT.
+    """A learner of a study: a policy and a prior, a method, an agent, or none of these for OPT.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class LearnerSpec:
     method : Spec, optional
         A function of `headstart.learners`, with settings.
     joint : bool, default False
-        Whether a policy and a prior learn also from tasks that run, where tasks overlap.
+        If tasks overlap, whether a policy and a prior also learn from running tasks.
 
     Examples
     --------
@@ -89,19 +89,21 @@ class LearnerSpec:
             raise ValueError(f"a learner's name must be a string, got {self.name!r}")
         if (self.policy is None) != (self.prior is None):
             raise ValueError(
-                f"learner {self.name!r} must have a policy and a prior, or neither to be OPT"
+                f"learner {self.name!r} must have both a policy and a prior, or neither to be OPT"
             )
         if not isinstance(self.joint, bool) or (self.joint and self.policy is None):
             raise ValueError(
-                f"learner {self.name!r} may have joint = true next to a policy and a prior, "
+                f"learner {self.name!r} may have joint = true only with a policy and a prior, "
                 f"got {self.joint!r}"
             )
         if self.agent is not None and "name" in self.agent.settings:
-            raise ValueError(f"learner {self.name!r} must have an agent without a name of its own")
+            raise ValueError(
+                f"learner {self.name!r} names its agent, so the agent must have no name"
+            )
         if sum(part is not None for part in (self.policy, self.agent, self.method)) > 1:
             raise ValueError(
-                f"learner {self.name!r} must have a policy and a prior, or an agent, or a method, "
-                "and no two of them"
+                f"learner {self.name!r} must have a policy with a prior, an agent, or a method, "
+                "not several"
             )
 
     @classmethod
@@ -117,8 +119,8 @@ class LearnerSpec:
         policy : Spec, optional
             Replaces the learner's policy.
         **settings
-            Replace the settings of its prior, or of an agent without one: this is where
-            placeholders go.
+            Replace the settings of its prior, or of an agent without a prior; use placeholders
+            here.
 
         Returns
         -------
@@ -152,7 +154,7 @@ class LearnerSpec:
         return any("regularization" in spec.placeholders() for spec in self.specs().values())
 
     def specs(self) -> dict[str, Spec]:
-        """What it consists of, by the package of headstart that has such classes."""
+        """Its parts, by the package of headstart that has such classes."""
         parts = {
             "policies": self.policy,
             "priors": self.prior,
@@ -162,7 +164,7 @@ class LearnerSpec:
         return {package: spec for package, spec in parts.items() if spec is not None}
 
     def check(self) -> None:
-        """Raise what `build` would raise, as far as it can be known before the run."""
+        """Raise what `build` would raise, as far as known before the run."""
         if self.policy is not None and self.prior is not None:
             specs.check(self.policy, "policies", where=f"learner {self.name!r} policy")
             specs.check(self.prior, "priors", where=f"learner {self.name!r} prior")
@@ -216,7 +218,7 @@ class LearnerSpec:
         return table
 
     def record(self) -> dict[str, object]:
-        """What it consists of, as a row of a table."""
+        """Its parts, as a row of a table."""
         parts = (self.policy, self.prior, self.agent, self.method)
         names = ("policy", "prior", "agent", "method")
         row: dict[str, object] = {"learner": self.name}
@@ -225,13 +227,13 @@ class LearnerSpec:
         return row
 
     def _named(self, name: str) -> Spec:
-        """The agent's spec, with the name that it plays under."""
+        """The agent's spec with the name that it plays under."""
         assert self.agent is not None
         return Spec(kind=self.agent.kind, settings={**self.agent.settings, "name": name})
 
 
 class StudySettings(TypedDict, total=False):
-    """The settings of a study next to its name, environment and learners."""
+    """The settings of a study besides its name, environment and learners."""
 
     horizon: Required[int]
     protocol: Protocol
@@ -264,12 +266,12 @@ class Study:
     horizon : int
         The number of rounds of a task.
     protocol : {"sequence", "train-then-test"}, default "sequence"
-        Play tasks in a row, memory carried along (`simulate`), or test tasks from the memory after
+        Play tasks in a row with one memory (`simulate`), or test tasks from the memory after
         training tasks (`evaluate`).
     tasks : int, default 20
         The number of tasks in a sequence.
     training_tasks : tuple of int, default (10,)
-        After how many training tasks the test tasks are played.
+        After how many training tasks to play the test tasks.
     test_tasks : int, default 10
         The number of test tasks.
     regularization : tuple of float, default (1.0,)
@@ -277,20 +279,20 @@ class Study:
     replications : int, default 100
         The number of independent repetitions.
     shard : int, default 25
-        How many replications are played together, with a random stream that follows from the seed
-        and the shard's number.
+        How many replications are played together, with a random stream derived from the seed and
+        the shard's number.
     seed : int, default 0
         The seed.
     keep_test_tasks : bool, default False
         Whether results have every test task as well as their mean.
     schedule : Spec, optional
-        Which task of a sequence plays next (`headstart.schedules`); one after the other by default.
+        Which task of a sequence plays next (`headstart.schedules`); by default, one after another.
     n_chosen : int, default 1
         How many arms are chosen in a round.
     about : str, optional
         A text about the study.
     folder : str, optional
-        The folder of the study's file: classes of one's own are found there.
+        The folder of the study's file, where your own classes are found.
 
     Examples
     --------
@@ -331,7 +333,7 @@ class Study:
             raise ValueError(f"name must be a string that can name a folder, got {self.name!r}")
         checks.one_of("protocol", self.protocol, PROTOCOLS)
         for f in fields(self):
-            # Settings of the other protocol do not make two studies different.
+            # Settings of the other protocol do not distinguish two studies.
             if PROTOCOL_OF.get(f.name, self.protocol) != self.protocol:
                 object.__setattr__(self, f.name, f.default)
         for name in ("horizon", "tasks", "test_tasks", "replications", "shard", "n_chosen"):
@@ -352,7 +354,7 @@ class Study:
         ):
             if not isinstance(what, kind):
                 raise ValueError(
-                    f"a study must be made of specs, got {checks.short(what)}; Study.of takes "
+                    f"Study takes specs, got {checks.short(what)}; Study.of takes "
                     "environments and learners as objects"
                 )
         object.__setattr__(self, "learners", tuple(self.learners))
@@ -382,7 +384,7 @@ class Study:
         learners: Sequence[AnyAgent | LearnerSpec],
         **settings: Unpack[StudySettings],
     ) -> Study:
-        """The study of objects, such as `simulate` takes: dataclasses of plain values.
+        """A study from objects such as `simulate` takes: dataclasses of plain values.
 
         Parameters
         ----------
@@ -440,7 +442,7 @@ class Study:
         return [learner.name for learner in self.learners if learner.swept]
 
     def check_trained(self, trained: int | None) -> None:
-        """Check that the study has results after so many training tasks.
+        """Check that the study has results after this many training tasks.
 
         Parameters
         ----------
@@ -466,14 +468,14 @@ class Study:
         return cast(Environment, built)
 
     def schedule_built(self) -> Schedule | None:
-        """The schedule; None for tasks one after the other."""
+        """The schedule; None for tasks one after another."""
         if self.schedule is None:
             return None
         with own_code.importable(self.folder):
             return cast(Schedule, specs.build(self.schedule, "schedules", where="schedule"))
 
     def plain(self) -> dict[str, object]:
-        """As a TOML table: what the protocol uses, and only that."""
+        """As a TOML table, with only the settings that the protocol uses."""
         table: dict[str, object] = {}
         for f in fields(self):
             value = getattr(self, f.name)

@@ -25,14 +25,14 @@ from headstart.studies.study import Study
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerSummary:
-    """A learner at its λ of least regret.
+    """A learner at the λ with least regret.
 
     Attributes
     ----------
     learner : str
         Its name.
     regularization : float or None
-        That λ; None where it has none of the grid.
+        That λ; None if the learner does not use the grid.
     regret, reward : Interval
         Their means over replications, and 95 % intervals.
 
@@ -191,7 +191,7 @@ def plain(summary: Summary) -> dict[str, object]:
 
 
 def finite(table: Mapping[str, object]) -> dict[str, object]:
-    """A table with null for numbers that are not finite, which JSON does not have."""
+    """A table with null for numbers that are not finite, which JSON cannot represent."""
     return {name: _finite(value) for name, value in table.items()}
 
 

@@ -1,4 +1,4 @@
-"""A study from the text of a TOML file; an error names the key, the value and what was expected."""
+"""A study from the text of a TOML file; errors name the key, the value and what was expected."""
 
 import inspect
 import tomllib
@@ -19,7 +19,7 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
     text : str
         The study in TOML.
     folder : str or Path, optional
-        Where classes of one's own are found.
+        Where your own classes are found.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def from_toml(text: str, folder: str | Path = "") -> Study:
 
 
 def from_file(path: str | Path) -> Study:
-    """The study in a file; classes of one's own are found next to it.
+    """The study in a file; your own classes are found next to it.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _learner(table: object, where: str) -> LearnerSpec:
 
 
 def _method(table: Mapping[str, object], where: str) -> LearnerSpec:
-    """A published method: what is not its name are its settings."""
+    """A published method: all keys except its name are its settings."""
     method = table["method"]
     known = specs.methods()
     if not isinstance(method, str):

@@ -128,9 +128,9 @@ class SharedBasis:
 def shared_basis(grams: ArrayLike) -> SharedBasis:
     """Assumption 2 (Eq. 9), measured: how far one P gives V_j = P Σ_j Pᵀ for all tasks.
 
-    Symmetric matrices share a basis exactly when they commute. The basis tried is that of a generic
-    combination Σ c_j V_j, which diagonalises all of them whenever any basis does. That of Ṽ itself
-    would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
+    Symmetric matrices share a basis exactly when they commute. It tries the basis of a generic
+    combination Σ c_j V_j, which diagonalises all of them whenever any basis does. The basis of Ṽ
+    itself would not: V = diag(2, 1) and diag(1, 2) sum to 3I, whose basis can be anything.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Regret bounds with explicit constants, term by term, and the λ that they ask for."""
+"""Regret bounds with explicit constants, term by term, and the λ that they suggest."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def low_variance_bound(setting: Setting, *, variance: float) -> RegretBound:
     """Corollary 2: Lemma 2 at λ = 1/(T Var_h).
 
     Includes the R, the additive term and the logarithm that the paper drops. Lemma 1 needs λ ≥ 1,
-    so the paper's λ is covered only where Var_h ≤ 1/T; elsewhere this warns.
+    so the paper's λ is covered only if Var_h ≤ 1/T; otherwise this warns.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def paper_regularization(*, horizon: int, variance: ArrayLike) -> Floats:
 def bayes_regularization(*, noise_scale: float, dimension: int, variance: ArrayLike) -> Floats:
     """λ = s²d/Var_w̄: the ridge whose estimate is the posterior mean for w ~ N(w̄, Var_w̄ I/d).
 
-    ∞ where the variance is 0 and all tasks are the same.
+    ∞ if the variance is 0, that is, all tasks are the same.
 
     Parameters
     ----------

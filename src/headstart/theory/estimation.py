@@ -122,7 +122,7 @@ def bennett_bound(
     """Lemma 3: H_ρ ≤ 2 log(2/δ) S/N + √(2 log(2/δ) Var_0/N) with probability 1 − δ.
 
     For N independent tasks with ‖w‖ ≤ S that count equally: the running task, with fewer rounds, is
-    left out. Valid but loose: it has the second moment Var_0 where Var_w̄ would nearly suffice.
+    left out. Valid but loose: it uses the second moment Var_0, but Var_w̄ would nearly suffice.
 
     Parameters
     ----------
@@ -250,8 +250,8 @@ def pooled_error(
     """The terms of RR's error after n tasks.
 
     With M = (Ṽ + λI)⁻¹: h − H̄ = MΣX_jᵀη_j + MΣV_j(w_j − H̄) − λMH̄, noise, bias and ridge. Lemmas
-    4 and 5 split at H̄' in place of H̄; where Ṽ is nearly singular H̄' is far from every task, and
-    two huge terms cancel.
+    4 and 5 split at H̄' instead of H̄; if Ṽ is nearly singular, H̄' is far from every task, and two
+    huge terms cancel.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def pool(tasks: TaskStatistics) -> TaskStatistics:
 def _ridge_error(
     statistics: TaskStatistics, parameter: Floats, regularization: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """The two terms of a ridge estimate's error, (…, d) each: of the data, and of the shrinkage."""
+    """The two terms of a ridge estimate's error, (…, d) each: from the data, and from shrinkage."""
     zero = Prior.zero(statistics.dimension, regularization=regularization, lead=statistics.lead)
     estimate = RidgeEstimate(statistics, zero)
     shrunk = np.linalg.solve(estimate.precision, zero.prior_moment(parameter)[..., None])[..., 0]

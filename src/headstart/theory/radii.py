@@ -15,7 +15,7 @@ def trace_radius(setting: Setting, rounds: ArrayLike) -> Floats:
 
     Holds for all t at once with probability 1 − δ if the noise is R-sub-Gaussian, ‖x‖ ≤ L, ‖w‖ ≤ S,
     h = 0 and d ≥ 2: at d = 1 the formula has one log(1/δ) where the determinant form has two. Warns
-    at d = 1 and where tasks are unbounded.
+    at d = 1 and if tasks are unbounded.
 
     Parameters
     ----------

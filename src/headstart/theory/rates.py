@@ -93,7 +93,7 @@ def transfer_rate(setting: Setting, variance: ArrayLike) -> Floats:
 
     From Lemma 2 at λ = 1/(T Var_h) to this rate the paper drops R, an additive term and a log T.
     For a bound use `transfer_bound(variance=Var_w̄ + ε)`. Var_h = Var_w̄ + ε needs an h that does
-    not depend on the new task; warns where the bias moves.
+    not depend on the new task; warns if the bias moves.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class Setting:
 
     @property
     def delta(self) -> float:
-        """δ: as given, or 1/T; ½ where T = 1."""
+        """δ: as given, or 1/T; ½ if T = 1."""
         if self.failure_probability is not None:
             return self.failure_probability
         return 1.0 / max(self.horizon, 2)
@@ -123,11 +123,11 @@ class Setting:
 
     @property
     def small_regularization(self) -> Booleans:
-        """Where λ < L², (…): there the width of an arm may exceed 1."""
+        """Where λ < L², (…), so that the width of an arm may exceed 1."""
         return np.asarray(self.ridge < self.feature_bound**2 * (1.0 - _ROUNDING))
 
     def demand_regularization(self, what: str) -> None:
-        """Warn where λ < max(1, L²), which the regret bounds need.
+        """Warn if λ < max(1, L²), since the regret bounds need more.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Setting:
         )
 
     def demand_bounded_tasks(self, what: str) -> None:
-        """Warn where tasks are not bounded, as Gaussian ones.
+        """Warn if tasks are not bounded, such as Gaussian ones.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class Setting:
         )
 
     def demand_frozen_bias(self, what: str) -> None:
-        """Warn where the bias moves with the task's own data.
+        """Warn if the bias moves with the task's own data.
 
         Parameters
         ----------
@@ -173,7 +173,7 @@ class Setting:
 
 @contextmanager
 def violated_assumptions() -> Iterator[list[str]]:
-    """A list that has the sentences of all `AssumptionWarning`s at the end, in place of warnings.
+    """A list that collects the sentences of all `AssumptionWarning`s instead of warning.
 
     Each sentence is listed once.
 

@@ -1,4 +1,4 @@
-"""Trajectory: the estimate after every round, rebuilt from what was played."""
+"""Trajectory: the estimate after every round, rebuilt from choices and rewards."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Trajectory:
     def misses(self, *, noise_scale: float, failure_probability: float) -> dict[str, Booleans]:
         """Whether w is outside each confidence set, (R, T + 1), by the name of its radius.
 
-        The fixed-bias radius is left out where the bias moves within the task, which it excludes.
+        The fixed-bias radius is left out if the bias moves within the task.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class LinearFit:
 
 
 def fit_means(task: Task) -> LinearFit:
-    """Least squares of the means on all arms offered; the task's own w where that is exact.
+    """Least squares of the means on all arms offered; the task's own w if that is exact.
 
     For rewards that are not linear in the features (0/1 to the winner, ratings) there is no w*.
     This is what a linear learner would find if every arm were played equally often.
@@ -190,7 +190,7 @@ def fit_means(task: Task) -> LinearFit:
     # T·K < d is possible: the best fit of least norm.
     fitted = np.linalg.pinv(x.mT @ x, hermitian=True) @ (x.mT @ y)
     unexplained = ((y - x @ fitted) ** 2).sum((-2, -1)) / sum_of_squares
-    # What rounding leaves of a linear task that does not tell its w is nothing.
+    # For a linear task without a known w, what rounding leaves counts as 0.
     return LinearFit(fitted[..., 0], np.where(unexplained < 1e-16, 0.0, unexplained))
 
 
@@ -234,9 +234,8 @@ def running_prior(
 ) -> Prior:
     """The prior after t = 0, …, T rounds.
 
-    A `RunningEstimate` starts with the task's side information and goes through the rounds as it
-    did when they were played: its bias moves if the estimator's does, and its prior is revised when
-    that is due.
+    A `RunningEstimate` starts with the task's side information and repeats the rounds as played:
+    its bias moves if the estimator's does, and its prior is revised when due.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def test_users_without_arms_are_not_eligible() -> None:
     prepared = environment.prepare(2, np.random.default_rng(0))
     assert prepared.n_tasks == 4
     empty = Ratings(table=as_table(rows[:12]), dimension=1, n_arms=3)
-    with pytest.raises(ValueError, match=r"must have users with an item rated at least 4.0 and 2"):
+    with pytest.raises(ValueError, match=r"must have a user with an item rated at least 4.0 and 2"):
         empty.prepare(1, np.random.default_rng(0))
 
 
@@ -137,7 +137,7 @@ def test_user_attributes_are_the_tasks_side_information() -> None:
     assert task.side is not None
     users = [environment.filtered.user_names[group[0]] for group in prepared.groups]
     np.testing.assert_array_equal(task.side[:, 0], users)
-    with pytest.raises(ValueError, match="must have every user, got none for"):
+    with pytest.raises(ValueError, match="must include every user, got none for"):
         _environment(user_attributes={})
     attributes[int(TABLE.user_names[3])] = [1.0]
     with pytest.raises(ValueError, match=r"as many numbers .* got shapes \(2,\) and \(1,\)"):

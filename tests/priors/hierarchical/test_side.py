@@ -57,11 +57,11 @@ def test_useless_side_information_changes_nothing() -> None:
 def test_side_information_is_asked_for() -> None:
     estimator = Hierarchical(n_side=2)
     memory, task = estimator.empty(3), TaskStatistics.zeros(3)
-    with pytest.raises(ValueError, match="side information of 2 numbers, got none"):
+    with pytest.raises(ValueError, match="2 numbers of side information, got none"):
         estimator.absorb(memory, task)
     with pytest.raises(ValueError, match=r"side must have shape \(…, p\) = \(2,\), got \(3,\)"):
         estimator.prior(memory, np.zeros(3))
-    with pytest.raises(ValueError, match='n_side must be 0 where covariance is "full", got 2'):
+    with pytest.raises(ValueError, match='n_side must be 0 with covariance "full", got 2'):
         Hierarchical(covariance="full", n_side=2)
 
 

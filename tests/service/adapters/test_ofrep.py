@@ -1,6 +1,7 @@
 """OFREP: what OpenFeature's own providers get, and what the protocol asks for beyond them."""
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.exception import ErrorCode
 from openfeature.flag_evaluation import Reason
+from tests.docs import blocks
 from tests.needs import missing
 from tests.service.adapters.setting import BANDIT, Served
 
@@ -152,6 +154,18 @@ def test_the_provider_for_javascript(served: Served, tmp_path: Path) -> None:
         timeout=120,
         check=True,
     )
+    (block,) = blocks.fences(blocks.text_of("service/other-clients.md"), "javascript")
+    (folder / "page.js").write_text(block.replace("http://localhost:8000", served.address))
+    page = subprocess.run(
+        ["node", "page.js"],
+        cwd=folder,
+        env={**os.environ, "HEADSTART_KEY": served.key},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert page.stdout in ("tea paid\n", "mug paid\n")
     seen = json.loads(ended.stdout)
     assert seen["chosen"]["value"] == seen["chosen"]["variant"]
     assert seen["chosen"]["reason"] == "TARGETING_MATCH"

@@ -58,9 +58,11 @@ def served(service: Service, uploads: Path) -> Iterator[str]:
     thread.start()
     while not (server.started and service.ready):
         time.sleep(0.02)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,17 @@ from headstart.service.messages import (
 
 pytestmark = pytest.mark.slow
 
-PAGES = ["/", "/prior", "/tasks", "/decisions", "/quality", "/jobs", "/health"]
+PAGES = [
+    "/",
+    "/compare",
+    "/prior",
+    "/tasks",
+    "/decisions",
+    "/items",
+    "/quality",
+    "/jobs",
+    "/health",
+]
 ATTACK = "<script>alert('\"x\"')</script>"
 
 
@@ -124,7 +134,18 @@ def test_what_is_not_there_is_a_page(reader: PageClient, page: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["window=none", "first=-1", "first=1e9", "after=x:y", "after=nan:1", "sort=1", "prefix=%FF"],
+    [
+        "window=none",
+        "since=none&until=9",
+        "since=0001-01-01",
+        "until=9999-12-31",
+        "first=-1",
+        "first=1e9",
+        "after=x:y",
+        "after=nan:1",
+        "sort=1",
+        "prefix=%FF",
+    ],
 )
 def test_odd_addresses_are_answered(reader: PageClient, query: str) -> None:
     for page in PAGES:

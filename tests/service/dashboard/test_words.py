@@ -5,10 +5,14 @@ import math
 import pytest
 
 from headstart.intervals import Interval, Moments, watched_difference
-from headstart.service.dashboard import formats
+from headstart.service.dashboard import formats, settings
+from headstart.service.dashboard.decisions import why_not
+from headstart.service.dashboard.items import crowding_sentence
 from headstart.service.dashboard.overview import gain_sentence, mismatch_sentence
 from headstart.service.dashboard.prior import drift_sentence
+from headstart.service.messages import BanditConfiguration
 from headstart.service.store.queries.activity import Compared
+from headstart.service.store.queries.item_days import TopItem
 
 NONE = Moments()
 
@@ -92,6 +96,59 @@ def test_a_share_that_chance_does_not_explain_is_said_so() -> None:
     assert text is not None
     assert "16.0 %" in text
     assert "10.0 %" in text
+
+
+def test_small_rates_are_per_thousand() -> None:
+    small = formats.rate(Interval(0.0031, 0.001, 0.0004, 0.0058, 900))
+    assert (small.mean, small.low, small.high) == ("3.1", "0.4", "5.8")
+    assert small.unit == "per 1,000 rounds"
+    large = formats.rate(Interval(0.31, 0.02, 0.27, 0.35, 100))
+    assert (large.mean, large.unit) == ("0.31", "per round")
+    unknown = formats.rate(Interval(0.31, math.inf, -math.inf, math.inf, 1))
+    assert (unknown.low, unknown.unit) == ("–", "per round")
+
+
+def test_changes_are_relative_to_something() -> None:
+    assert formats.change(110.0, 100.0, "the week before") == "+10.0 % on the week before"
+    assert formats.change(5.0, 0.0, "the week before") == "nothing in the week before"
+
+
+def test_an_item_that_takes_most_of_the_traffic_is_warned_of() -> None:
+    def sentence(share: float, decisions: int = 1000, n: int = 9) -> str | None:
+        return crowding_sentence(
+            TopItem(item="Mocha", share=share, decisions=decisions, items=n), n
+        )
+
+    text = sentence(0.7)
+    assert text is not None
+    assert "Mocha" in text
+    assert "70.0 %" in text
+    assert sentence(0.4) is None
+    assert sentence(0.7, decisions=50) is None
+    assert sentence(0.7, n=2) is None
+
+
+@pytest.mark.parametrize(
+    ("other_mean", "other_score", "words"),
+    [
+        (0.5, 0.8, "A tie"),
+        (0.4, 0.9, "tried by chance"),
+        (0.6, 0.7, "expected to earn more"),
+        (0.5, 0.7, "as much"),
+        (0.3, 0.7, "does not make up"),
+        (0.3, 0.5, "worth no more"),
+    ],
+)
+def test_an_arm_that_lost_is_told_why(other_mean: float, other_score: float, words: str) -> None:
+    assert words in why_not(0.5, 0.8, other_mean, other_score)
+
+
+def test_every_setting_has_words() -> None:
+    rows = settings.table(BanditConfiguration(dimension=3, control_share=0.05))
+    named = {name for row in rows for name in row["names"].split(", ")}
+    assert named == {*BanditConfiguration.__struct_fields__}
+    given = {row["names"]: row["value"] for row in rows if not row["default"]}
+    assert given == {"dimension, feature_names, features": "3 numbers", "control_share": "5.00 %"}
 
 
 def test_drift_is_a_sentence() -> None:

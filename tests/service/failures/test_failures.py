@@ -36,13 +36,14 @@ def _check(result: Result) -> None:
     assert result.audit.rewards > 100
 
 
-@pytest.mark.parametrize("settings", [{}, {"deadline_seconds": 3_600.0, "default_reward": 0.25}])
+@pytest.mark.parametrize("settings", [{}, {"deadline_seconds": 2.0, "default_reward": 0.25}])
 def test_nothing_is_lost_or_counted_twice_when_a_process_is_killed(
     store: str, tmp_path: Path, settings: dict[str, float]
 ) -> None:
     """Twice kill -9, on PostgreSQL of one of two processes, and a backup in between.
 
-    A backup is one state: a replay of its decisions gives its statistics.
+    Rewards come in parts, some are corrected, and decisions expire meanwhile. A backup is one
+    state: a replay of its decisions gives its statistics.
     """
     found = []
 

@@ -1,4 +1,4 @@
-"""Every command of docs/service.md works as it stands, in their order, and so does its code."""
+"""Every command of the pages on the service works, in their order, and so does their code."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from headstart.service.messages import BanditConfiguration
 
 pytestmark = pytest.mark.slow
 
-PAGE = blocks.text_of("service.md")
+PAGES = "\n".join(map(blocks.text_of, blocks.service_pages()))
 # Set-up, and what needs Docker.
 SKIPPED = ("pip install", "docker")
 _SHOP = BanditConfiguration(feature_names=["price", "brand", "discount"])
@@ -25,15 +25,15 @@ _SHOP = BanditConfiguration(feature_names=["price", "brand", "discount"])
 
 @pytest.fixture(autouse=True)
 def _tools() -> None:
-    """What the page asks for."""
+    """What the pages ask for."""
     for name in ("curl", "jq"):
         if shutil.which(name) is None:
             missing("tools", f"no {name} here: install the package {name}")
 
 
 def commands() -> str:
-    """The commands of the page, as one script that ends at the first that fails."""
-    found = [each for each in blocks.fences(PAGE, "bash") if not any(w in each for w in SKIPPED)]
+    """The commands of the pages, as one script that ends at the first that fails."""
+    found = [each for each in blocks.fences(PAGES, "bash") if not any(w in each for w in SKIPPED)]
     strict = 'set -euo pipefail\ncurl() { command curl --fail-with-body -sS "$@"; echo; }\n'
     return strict + "".join(found)
 
@@ -61,22 +61,27 @@ def test_every_command_works_as_it_stands(tmp_path: Path) -> None:
         )
     assert ended.returncode == 0, f"{ended.stdout[-3000:]}\n{ended.stderr[-3000:]}"
     assert '"outcome":"paid"' in ended.stdout
-    assert '"outcome":"duplicate"' in ended.stdout
     assert '"status":"promoted"' in ended.stdout
     assert '"status":"cancelled"' in ended.stdout
+    said = iter(re.findall(r"(?m)^reward .*# (\w+)$", "\n".join(blocks.fences(PAGES, "bash"))))
+    outcomes = re.findall(r"(?m)^(?:paid|duplicate|conflict)$", ended.stdout)
+    for expected in said:
+        assert outcomes.pop(0) == expected
     assert (tmp_path / "copy.db").is_file()
 
 
 def test_the_code_works_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "logs").mkdir()
-    script = "".join(each for each in blocks.fences(PAGE, "bash") if "END" in each or "awk" in each)
+    script = "".join(
+        each for each in blocks.fences(PAGES, "bash") if "END" in each or "awk" in each
+    )
     files = re.findall(r"^(?:mkdir|cat > .*?^END$|awk .*?shown\.csv$).*?$", script, re.M | re.S)
     subprocess.run(["bash", "-euc", "\n".join(files)], check=True)
     with served("--data", "logs", cwd=tmp_path) as (_, address):
         with Client(address, timeout=120) as client:
             client.bandit("shop").put(_SHOP)
             client.bandit("shop").items.put({"tea": [0.2, 1, 0], "mug": [0.7, 0, 1]})
-        printed = "".join(text for _, text in blocks.run(at(address, PAGE)))
+        printed = "".join(text for _, text in blocks.run(at(address, PAGES)))
     assert "Contribution(feature='sport'" in printed
     assert "done 6" in printed

@@ -1,5 +1,6 @@
 """`headstart serve`."""
 
+import gc
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -19,25 +20,30 @@ class LogStyle(StrEnum):
 def serve(
     *,
     store: Store = "headstart.db",
-    host: Annotated[str, typer.Option(help="The address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 for a free one.")] = 8000,
-    data: Annotated[Path | None, typer.Option(help="The folder whose logs jobs may read.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The folder of logs that jobs may read.")
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Add simulated users.")] = False,
     log_format: Annotated[LogStyle, typer.Option(help="The format of log lines.")] = LogStyle.TEXT,
     log_requests: Annotated[bool, typer.Option(help="Log every request.")] = True,
-    limit_body: Annotated[int, typer.Option(min=1, help="Megabytes of a request.")] = 16,
-    limit_waiting: Annotated[int, typer.Option(min=1, help="Requests that wait at once.")] = 2_000,
-    limit_job_memory: Annotated[int, typer.Option(min=1, help="Megabytes of a job.")] = 4_096,
-    cache: Annotated[int, typer.Option(min=1, help="Megabytes of tasks in memory.")] = 256,
+    limit_body: Annotated[int, typer.Option(min=1, help="The largest request, in megabytes.")] = 16,
+    limit_waiting: Annotated[int, typer.Option(min=1, help="How many requests may wait.")] = 2_000,
+    limit_job_memory: Annotated[
+        int, typer.Option(min=1, help="The memory of a job, in megabytes.")
+    ] = 4_096,
+    cache: Annotated[int, typer.Option(min=1, help="Tasks in memory, in megabytes.")] = 256,
     proxy: Annotated[
-        list[str] | None, typer.Option(help="Address or network of a proxy that is trusted.")
+        list[str] | None, typer.Option(help="Address or network of a trusted proxy.")
     ] = None,
     root_path: Annotated[str, typer.Option(help="The proxy's prefix, such as /bandits.")] = "",
     processes: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes at this port; with PostgreSQL only.")
+        int, typer.Option(min=1, max=64, help="Processes on this port; PostgreSQL only.")
     ] = 1,
 ) -> None:
     """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
+    gc.disable()  # until the service has started: what it imports stays
     with needs_extra():
         from headstart.service.http.app import Limits
         from headstart.service.main import ServeOptions

@@ -1,4 +1,4 @@
-"""DecisionSets: the arms of a round, one item that the user likes among items it dislikes."""
+"""DecisionSets: the arms of a round, one item that the user likes among disliked ones."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,9 +11,9 @@ from headstart.datasets.table import RatingTable
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DecisionSets:
-    """One item rated at least `liked` and K − 1 different ones rated at most `disliked`.
+    """One item rated at least `liked` and K − 1 different items rated at most `disliked`.
 
-    With `unrated_disliked` the latter include the items that the user never rated.
+    With `unrated_disliked`, items that the user never rated count as disliked.
     """
 
     table: RatingTable
@@ -28,7 +28,7 @@ class DecisionSets:
 
     @cached_property
     def _listed(self) -> list[Integers]:
-        """The items that are disliked; with `unrated_disliked`, those that are not."""
+        """The disliked items; with `unrated_disliked`, the items that are not disliked."""
         disliked = self.table.ratings <= self.disliked
         return self._by_user(~disliked if self.unrated_disliked else disliked)
 
@@ -44,7 +44,7 @@ class DecisionSets:
 
     @cached_property
     def eligible(self) -> Integers:
-        """The users that can be a task: with a liked item and K − 1 disliked ones."""
+        """The users that can be a task: they have a liked item and K − 1 disliked ones."""
         return np.array(
             [
                 user
@@ -61,7 +61,7 @@ class DecisionSets:
         liked = self._liked[user]
         chosen[:, 0] = liked[(uniforms[:, 0] * len(liked)).astype(np.int64)]
         # Floyd's algorithm for K − 1 different ranks among n: at step j one of the first j + 1, or
-        # j itself where that one is taken.
+        # j itself if that one is taken.
         n = self._n_disliked(user)
         ranks = np.empty((rounds, n_arms - 1), dtype=np.int64)
         for i, j in enumerate(range(n - n_arms + 1, n)):

@@ -46,7 +46,7 @@ def _decompose(
 ) -> tuple[Floats, Floats, Floats]:
     """U (n, d), S (d,) in descending order, V (m, d); each column's largest entry of V is positive.
 
-    The sign is a convention; without one it would depend on the machine's LAPACK.
+    The sign is a convention; without it, signs would depend on the machine's LAPACK.
     """
     from scipy.sparse import linalg  # noqa: PLC0415 - takes half a second to import
 

@@ -1,4 +1,4 @@
-"""Which users become the tasks of a replication: all, near neighbours, or those of a cluster."""
+"""Which users become the tasks of a replication: all, near neighbours, or a cluster."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headstart.arrays import Floats, Integers
 
 
 class Grouping(Protocol):
-    """A rule for the group of users whose members become the tasks of one replication."""
+    """A rule that selects the users who become the tasks of one replication."""
 
     def sample(
         self, vectors: Floats, eligible: Integers, replications: int, rng: np.random.Generator
     ) -> list[Integers]:
         """The group of every replication, its users in the order of their tasks.
 
-        `vectors` (n, d) are those of all users; only the `eligible` ones can be a task.
+        `vectors` (n, d) belong to all users; only `eligible` users can be a task.
         """
         ...
 
@@ -62,12 +62,12 @@ class AllUsers:
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest:
-    """The paper's LastFM tasks: a random user and its nearest in l2, shuffled.
+    """The paper's LastFM tasks: a random user and its nearest neighbours in l2, shuffled.
 
     Parameters
     ----------
     n_users : int, default 20
-        The number of users, the first one included.
+        The number of users, including the first one.
 
     Examples
     --------
@@ -108,10 +108,11 @@ class Clusters:
 
     The paper filters "clusterings" by silhouette, but no clustering of its users reaches 0.15 as a
     whole; single clusters do. So a cluster passes if the mean silhouette of its users is large
-    enough and enough of them are eligible. In one clustering one or two pass, and its seed decides
-    which: so several are made, and all clusters that pass are used (equal ones once). Replication r
-    plays cluster r mod (number that pass), its users shuffled. Clusters of different clusterings
-    overlap, so replications are not independent; `cohorts` says which belong together.
+    enough and enough of them are eligible. In one clustering one or two clusters pass, and its seed
+    decides which. So several clusterings are made, and all clusters that pass are used (equal ones
+    once). Replication r plays cluster r mod (number that pass), with its users shuffled. Clusters
+    of different clusterings overlap, so replications are not independent; `cohorts` says which
+    belong together.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ class Clusters:
             best = max(silhouettes.max() for _, silhouettes in self.clusterings(vectors))
             raise ValueError(
                 f"least_users={self.least_users} and least_silhouette={self.least_silhouette} "
-                f"must leave a cluster, got none of {self.n_clusters * self.n_clusterings} "
+                f"leave none of {self.n_clusters * self.n_clusterings} clusters "
                 f"(the best silhouette is {best:.3f})"
             )
         return [rng.permutation(members[r % len(members)]) for r in range(replications)]
@@ -189,7 +190,7 @@ class Clusters:
 
         Two clusters overlap if they share at least half of the users of the smaller; cohorts are
         the connected components, numbered by their first cluster. Replications of one cohort play
-        mostly the same users, so the cohorts are what is independent.
+        mostly the same users, so only the cohorts are independent.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class Clusters:
         return [_cluster(data, size, self.n_clusters, seed) for seed in seeds]
 
 
-# Keyed by the vectors' bytes, because a study asks for the same clustering many times.
+# Keyed by the vectors' bytes, since a study asks for the same clustering many times.
 @lru_cache(maxsize=64)
 def _cluster(data: bytes, size: int, n_clusters: int, seed: int) -> tuple[Integers, Floats]:
     try:

@@ -27,13 +27,13 @@ from headstart.environments.rewards import Mode, Shift
 class LastFM:
     """`Ratings` of HetRec 2011's play counts, 741 users × 538 artists, with the paper's settings.
 
-    The "ratings" are play counts, so that at most 3 plays include none.
+    The "ratings" are play counts, so an artist never played counts as disliked.
 
     Parameters
     ----------
     data : str or Path, optional
-        The folder of the publisher's files. By default they are searched in $HEADSTART_DATA and in
-        the download cache, and DataMissing is raised if they are in neither.
+        The folder of the publisher's files. By default, $HEADSTART_DATA and the download cache are
+        searched; raises DataMissing if they are in neither.
     dimension, transform, features, unit_arms
         As for `Ratings`.
     grouping, n_arms, liked, disliked, unrated_disliked
@@ -106,8 +106,8 @@ class LastFM:
 class MovieLens:
     """`Ratings` of MovieLens-1M, 847 users × 618 films, with the paper's settings.
 
-    Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film is not a
-    disliked one, so that arms are rated ones. The noise variance is the paper's 0.1.
+    Replication r plays cluster r mod `clusters` (see `Clusters`). An unrated film does not count as
+    disliked, so all arms are rated. The noise variance is the paper's 0.1.
 
     Parameters
     ----------
@@ -187,5 +187,5 @@ def _ratings(published: Published, environment: LastFM | MovieLens) -> Ratings:
         for setting in fields(environment)
         if setting.name not in {"data", "user_attributes"}
     }
-    # Filtered here, so that only the rows that are used are sent to another process.
+    # Filtered here, so that only rows in use are sent to another process.
     return Ratings(table=load_filtered(published, environment.data), **settings)

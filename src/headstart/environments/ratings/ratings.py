@@ -54,7 +54,8 @@ class Ratings:
     n_arms : int, default 5
         The number of arms of a round: one liked item, the others disliked.
     liked, disliked : float, default 4.0 and 3.0
-        The least rating of a liked item and the largest of a disliked one, before the `transform`.
+        The smallest rating of a liked item and the largest of a disliked one, before the
+        `transform`.
     unrated_disliked : bool, default False
         Whether unrated items count as disliked.
     reward : {"winner", "linear"}, default "winner"
@@ -66,7 +67,7 @@ class Ratings:
     noise_scale : float, default 1.0
         The standard deviation of the noise.
     user_attributes : mapping of user names to array_like of shape (p,), optional
-        The tasks' side information: as many numbers for each user.
+        The tasks' side information: equally many numbers for each user.
 
     Examples
     --------
@@ -184,12 +185,12 @@ class Ratings:
         rows: list[Floats] = []
         for user in self.filtered.user_names.tolist():
             if user not in self.user_attributes:
-                raise ValueError(f"user_attributes must have every user, got none for {user!r}")
+                raise ValueError(f"user_attributes must include every user, got none for {user!r}")
             row = checks.floats(f"user_attributes of {user!r}", self.user_attributes[user])
             size = rows[0].shape if rows else row.shape
             if row.ndim != 1 or row.shape != size or not len(row):
                 raise ValueError(
-                    "user_attributes must be as many numbers for every user, "
+                    "user_attributes must have equally many numbers for every user, "
                     f"got shapes {size} and {row.shape} for {user!r}"
                 )
             rows.append(row)
@@ -226,7 +227,7 @@ class Ratings:
         eligible = self.decision_sets.eligible
         if len(eligible) == 0:
             raise ValueError(
-                f"{self.table.source} must have users with an item rated at least {self.liked} "
+                f"{self.table.source} must have a user with an item rated at least {self.liked} "
                 f"and {self.n_arms - 1} rated at most {self.disliked}, got none"
             )
         groups = self.grouping.sample(self.embedding.users, eligible, size, rng)
@@ -238,7 +239,7 @@ class Ratings:
 
 
 class PreparedRatings:
-    """A task stream: every `sample` is the next user of each group, and each user occurs once."""
+    """A stream of tasks: every `sample` takes the next user of each group, each user once."""
 
     def __init__(self, *, environment: Ratings, groups: Sequence[Integers]) -> None:
         self.environment = environment
@@ -257,7 +258,7 @@ class PreparedRatings:
 
     @property
     def mean_parameter(self) -> Floats:
-        """w̄ of every replication, (R, d): the mean of its group's users, what the Oracle knows."""
+        """w̄ of every replication, (R, d), which the Oracle knows: the mean of the group."""
         users = self.environment.embedding.users
         return np.stack([users[group].mean(0) for group in self.groups])
 
@@ -268,9 +269,9 @@ class PreparedRatings:
 
     @property
     def cohorts(self) -> Integers | None:
-        """The cohort of every replication, (R,), where replications share users; None elsewhere.
+        """The cohort of every replication, (R,), if replications share users; else None.
 
-        An interval takes the mean over the replications of a cohort as one value.
+        Intervals count the mean over the replications of a cohort as one value.
         """
         settings = self.environment
         if not isinstance(settings.grouping, Clusters):
@@ -279,7 +280,7 @@ class PreparedRatings:
         return settings.grouping.cohorts(users, eligible, len(self.groups))
 
     def rewind(self) -> PreparedRatings:
-        """The same groups from their first user on."""
+        """The same groups, starting from their first user."""
         return PreparedRatings(environment=self.environment, groups=self.groups)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:

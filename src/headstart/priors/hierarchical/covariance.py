@@ -1,4 +1,4 @@
-"""A full covariance of tasks, fitted to the latest of them by expectation-maximisation."""
+"""A full covariance of tasks, fitted to the latest tasks by expectation-maximisation."""
 
 from dataclasses import dataclass, fields
 from typing import ClassVar
@@ -13,7 +13,7 @@ from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal, regularization_from
 from headstart.priors.hierarchical.recent import RecentTasks
 
-# The steps taken when the covariance is fitted, each from where the last fit ended.
+# The steps of a fit, which continues where the last fit ended.
 _EM_STEPS = 8
 
 
@@ -48,7 +48,7 @@ class FullFit:
         return np.asarray(self.noise > 0.0)
 
     def refitted(self, recent: RecentTasks, due: Booleans, isotropic: IsotropicFit) -> "FullFit":
-        """Σ₀ and s² fitted anew where it is due, (…), from the last fit or from τ²I and s².
+        """Σ₀ and s² fitted again where due, (…), from the last fit or from τ²I and s².
 
         Σ₀ shrinks to the isotropic fit's τ²I, and h to 0 with its κ².
         """
@@ -84,7 +84,7 @@ class FullFit:
     def next_task(
         self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, side: Floats | None
     ) -> Normal:
-        """The next task under the full covariance; `whole` where that is not fitted yet."""
+        """The next task under the full covariance; `whole` where it is not fitted yet."""
         ready = self.structured & (recent.present > 0)
         if not ready.any():
             return whole

@@ -1,4 +1,4 @@
-"""EarlierTasks: what tasks that are no longer stored say of the mean task."""
+"""EarlierTasks: what tasks that are no longer stored say about the mean task."""
 
 from dataclasses import dataclass
 
@@ -11,28 +11,29 @@ from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.sums import Sums
 
-# Rewards and information below this part of those of all tasks are rounding errors.
+# Rewards and information below this share of all tasks' are rounding errors.
 _ROUNDING = 1e-9
-# The probability by chance of a gap from which on the mean task is taken to have changed.
+# If a gap this large had a smaller probability by chance, the mean task has changed.
 _CHANCE = 1e-5
-# Steps to the variance of that change at most, and how close is enough.
+# At most this many steps to find the variance of that change, and how close is enough.
 _NEWTON_STEPS = 50
 _CLOSE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class EarlierTasks:
-    """An estimate of the mean task h along k directions E, from tasks that are not stored.
+    """An estimate of the mean task h along k directions E, from tasks that are no longer stored.
 
-    Their thin form is gone, but the sums over all tasks less those over the stored ones are sums
-    over them. With G_j = M_jV_j, M̃ = Σ G_j and w̃ = Σ M_jb_j at λ = s²/σ², where
-    σ² = τ² + tr LLᵀ/d is a coordinate's whole variance, M̃⁻¹w̃ is unbiased, as it is without
-    directions, and has the covariance
+    Their thin form is gone, but subtracting the stored tasks from the sums over all tasks leaves
+    sums over them. With G_j = M_jV_j, M̃ = Σ G_j and w̃ = Σ M_jb_j at λ = s²/σ², where σ² = τ² + tr
+    LLᵀ/d is a coordinate's whole variance, M̃⁻¹w̃ is unbiased, as it is without directions, and has
+    the covariance
 
         C = M̃⁻¹(σ²M̃ + Σ G_j LLᵀ G_j)M̃⁻¹
 
-    at most: the mean variance along L counts twice. The second sum is that over the stored tasks
-    times the ratio of the traces of M̃. E are the eigenvectors of M̃ with data along them.
+    at most: the mean variance along L counts twice. The second sum is estimated by the sum over the
+    stored tasks, times the ratio of the traces of M̃. E are the eigenvectors of M̃ with data along
+    them.
     """
 
     basis: Floats  # (d, k), E
@@ -43,10 +44,10 @@ class EarlierTasks:
     def of(
         cls, sums: Sums, regularizations: Floats, tasks: ThinTasks, model: FactorModel
     ) -> "EarlierTasks | None":
-        """From the sums of one replication over all tasks, and the stored ones; None for no others.
+        """From one replication's sums over all tasks, and the stored tasks; None without others.
 
-        What the thin form leaves out of a stored task, where that has data along more than 64
-        directions, counts with the others.
+        If a stored task has data along more than 64 directions, what its thin form leaves out
+        counts with the others.
         """
         dimension = tasks.designs.shape[-1]
         variance = model.task + float((model.loadings**2).sum()) / dimension
@@ -77,12 +78,11 @@ class EarlierTasks:
         return cls(basis, basis.T @ ridges / values, covariance)
 
     def added_to(self, mean: Floats, covariance: Floats) -> tuple[Floats, Floats]:
-        """The mean task and its covariance given these tasks too, from those given the stored ones.
+        """The mean task and its covariance given these tasks as well as the stored ones.
 
-        With S̄ the covariance given the stored tasks, the gap g = M̃⁻¹w̃ − h has the covariance
-        S̄ + C, and h becomes h + S̄(S̄ + C)⁻¹g, written for E = I. Where the gap is too large for
-        that, the mean task has changed since by N(0, δ²I), and C + δ²I stands for C
-        (`changed_by`).
+        With S̄ the covariance given the stored tasks, the gap g = M̃⁻¹w̃ − h has the covariance S̄
+        + C, and h becomes h + S̄(S̄ + C)⁻¹g, written for E = I. If the gap is too large for that,
+        the mean task has changed since by N(0, δ²I), and C + δ²I replaces C (`changed_by`).
         """
         spread = covariance @ self.basis
         values, vectors = np.linalg.eigh(self.basis.T @ spread + self.covariance)
@@ -100,13 +100,13 @@ def are_counted(sums: Sums, recent: RecentTasks) -> Booleans:
 
 
 def changed_by(squares: Floats, variances: Floats) -> float:
-    """The variance δ² of a change of mean, from k squared gaps and the variances they should have.
+    """The variance δ² of a change of mean, from k squared gaps and their expected values.
 
     Q(δ²) = Σ squares/(variances + δ²) is a chi-square with k degrees of freedom if δ² is right. δ²
-    is 0 unless Q(0) is beyond the limit l that chance passes once in 100,000 times. Then
-    Q(δ²) = max(l²/Q(0), k): the expected value once Q(0) is far above (Paule and Mandel, 1982), and
-    the limit at first, so that nothing jumps there. 1/Q is concave in δ², so that Newton's steps
-    for it approach the root from below.
+    is 0 unless Q(0) exceeds the limit l, which happens by chance once in 100,000 times. Then Q(δ²)
+    = max(l²/Q(0), k): the expected value once Q(0) is far above (Paule and Mandel, 1982), and the
+    limit itself at first, so that δ² does not jump. 1/Q is concave in δ², so Newton's steps for it
+    approach the root from below.
     """
     size, total = len(squares), float((squares / variances).sum())
     limit, change = float(chdtri(size, _CHANCE)), 0.0

@@ -24,15 +24,15 @@ from headstart.priors.hierarchical.sums import Spectrum, Sums
 
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
 _INITIAL_LAMBDA = 0.5
-# Every task revises its prior where the components' variances differ by more than this factor.
+# Every task revises its prior if the components' variances differ by more than this factor.
 _VARIANCE_RATIO = 2.0
-# The latest tasks are fitted again once there are an eighth more of them, and once a quarter of
-# those stored are new at the latest.
+# The latest tasks are fitted again once there are an eighth more of them, or at the latest once a
+# quarter of the stored tasks are new.
 _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
 # Beyond, no ρ of the grid would be left.
 _MOST_LEAST_SIGNAL = 100.0
-# By how much the binary logarithm of a constant may differ from a whole number.
+# How much the binary logarithm of a constant may differ from a whole number.
 _ROUNDING = 1e-6
 
 
@@ -42,32 +42,32 @@ class Hierarchical:
 
     The next task starts from N(h, Σ₀ + S̄), the posterior of its parameter, and from the noise
     scale. λ = s²/τ² and ρ = s²/κ² are averaged over their posterior on a grid rather than set to
-    their most likely values, so that few tasks do not make it overconfident. For given λ and ρ the
-    bias may stay constant within a task: refreshing it with the task's own rewards gives the same
-    estimates. Whether tasks are alike, and whether this one is, is revised with the task's own
-    rewards (`Mixture`).
+    their most likely values, so that few tasks do not make the prior overconfident. For given λ and
+    ρ the bias may stay constant within a task: refreshing it with the task's own rewards gives the
+    same estimates. The task's own rewards revise how alike tasks are, and whether this one is like
+    the others (`Mixture`).
 
     Parameters
     ----------
     covariance : {"factor", "isotropic", "full"}, default "factor"
-        "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support, none
-        included; "isotropic" is Σ₀ = τ²I; "full" is any Σ₀. The mean is that of all tasks; with
-        "full" and with kinds, that of the latest 64.
+        "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
+        possibly none; "isotropic" is Σ₀ = τ²I; "full" is any Σ₀. The mean is over all tasks; with
+        "full" and with kinds, over the latest 64.
     intercept : bool, default False
-        The last feature is the constant 1, which you append, and its coefficient an offset of the
-        rewards, brought to the scale of the other features. A last feature whose mean square is not
-        that of a constant 1 gives a warning.
+        Whether the last feature is a constant 1, which you append. Its coefficient is an offset of
+        the rewards, and is scaled like the other features. If the last feature's mean square does
+        not fit a constant 1, there is a warning.
     n_side : int, default 0
-        p: tasks carry side information z (p,), and their mean is h + Hz where that predicts them
+        p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
     find_kinds : bool, default True
         With "factor", tasks may also be of kinds, w ~ N(h_c, τ²I), as many as the latest 64
-        support, where that is more likely than directions (up to 128 features).
+        support, if that is more likely than directions (up to 128 features).
     least_signal : float, default 0.0
-        The mean task is taken to explain at least this many times the variance of the noise. Where
-        arms stay the same and rewards are rare, what is tried first may look alike by chance; a
-        mean that may be as small as that says would end all exploration. In live use 0.1 is the
-        default.
+        Assume that the mean task explains at least this many times the variance of the noise. If
+        arms stay the same and rewards are rare, the first arms tried may look alike by chance; a
+        mean task as small as that suggests would end all exploration. The default in live use is
+        0.1.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Hierarchical:
         checks.one_of("covariance", self.covariance, ("factor", "full", "isotropic"))
         checks.count("n_side", self.n_side, least=0)
         if self.covariance == "full" and self.n_side:
-            raise ValueError(f'n_side must be 0 where covariance is "full", got {self.n_side}')
+            raise ValueError(f'n_side must be 0 with covariance "full", got {self.n_side}')
 
     @property
     def _stores_tasks(self) -> bool:
@@ -109,7 +109,7 @@ class Hierarchical:
         return self.find_kinds and self.covariance == "factor"
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
-        """The sums over no task, and no unit of λ yet."""
+        """Empty sums, without a unit of λ."""
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
         if self._stores_tasks:
@@ -151,7 +151,7 @@ class Hierarchical:
     def merge(self, memory: Memory, other: Memory) -> Memory:
         """The sums over the tasks of both, the latest tasks of both in turn, and a fit to them.
 
-        The fit begins with that of the memory that has seen more.
+        The fit starts from the fit of the memory that has seen more tasks.
         """
         unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
         one, two = (
@@ -169,7 +169,7 @@ class Hierarchical:
         return self._refitted(after)
 
     def refit(self, memory: Memory) -> Memory:
-        """The memory with its fit begun anew: it owes nothing to tasks that were taken out."""
+        """The memory with a fresh fit, which does not depend on tasks that were subtracted."""
         if not self._stores_tasks:
             return memory
         nothing = self._nothing_fitted(memory["ridges"].shape[-1], memory["unit"].shape)
@@ -179,13 +179,13 @@ class Hierarchical:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
         ITL's prior before any reward. Its mixture has three components: the posterior below and
-        above the median of λ, that is tasks less and more alike, and an outlier. Where tasks are of
-        kinds, those and one that was never seen take the place of the first two.
+        above the median of λ, that is, tasks less and more alike, and an outlier. If there are
+        kinds of tasks, these and an unseen kind replace the first two.
         """
         if side is not None:
             self._check_side(side, memory["unit"].shape)
         initial = self._initial(memory)
-        # With x = Dx' the parameter is w = Dw', where D is 1 but for the intercept.
+        # With x = Dx' the parameter is w = Dw', where D is 1 except for the intercept.
         scales = self._factors(memory["unit"], initial.mean.shape[-1])
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
             start, none = initial.scaled(scales), np.zeros(memory["unit"].shape)
@@ -222,7 +222,7 @@ class Hierarchical:
         recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
         by_kind = fit.by_kind(recent) if isinstance(fit, FactorFit) else {}
         if (fit.structured & (recent.present > 0)).all():
-            # The isotropic prior is of no use, and at d = 500 it takes most of the time.
+            # The isotropic prior is not needed, and at d = 500 it takes most of the time.
             whole = kinds.of_any_kind(fit.next_task(recent, isotropic, initial, side), by_kind)
             return whole, whole, whole, by_kind
         lower, upper = isotropic.halves()
@@ -232,7 +232,7 @@ class Hierarchical:
         return lower, upper, whole, by_kind
 
     def _fit(self, memory: Memory) -> FactorFit | FullFit:
-        """What the latest tasks say beyond an isotropic Σ₀: directions and sides, or any Σ₀."""
+        """What the latest tasks add to an isotropic Σ₀: directions and sides, or any Σ₀."""
         if self.covariance == "full":
             return FullFit.from_memory(memory)
         return FactorFit.from_memory(memory)
@@ -243,7 +243,7 @@ class Hierarchical:
         return FactorFit.zeros(dimension, lead, self.n_side).to_memory()
 
     def _refitted(self, memory: Memory) -> dict[str, Floats]:
-        """The memory with its fit to the latest tasks brought up to date, where that is due."""
+        """The memory with its fit to the latest tasks brought up to date where due."""
         recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
         wait = np.clip(np.floor(recent.seen / _REFIT_SHARE), 1.0, recent.capacity / _LATEST_SHARE)
         due = (recent.seen - fit.fitted_at >= wait) & (recent.present >= fit.MIN_TASKS)
@@ -301,14 +301,14 @@ class Hierarchical:
         return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
 
     def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
-        """The unit of λ from the mean ‖x‖² of the first task that has features, (…); 0 before."""
+        """The unit of λ, from the mean ‖x‖² of the first task with features, (…); 0 before."""
         diagonal = np.diagonal(task.gram, axis1=-2, axis2=-1)
         square = (diagonal[..., :-1] if self.intercept else diagonal).sum(-1)
         unit = grid.unit(square / np.maximum(task.count, 1.0))
         return np.where(memory["unit"] > 0.0, memory["unit"], unit)
 
     def _factors(self, unit: Floats, dimension: int) -> Floats:
-        """The diagonal of D, (…, d), which gives the constant feature the norm of the others."""
+        """The diagonal of D, (…, d), which gives the constant feature the others' norm."""
         factors = np.ones((*unit.shape, dimension))
         if self.intercept:
             factors[..., -1] = np.sqrt(np.where(unit > 0.0, unit, 1.0))
@@ -326,18 +326,18 @@ class Hierarchical:
         )
 
     def _check_side(self, side: Floats | None, lead: tuple[int, ...]) -> None:
-        """Raise unless the side information is (…, p); where p is 0 it is ignored."""
+        """Raise unless the side information is (…, p); it is ignored if p is 0."""
         if self.n_side == 0:
             return
         if side is None:
-            raise ValueError(f"tasks must have side information of {self.n_side} numbers, got none")
+            raise ValueError(f"tasks must have {self.n_side} numbers of side information, got none")
         checks.side("side", side, lead, self.n_side)
 
 
 def _ends_in_a_constant(task: TaskStatistics) -> bool:
     """Whether the last feature may be the constant 1, by its mean square.
 
-    Live use divides features by powers of two where their sizes are far apart.
+    Live use divides features by powers of two if their sizes are far apart.
     """
     square, count = task.gram[..., -1, -1], task.count
     power = np.log2(np.where(count > 0.0, square, 1.0) / np.where(count > 0.0, count, 1.0)) / 2.0

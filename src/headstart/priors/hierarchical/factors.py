@@ -1,12 +1,12 @@
 """FactorFit: the factor model of the latest tasks, w = Hz + Lf + ε, for every replication.
 
-Its rank, and whether side information counts, are what the tasks support. Models are compared by
-deviance + 2 × the number of their parameters (AIC): d − k for the column of L after k others, one
-for ω, and one for each variance of H's columns beside the mean task's: else a direction would be
-found for what it says of the mean task. Those of L count N/(N − φr) times. φ is the share of ε's
-variance that rewards determine, Σ tr(I + λV_j⁻¹)⁻¹/(Nd): of tasks that are known exactly, φ = 1,
-few are never isotropic, and the largest direction among them gains more than its parameters; of ε
-that is lost in noise, φ = 0, nothing can be fitted.
+The tasks decide its rank, and whether side information counts. Models are compared by deviance + 2
+× the number of parameters (AIC): d − k for the column of L after k others, one for ω, and one for
+each variance of H's columns except the mean task's. Without ω, a direction could be found only
+because it describes the mean task. Parameters of L count N/(N − φr) times, where φ = Σ tr(I +
+λV_j⁻¹)⁻¹/(Nd) is the share of ε's variance that rewards determine. If tasks are known exactly, φ =
+1: a few of them are never isotropic, and the largest direction among them gains more than its
+parameters. If ε is lost in noise, φ = 0: nothing can be fitted.
 """
 
 import math
@@ -36,24 +36,24 @@ from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import RecentTasks
 
 MAX_RANK = 8
-# Steps from where the last fit ended, fewer where each takes a tenth of a second, and from a
-# changed model.
+# Steps from where the last fit ended, fewer if each takes a tenth of a second, and from a changed
+# model.
 _STEPS = 4
 _LARGE, _STEPS_WHERE_LARGE = 256, 2
 _TRIAL_STEPS = 10
-# A new direction is tried if, added alone, it gains this part of what it must gain.
+# A new direction is tried if, added alone, it gains this share of what it must gain.
 _PROMISING = 0.35
-# τ² of the next task at least, relative to the variance along the directions in which tasks differ.
+# The least τ² of the next task, relative to the variance along the directions of L.
 _LEAST_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """The directions along which tasks differ: how many, rank (…), and which, loadings (…, d, 8).
+    """The directions along which tasks differ: their number, rank (…), and loadings (…, d, 8).
 
-    `loadings` are columns of L in Σ₀ = τ²I + LLᵀ, orthogonal, largest first, and zero beyond the
-    rank: a column is a direction times its standard deviation. `share` (…) is the part of the
-    variance of tasks that is along them.
+    `loadings` are the columns of L in Σ₀ = τ²I + LLᵀ, orthogonal, largest first, and zero beyond
+    the rank: a column is a direction times its standard deviation. `share` (…) is the share of the
+    tasks' variance along them.
     """
 
     rank: Floats
@@ -63,7 +63,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class FactorFit:
-    """The fitted models, (…) each: of rank 0, where nothing is fitted or nothing is shared.
+    """The fitted models, (…) each; rank 0 if nothing is fitted or tasks share no direction.
 
     `side_variances` are 0 where side information is not used.
     """
@@ -111,13 +111,13 @@ class FactorFit:
 
     @property
     def structured(self) -> Booleans:
-        """Where tasks share directions or are of kinds, or side information is of use, (…)."""
+        """Where tasks share directions or are of kinds, or side information helps, (…)."""
         shared = (self.rank > 0) | (self.side_variances > 0.0).any(-1)
         return np.asarray(shared | (self.n_kinds > 0))
 
     @property
     def n_kinds(self) -> Floats:
-        """How many kinds of tasks there are, (…); 0 for all alike."""
+        """How many kinds of tasks there are, (…); 0 if all are alike."""
         return np.asarray((self.kind_counts > 0.0).sum(-1), dtype=np.float64)
 
     def refitted(
@@ -129,15 +129,15 @@ class FactorFit:
         rank: int,
         with_kinds: bool,
     ) -> "FactorFit":
-        """Fitted anew where it is due, (…), from the last fit or from the isotropic variances.
+        """Fitted again where due, (…), from the last fit or from the isotropic variances.
 
-        The rank is at most `rank`, and λ from the grid's least to its largest.
+        The rank is at most `rank`, and λ stays within the grid.
         """
         begins = (self.fitted_noise[due] == 0.0).any()
         initial = isotropic.most_likely() if begins else None
         limits = isotropic.regularizations[..., [0, -1]]
         fit = FactorFit(**{name: array.copy() for name, array in self.to_memory().items()})
-        # From no direction at all again whenever the number of tasks has grown by a factor of √2.
+        # Start again without directions whenever the number of tasks has grown by a factor of √2.
         octaves, now = (
             np.floor(2.0 * np.log2(np.maximum(seen, 1.0))) for seen in (self.fitted_at, recent.seen)
         )
@@ -211,11 +211,11 @@ class FactorFit:
     def next_task(
         self, recent: RecentTasks, isotropic: IsotropicFit, whole: Normal, side: Floats | None
     ) -> Normal:
-        """The next task where there is structure, given its side information; else `whole`.
+        """The next task where there is structure, given its side information; `whole` elsewhere.
 
-        N(Hz, τ²I + LLᵀ + (1 + r)S̄): each column of L is as uncertain as the mean task is. Where
-        z is unknown, the covariance of Hz over the tasks is added. Where side information is not
-        used, the mean task and one S̄ are those given all tasks in the sums (`EarlierTasks`).
+        N(Hz, τ²I + LLᵀ + (1 + r)S̄): each column of L is as uncertain as the mean task. If z is
+        unknown, the covariance of Hz over the tasks is added. If side information is not used, the
+        mean task and one S̄ come from all tasks in the sums (`EarlierTasks`).
         """
         structured = self.structured & (recent.present > 0) & (self.n_kinds == 0)
         if not structured.any():
@@ -256,7 +256,7 @@ class FactorFit:
                     own += given_all - expected.mean_covariance
                     mean_covariance[i] = given_all
             covariance[i] = own + model.loadings @ model.loadings.T
-            # Never so much less along one direction than along another that no digits are left.
+            # Variances along two directions never differ so much that no digits are left.
             least = _LEAST_VARIANCE * np.trace(covariance[i])
             covariance[i] += max(model.task, least) * np.eye(dimension)
             covariance[i] = (covariance[i] + covariance[i].T) / 2.0
@@ -284,7 +284,7 @@ def thin_tasks(recent: RecentTasks, i: tuple[int, ...]) -> ThinTasks:
 
 
 def _standardised(recent: RecentTasks, i: tuple[int, ...], side: Floats) -> Floats:
-    """Side information (…, p) less its mean over the stored tasks, over its deviation there."""
+    """Side information (…, p), centred and scaled by its moments over the stored tasks."""
     weights = recent.weights[i][:, None] / recent.weights[i].sum()
     mean = (weights * recent.sides[i]).sum(0)
     deviation = np.sqrt((weights * (recent.sides[i] - mean) ** 2).sum(0))
@@ -294,7 +294,7 @@ def _standardised(recent: RecentTasks, i: tuple[int, ...], side: Floats) -> Floa
 
 @dataclass(frozen=True)
 class Limits:
-    """λ's least and most, and the largest rank."""
+    """The smallest and largest λ, and the largest rank."""
 
     least: float
     most: float
@@ -315,7 +315,7 @@ class Candidate:
         return int(self.model.loadings.shape[1])
 
     def kinds(self, limits: "Limits") -> KindsModel | None:
-        """The kinds of tasks, where they are more likely than this model; not with sides in use."""
+        """The kinds of tasks, if they are more likely than this model; none if sides are in use."""
         model, expected = self.model, self.expected
         if self.tasks.regressors.shape[-1] > 1:
             return None
@@ -340,7 +340,7 @@ class Candidate:
         return float(self.expected.deviance + self.penalty(self.rank) + self._variances(self.rank))
 
     def deviance_needed(self, rank: int) -> float:
-        """A deviance that a model of this rank must be below to be better than this one."""
+        """The deviance below which a model of this rank is better than this one."""
         return self.criterion - 2.0 * self._parameters(rank) - self._variances(rank)
 
     def penalty(self, rank: int) -> float:
@@ -370,9 +370,9 @@ class Candidate:
 def fitted(
     tasks: ThinTasks, model: FactorModel, limits: Limits, steps: int, target: float = np.inf
 ) -> Candidate | None:
-    """The model after so many steps; None where no digits are left to fit it with.
+    """The model after this many steps; None if no digits are left to fit it with.
 
-    After fewer steps where it is not going to have a deviance below a target.
+    It stops earlier if the deviance is not going to fall below a target.
     """
     try:
         found, expected = climb(tasks, model, steps, limits.least, limits.most, target)
@@ -387,10 +387,10 @@ def fitted(
 def select(
     tasks: ThinTasks, model: FactorModel, limits: Limits, *, afresh: bool
 ) -> Candidate | None:
-    """The best model that is near the last one, with directions more, or one less; None for none.
+    """The best model near the last one, with more directions or one less; None if there is none.
 
-    `tasks` have the side information among their regressors; a model without it has one mean.
-    With `afresh` it is also compared with the one found from no direction at all.
+    `tasks` have the side information among their regressors; a model without it has one mean. With
+    `afresh` it is also compared with a model grown from no direction.
     """
     n_regressors = tasks.regressors.shape[-1]
     plain = tasks._replace(regressors=np.ascontiguousarray(tasks.regressors[:, :1]))
@@ -416,7 +416,7 @@ def _resized(start: Candidate | None, limits: Limits) -> Candidate | None:
 
 
 def resized(start: Candidate, limits: Limits) -> Candidate:
-    """With new directions for as long as the criterion falls; else without the smallest one."""
+    """With new directions as long as the criterion falls, or without the smallest one."""
     best = start
     while best.rank < limits.rank:
         longer = _grown(best, limits)
@@ -432,7 +432,7 @@ def resized(start: Candidate, limits: Limits) -> Candidate:
 
 
 def _grown(best: Candidate, limits: Limits) -> Candidate | None:
-    """With one more direction; None where it would gain too little."""
+    """With one more direction; None if it would gain too little."""
     try:
         direction, gain = new_direction(best.tasks, best.expected)
     except np.linalg.LinAlgError:
@@ -446,9 +446,9 @@ def _grown(best: Candidate, limits: Limits) -> Candidate | None:
 
 
 def _shortened(model: FactorModel, rank: int) -> FactorModel:
-    """The model with the largest of L's principal directions; the others' variance goes to τ²I.
+    """The model with L's largest principal directions; τ²I takes the others' variance.
 
-    So does that of the mean task along them to κ²I: from there the fit has little to do.
+    Likewise κ²I takes the mean task's variance along them, so that the fit has little to do.
     """
     u, values, _ = np.linalg.svd(model.loadings, full_matrices=False)
     lost = float((values[rank:] ** 2).sum()) / len(u)

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from headstart.arrays import Floats, Integers
 
@@ -15,27 +14,46 @@ LAMBDAS = 10.0 ** np.arange(-3.5, 4.51, 0.5)
 RHOS = 10.0 ** np.arange(-4.0, 4.01, 0.5)
 RATIOS = RHOS / LAMBDAS[:, None]
 
-# The prior of λ and ρ is flat on the logarithmic scale, but for two preferences. A tenfold smaller
-# e = τ²/κ² is √2 times as likely, which only matters after one task: it does not determine whether
-# its parameter is near the mean task's. And with several tasks a λ so large that tasks could not be
-# told from their mean is less likely, in proportion to the share of their variance that the data
-# determine (as Jeffreys' prior and the uniform shrinkage prior have it): the likelihood is flat
-# there, and the posterior would be the grid's end.
+# The prior of λ and ρ is flat on the logarithmic scale, with two preferences. A tenfold smaller e =
+# τ²/κ² is √2 times as likely, which only matters after one task, when data do not determine whether
+# the task is near the mean task. And with several tasks, a λ so large that tasks could not be told
+# from their mean is less likely, in proportion to the share of their variance that the data
+# determine (as in Jeffreys' prior and the uniform shrinkage prior): the likelihood is flat there,
+# and the posterior would be at the grid's end.
 _PRIOR_DEVIANCE = math.log10(2.0) * np.log(RATIOS)
 
 # Everything is smooth in log λ: a spline of degree 7 gives it between grid points, to three digits
 # or better, on a grid sixteen times as fine.
-_SIZE = len(LAMBDAS)
+_SIZE, _DEGREE = len(LAMBDAS), 7
 _FINE_GRID = np.linspace(0, _SIZE - 1, 16 * (_SIZE - 1) + 1)
-_TO_FINE = np.asarray(make_interp_spline(np.arange(_SIZE), np.eye(_SIZE), k=7)(_FINE_GRID))
+
+
+def _basis(x: Floats) -> Floats:
+    """The B-splines (F, G) at x (F,), by de Boor's recursion; SciPy's take long to import."""
+    inner = np.arange((_DEGREE + 1) // 2, _SIZE - (_DEGREE + 1) // 2)
+    ends = (np.zeros(_DEGREE + 1), inner, np.full(_DEGREE + 1, _SIZE - 1))
+    knots = np.concatenate(ends).astype(np.float64)
+    last = np.searchsorted(knots, _SIZE - 1) - 1  # the interval that has the right end
+    of = np.minimum(np.searchsorted(knots, x, side="right") - 1, last)
+    values: Floats = (np.arange(len(knots) - 1) == of[:, None]).astype(np.float64)
+    for k in range(1, _DEGREE + 1):
+        width = knots[k:] - knots[:-k]
+        share = (x[:, None] - knots[:-k]) / np.where(width > 0.0, width, 1.0)
+        rising, falling = share * values, (1.0 - share) * values
+        values = np.where(width[:-1] > 0.0, rising[:, :-1], 0.0)
+        values += np.where(width[1:] > 0.0, falling[:, 1:], 0.0)
+    return values
+
+
+_TO_FINE = _basis(_FINE_GRID) @ np.linalg.inv(_basis(np.arange(_SIZE, dtype=np.float64)))
 FINE_LAMBDAS = 10.0 ** np.interp(_FINE_GRID, np.arange(_SIZE), np.log10(LAMBDAS))
 # From weights on the fine grid to weights on the coarse one.
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)
 
-# By how much a product of two powers of √10 may differ from 1.
+# How much a product of two powers of √10 may differ from 1.
 _ROUNDING = 1e-9
 
-# Units are powers of √10: then the grids of two memories are the same but for a shift.
+# Units are powers of √10, so that the grids of two memories differ by a shift only.
 _STEPS_PER_DECADE = 2
 
 
@@ -83,14 +101,14 @@ def unit(square: Floats) -> Floats:
 
 
 def steps(old: Floats, new: Floats) -> Integers:
-    """By how many λ's the grid of one unit lies above that of another, (…); 0 for unknown units."""
+    """By how many λ's one unit's grid lies above another's, (…); 0 for unknown units."""
     known = (old > 0.0) & (new > 0.0)
     ratio = np.where(known, old, 1.0) / np.where(known, new, 1.0)
     return np.asarray(np.rint(_STEPS_PER_DECADE * np.log10(ratio)), dtype=np.int64)
 
 
 def regularizations(unit: Floats) -> Floats:
-    """The λ's in the features' units, (…, G); times 1 where the unit is still unknown (0)."""
+    """The λ's in the features' units, (…, G); an unknown unit (0) counts as 1."""
     return np.asarray(np.where(unit > 0.0, unit, 1.0)[..., None] * LAMBDAS)
 
 
@@ -107,16 +125,16 @@ def neighbours(regularizations: Floats, value: float) -> tuple[int, Floats]:
 
 
 def limited_noise(noise: float, squares: Floats, counts: Floats, covariance: Floats) -> float:
-    """A noise variance s², or so much that tasks explain no more than the least λ lets them.
+    """A noise variance s², raised if tasks would explain more than the smallest λ allows.
 
-    Of tasks N(·, covariance) whose rewards have features of these squares; `counts` are rewards.
+    Tasks are N(·, covariance), their features have these squares, and `counts` are rewards.
     """
     size = squares.sum() / max(counts.sum(), 1.0)
     return float(max(noise, LAMBDAS[0] * size * (np.trace(covariance) / len(covariance))))
 
 
 def to_fine(values: Floats) -> Floats:
-    """Values (…, G, P) at the λ's between, (…, F, P)."""
+    """Values (…, G, P) interpolated to the fine grid, (…, F, P)."""
     return np.asarray(_TO_FINE @ values)
 
 
@@ -135,9 +153,9 @@ def fine_variance(noise: Floats) -> Floats:
 def posterior_weights(deviance: Floats, traces: Floats, least_signal: float) -> Floats:
     """The posterior weights of λ and ρ on the fine grid, (…, F, P): prior times exp(−deviance/2).
 
-    `traces` (…, G) are those of Σ M_jV_j/d: how many tasks' worth of a task's variance the data
-    determine, a number of tasks n for small λ and nothing for large λ. Where the mean task would
-    explain less than `least_signal` of the noise, weights are 0.
+    `traces` (…, G) are the traces of Σ M_jV_j/d: how many tasks' worth of variance the data
+    determine, the number of tasks n for small λ and 0 for large λ. If the mean task would explain
+    less than `least_signal` of the noise, weights are 0.
     """
     determined = np.log(np.where(traces > 0.0, traces, 1.0))
     power = 1.0 - 1.0 / np.maximum(traces[..., :1], 1.0)
@@ -151,7 +169,7 @@ def posterior_weights(deviance: Floats, traces: Floats, least_signal: float) -> 
 def most_likely(deviance: Floats, noise: Floats) -> tuple[Floats, Floats, Floats]:
     """The s², s²/λ and s²/ρ, (…), of least deviance (…, G, P), where s² is `noise` (…, G, P).
 
-    The grid of ρ has as many points as that of λ, as far apart: one spline for both.
+    The grids of ρ and λ have the same size and steps: one spline serves both.
     """
     profile = to_fine(deviance.mT).min(-2)[..., None]
     of_lambda = _least(to_fine(profile)[..., 0])
@@ -181,7 +199,7 @@ def _least(values: Floats) -> Floats:
 
 
 def _cardinal(index: Floats) -> Floats:
-    """What grid points weigh in the spline at an index of the fine grid, (…, G)."""
+    """The weights of grid points in the spline at an index of the fine grid, (…, G)."""
     first = np.clip(np.floor(index), 0, len(_FINE_GRID) - 2).astype(np.int64)
     share = (index - first)[..., None]
     return np.asarray((1.0 - share) * _TO_FINE[first] + share * _TO_FINE[first + 1])
@@ -190,7 +208,7 @@ def _cardinal(index: Floats) -> Floats:
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:
     """The weights (…, F, P) below and above the median of λ, each with a sum of 1.
 
-    The weight of the λ on which the median falls is divided between them.
+    The weight of the λ at the median is divided between them.
     """
     marginal = weights.sum(-1)
     cumulative = np.cumsum(marginal, -1)

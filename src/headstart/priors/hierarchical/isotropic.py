@@ -1,4 +1,4 @@
-"""The isotropic prior, Σ₀ = τ²I: what the sums over tasks say, averaged over the variances.
+"""The isotropic prior, Σ₀ = τ²I, from the sums over tasks, averaged over the variances.
 
 Written in λ = s²/τ² and ρ = s²/κ², which do not depend on the rewards' unit. Shapes: … leading
 axes, G values of λ, P values of ρ.
@@ -87,7 +87,7 @@ class Posterior:
 
 @dataclass(frozen=True, eq=False)
 class Variances:
-    """The fitted variances, (…) each: noise s², between tasks τ², of their mean about zero κ²."""
+    """The fitted variances, (…) each: s² of the noise, τ² between tasks, κ² of the mean task."""
 
     noise: Floats
     task: Floats
@@ -95,7 +95,7 @@ class Variances:
 
 
 class IsotropicFit:
-    """The posterior of λ = s²/τ² and ρ = s²/κ² that a memory gives, computed when it is needed.
+    """A memory's posterior of λ = s²/τ² and ρ = s²/κ², computed when needed.
 
     unit/ρ is at least `least_signal`.
     """

@@ -1,16 +1,15 @@
 """Kinds of tasks: how many there are among the latest tasks, and the next task given them.
 
-Tasks w ~ N(h_c, τ²I) of kinds c (`kernels.kinds`) stand against the factor model. They are compared
-by the deviance with the means of all kinds and the division of tasks integrated out, plus 2 for the
-one variance more that there is; so no number of kinds has to be set, and one that is not supported
-by data costs more than it gains.
+Tasks w ~ N(h_c, τ²I) of kinds c (`kernels.kinds`) compete with the factor model. The comparison
+uses the deviance with the means of all kinds and the division of tasks integrated out, plus 2 for
+one more variance. So you need not set the number of kinds, and a kind that the data do not support
+costs more than it gains.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
 
 from headstart.arrays import Floats
 from headstart.kernels import (
@@ -26,23 +25,23 @@ from headstart.kernels import (
 from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.normal import Component, Normal
 
-# Kinds are looked for from so many tasks on, and up to so many features.
+# Look for kinds from this many tasks on, and up to this many features.
 MIN_TASKS = 8
 MAX_DIMENSION = 128
-# More kinds than this are none.
+# More kinds than this count as no kinds.
 MAX_KINDS = 32
-# The shares of the variance within kinds that a division of tasks is first looked for with.
+# The shares of the variance within kinds to try when first dividing tasks.
 _SHARES = (0.1, 0.4)
-# A division is fitted where its deviance is at most this much above what it has to be.
+# A division is fitted if its deviance is at most this much above what it has to be.
 _PROMISING = 20.0
 _STEPS = 8
-# The variance of a coordinate at least, relative to that of all tasks.
+# The least variance of a coordinate, relative to the variance of all tasks.
 _LEAST_VARIANCE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class NextKinds:
-    """The next task by kind, the last of which is one that was never seen.
+    """The next task by kind; the last one is an unseen kind.
 
     Shapes: C kinds and one; weights (C + 1,), means (C + 1, d), covariances (C + 1, d, d).
     `mean_covariance` (d, d) is the uncertainty of the kinds' means, on average.
@@ -58,7 +57,7 @@ class NextKinds:
     def of(
         cls, tasks: ThinTasks, means: Floats, counts: Floats, variances: KindVariances
     ) -> "NextKinds":
-        """By kinds that were fitted, and by all tasks that there are now."""
+        """From fitted kinds, and from all tasks so far."""
         unknown = np.zeros((*means.shape, means.shape[-1]))
         fitted = KindsModel(means, unknown, counts, means.mean(0), variances)
         given = responsibilities_of(tasks, fitted)
@@ -70,14 +69,14 @@ class NextKinds:
         means = np.vstack([model.means, model.centre])
         of_kinds = np.tensordot(weights[:-1], model.covariances, 1) / weights[:-1].sum()
         found = cls(weights, means, spreads, of_kinds, variances.noise)
-        # Never so much less within a kind than between them that no digits are left.
+        # Variances within and between kinds never differ so much that no digits are left.
         within = max(variances.task, _LEAST_VARIANCE * np.trace(found.moments()[1]))
         found = replace(found, covariances=spreads + within * np.eye(dimension))
         noise = grid.limited_noise(found.noise, tasks.squares, tasks.counts, found.moments()[1])
         return replace(found, noise=noise)
 
     def moments(self) -> tuple[Floats, Floats]:
-        """The mean (d,) and covariance (d, d) of the next task, of whichever kind."""
+        """The mean (d,) and covariance (d, d) of the next task over all kinds."""
         mean = self.weights @ self.means
         gaps = self.means - mean
         covariance = np.tensordot(self.weights, self.covariances, 1)
@@ -90,7 +89,7 @@ ByKind = Mapping[tuple[int, ...], NextKinds]
 
 
 def of_any_kind(whole: Normal, by_kind: ByKind) -> Normal:
-    """The next task, of whichever kind, where there are kinds; else `whole`."""
+    """The next task over all kinds where there are kinds; `whole` elsewhere."""
     if not by_kind:
         return whole
     after = Normal(*(np.array(getattr(whole, field.name)) for field in fields(whole)))
@@ -105,7 +104,7 @@ def components(
 ) -> tuple[list[Component], Floats]:
     """The components of the next task, and how many of the first are kinds, (…).
 
-    Two equally likely halves, or kinds where there are kinds, and then one that was never seen.
+    Two equally likely halves, or, where there are kinds, these and an unseen kind.
     """
     lead = whole.noise_variance.shape
     n_kinds, found = np.zeros(lead), []
@@ -135,10 +134,12 @@ def divide(
 ) -> KindsModel | None:
     """The kinds of tasks, largest first; None unless their deviance + 2 is below the criterion.
 
-    `estimates` (N, d) are those of tasks by the factor model, which has the mean task `centre` and
-    the variances s² and of a coordinate of tasks. A tree of the estimates (Ward's) has the best
+    `estimates` (N, d) are the factor model's estimates of the tasks; the model has the mean task
+    `centre`, s², and the variance of a coordinate. A tree of the estimates (Ward's) has the best
     division to start from.
     """
+    from scipy.cluster.hierarchy import linkage  # noqa: PLC0415 - a fifth of a second
+
     n, dimension = estimates.shape
     if n < MIN_TASKS or dimension > MAX_DIMENSION:
         return None

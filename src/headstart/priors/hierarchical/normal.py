@@ -1,4 +1,4 @@
-"""Normal: a normal distribution of the next task with the noise, and the prior that follows."""
+"""Normal: a normal distribution of the next task, its noise, and the resulting prior."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.prior import Mixture, Prior
 
-# The prior probability of the outlier component. It determines how much evidence an outlier takes:
-# odds of a hundred to one.
+# The prior probability of the outlier component: an outlier takes evidence of a hundred to one.
 _OUTLIER_PROBABILITY = 0.01
 
 
@@ -33,7 +32,7 @@ class Normal:
         return np.asarray(trace / self.mean.shape[-1])
 
     def moment_matched(self, other: "Normal") -> "Normal":
-        """The moments of the mixture of the two with equal weights."""
+        """The normal with the moments of an equal mixture of the two."""
         gap = (self.mean - other.mean) / 2.0
         between = gap[..., :, None] * gap[..., None, :]
         return Normal(
@@ -46,8 +45,8 @@ class Normal:
     def outlier(self) -> "Normal":
         """The outlier component, N(0, E wwᵀ + I·E‖w‖²/d): tasks of this size in any direction.
 
-        Under E wwᵀ the direction of the mean task and its opposite are likely; the second term is
-        as large and isotropic.
+        E wwᵀ alone would favour the direction of the mean task and its opposite; the second term is
+        equally large and isotropic.
         """
         second_moment = self.covariance + self.mean[..., :, None] * self.mean[..., None, :]
         dimension = self.mean.shape[-1]
@@ -57,7 +56,7 @@ class Normal:
         return Normal(np.zeros_like(self.mean), covariance, self.noise_variance, covariance)
 
     def where(self, condition: Booleans, otherwise: "Normal") -> "Normal":
-        """Itself where the condition (…) holds, and elsewhere the other."""
+        """Take this one where the condition (…) holds, and the other elsewhere."""
         return Normal(
             np.where(condition[..., None], self.mean, otherwise.mean),
             np.where(condition[..., None, None], self.covariance, otherwise.covariance),
@@ -76,7 +75,7 @@ class Normal:
         )
 
     def prior(self, *, noise_degrees_of_freedom: Floats, mixture: Mixture) -> Prior:
-        """The prior of a task that has this distribution."""
+        """The prior of a task with this distribution."""
         return Prior.trusted(
             self.mean,
             regularization_from(self.covariance, self.noise_variance),
@@ -102,7 +101,7 @@ def mixture(
     components_differ: Booleans,
     n_kinds: Floats,
 ) -> Mixture:
-    """The mixture of components, of which the first are kinds, and of an outlier, the last one."""
+    """The mixture of components, kinds first, and an outlier as the last one."""
     normals = [*(component.normal for component in components), outlier]
     probabilities = [component.probability for component in components]
     weights = [(1.0 - _OUTLIER_PROBABILITY) * probability for probability in probabilities]

@@ -1,4 +1,4 @@
-"""RecentTasks: the latest tasks in thin form, which fits of a covariance go through."""
+"""RecentTasks: the latest tasks in thin form, to which covariances are fitted."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -10,12 +10,12 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors.hierarchical.sums import Spectrum
 
-# The number of tasks that are stored; more where side information has to be learned from them.
+# How many tasks are stored; more if side information is to be learned from them.
 CAPACITY = 64
 CAPACITY_WITH_SIDE = 256
-# The most rounds' worth of a task: where it has data along more directions, those with most count.
+# The most rewards of a thin task: of more directions, those with most data count.
 MAX_DIRECTIONS = 64
-# Eigenvalues of V below this part of the largest are rounding errors.
+# Eigenvalues of V below this share of the largest are rounding errors.
 _NEGLIGIBLE = 1e-12
 
 
@@ -23,9 +23,9 @@ _NEGLIGIBLE = 1e-12
 class RecentTasks:
     """The latest tasks (…, W), and the number of tasks ever seen (…).
 
-    Stored because no statistics of a fixed size determine how tasks differ: each task's design
-    matters. With V = U diag(v) Uᵀ, a task is as informative as R rewards of the features
-    diag(√v)Uᵀ, (R, d), with R = min(d, 64), and as a sum of squares of pure noise.
+    They are stored because no statistics of a fixed size determine how tasks differ: each task's
+    design matters. With V = U diag(v) Uᵀ, a task is as informative as R = min(d, 64) rewards of the
+    features diag(√v)Uᵀ, (R, d), together with a sum of squares of pure noise.
     """
 
     designs: Floats  # (…, W, R, d), diag(√v)Uᵀ; rows of zeros where there is no data
@@ -37,7 +37,7 @@ class RecentTasks:
     weights: Floats  # (…, W), how much each task counts; 0 where there is none
     sides: Floats  # (…, W, p), side information
     seen: Floats  # (…)
-    arrivals: Floats  # (…, W), the number that a task had when it came, from 1; 0 for no task
+    arrivals: Floats  # (…, W), the task's number on arrival, from 1; 0 for no task
 
     @classmethod
     def zeros(
@@ -94,7 +94,7 @@ class RecentTasks:
     def with_task(
         self, task: TaskStatistics, weight: float, spectrum: Spectrum | None = None
     ) -> "RecentTasks":
-        """One more task, in place of the oldest if all slots are filled.
+        """With one more task, which replaces the oldest if all slots are filled.
 
         A task without rewards changes nothing.
         """
@@ -117,7 +117,7 @@ class RecentTasks:
         )
 
     def without_task(self, task: TaskStatistics) -> "RecentTasks":
-        """The tasks without one that has these statistics, if it is still stored."""
+        """Without the task that has these statistics, if it is still stored."""
         same = (self.moments == task.moment[..., None, :]).all(-1) & (self.weights > 0.0)
         same &= self.counts == task.count[..., None]
         same &= self.sums_of_squares == task.sum_of_squares[..., None]

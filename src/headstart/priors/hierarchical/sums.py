@@ -1,7 +1,7 @@
 """Sums over tasks w_j ~ N(h, τ²I) with h ~ N(0, κ²I), for every λ = s²/τ² on a grid.
 
-A few sums per λ are sufficient for all completed tasks, so λ runs over a grid, and the memory
-does not grow with the number of tasks. Shapes: … leading axes, G values of λ.
+A few sums per λ are sufficient for all completed tasks. So λ runs over a grid, and the memory does
+not grow with the number of tasks. Shapes: … leading axes, G values of λ.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -13,9 +13,9 @@ from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 
-# From so many features on, products of matrices take longer than finding out which are needed.
+# From this many features on, finding out which products are needed pays off.
 _LARGE = 128
-# Eigenvalues of V below this part of the largest are rounding errors.
+# Eigenvalues of V below this share of the largest are rounding errors.
 _ROUNDING = 1e-14
 
 
@@ -27,7 +27,7 @@ class Spectrum(NamedTuple):
 
     @classmethod
     def of(cls, task: TaskStatistics) -> "Spectrum":
-        """That of a task's gram."""
+        """The spectrum of a task's gram."""
         return cls(*np.linalg.eigh(task.gram))
 
 
@@ -69,7 +69,7 @@ class Sums:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def at(self, i: tuple[int, ...]) -> "Sums":
-        """Those of one replication."""
+        """The sums of one replication."""
         return Sums(**{name: array[i] for name, array in self.to_memory().items()})
 
     @classmethod
@@ -78,8 +78,8 @@ class Sums:
     ) -> "Sums":
         """The sums over one task, for the λ's (…, G), through the spectrum of its V.
 
-        V is never inverted: with V = U diag(v) Uᵀ, MV = U diag(v/(v + λ)) Uᵀ, whether the task has
-        fewer rounds than features or not.
+        V is never inverted: with V = U diag(v) Uᵀ, MV = U diag(v/(v + λ)) Uᵀ, even if the task has
+        fewer rounds than features.
         """
         values, vectors = Spectrum.of(task) if spectrum is None else spectrum
         if task.dimension >= _LARGE:
@@ -104,9 +104,9 @@ class Sums:
         )
 
     def shifted(self, steps: Integers) -> "Sums":
-        """The same sums on a grid that lies so many λ's lower, (…).
+        """The same sums on a grid that lies this many λ's lower, (…).
 
-        Where that grid reaches beyond this one, the outermost λ stands for those beyond.
+        Beyond the end of this grid, its outermost λ is used.
         """
         size = self.residual.shape[-1]
         index = np.clip(np.arange(size) - np.asarray(steps)[..., None], 0, size - 1)

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from headstart.service.dashboard import (
+    compare,
     decisions,
     health,
     items,
@@ -33,12 +34,15 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 _PAGES = {
     "/": overview.overview,
+    "/activity.csv": overview.activity_file,
+    "/compare": compare.compare,
     "/prior": prior.prior,
     "/tasks": tasks.tasks,
     "/task": tasks.task,
     "/decisions": decisions.decisions,
     "/decision": decisions.decision,
     "/items": items.items,
+    "/items.csv": items.items_file,
     "/quality": quality.quality,
     "/jobs": job_list.jobs,
     "/health": health.health,
@@ -48,6 +52,8 @@ _PAGES = {
 def application(service: Service, jobs: Jobs) -> Starlette:
     """The pages as an application; those who may see them are its caller's affair."""
     forms: dict[str, Callable[[dict[str, str]], Response]] = {
+        "/resume": partial(overview.resume, service),
+        "/shadow/end": partial(overview.switch_over, service),
         "/task/erase": partial(tasks.erase, service),
         "/evaluate": partial(job_list.evaluate, jobs),
         "/fit/promote": partial(prior.promote, jobs),

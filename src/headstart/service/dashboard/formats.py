@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import msgspec
@@ -11,6 +12,7 @@ from headstart.intervals import Interval
 MISSING = "–"
 # Of the ends of an interval.
 _MOST_DECIMALS = 9
+_FEW = 0.1  # rewards per round; fewer are counted per 1,000
 _UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SPANS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
@@ -91,6 +93,40 @@ def interval_words(interval: Interval) -> tuple[str, str, str]:
     while n < _MOST_DECIMALS and nearest < 0.5 * 10.0**-n:
         n += 1
     return fixed(interval.mean, n), fixed(interval.low, n), fixed(interval.high, n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """Rewards per round in words, or per 1,000 rounds where they are few: mean, ends and unit."""
+
+    mean: str
+    low: str
+    high: str
+    unit: str
+    rounds: int  # of the unit
+
+
+def rate(interval: Interval) -> Rate:
+    """An interval of rewards per round, in the unit that it is read in."""
+    ends = [abs(end) for end in (interval.mean, interval.low, interval.high) if math.isfinite(end)]
+    n = 1_000 if ends and max(ends) < _FEW else 1
+    scaled = Interval(
+        n * interval.mean,
+        n * interval.error,
+        n * interval.low,
+        n * interval.high,
+        interval.replications,
+    )
+    mean, low, high = interval_words(scaled)
+    unit = "per round" if n == 1 else f"per {count(n)} rounds"
+    return Rate(mean=mean, low=low, high=high, unit=unit, rounds=n)
+
+
+def change(now: float, before: float, period: str) -> str:
+    """How much more there is than in a period: +12.3 % on the week before."""
+    if before <= 0.0:
+        return f"nothing in {period}"
+    return f"{signed(100.0 * (now / before - 1.0))} % on {period}"
 
 
 def percent(share: float | None) -> str:

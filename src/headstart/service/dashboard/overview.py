@@ -1,23 +1,38 @@
-"""Overview: whether the warm start pays, and how much the service does."""
+"""Overview: whether the warm start pays, what guards it, and how much the service does."""
 
 from math import inf
 from typing import Any
 
+import msgspec
 import numpy as np
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from headstart.arrays import Floats
 from headstart.intervals import Interval, Moments, watched_difference
-from headstart.service.dashboard import attributes, charts, page
-from headstart.service.dashboard.formats import count, fixed, interval_words, percent
-from headstart.service.engine.records import MISMATCH, ratio_doubt, shadow_view
+from headstart.service.dashboard import attributes, charts, page, settings
+from headstart.service.dashboard.formats import (
+    MISSING,
+    change,
+    count,
+    interval_words,
+    iso,
+    number,
+    percent,
+    plain,
+    rate,
+)
+from headstart.service.dashboard.items import crowding_sentence
+from headstart.service.dashboard.next_steps import next_steps
+from headstart.service.dashboard.page import link
+from headstart.service.engine.records import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
-from headstart.service.messages import Estimate, ShadowView
-from headstart.service.store.queries import activity, decisions
+from headstart.service.http import sessions
+from headstart.service.messages import Estimate, GuardrailView, ShadowView
+from headstart.service.store.queries import activity, bandits, decisions, item_days
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
-from headstart.service.store.queries.bandits import BanditRow
+from headstart.service.store.queries.bandits import BanditRow, n_items
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
@@ -26,22 +41,89 @@ _FEW_TASKS = 5
 
 def overview(service: Service, request: Request) -> Response:
     """`GET /`."""
-    window = page.chosen_window(request)
     now = service.clock()
+    window = page.chosen_window(request, now)
+    session = sessions.current(request)
+    key = session is not None and session.can_log_out
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
+        view = shadow_view(connection, bandit)
+        guardrails = guardrail_views(connection, bandit)
+        top = item_days.top_item(connection, bandit.id, now)
+        n = 0 if top is None else max(top.items, n_items(connection, bandit.id))
         return {
             **_gain(connection, bandit),
-            "shadow": shadow_sentences(shadow_view(connection, bandit)),
+            "steps": next_steps(connection, bandit, page.base_of(request), key),
+            "crowding": crowding_sentence(top, n),
+            "guardrails": [guardrail_row(each) for each in guardrails],
+            "broken": [each.name for each in guardrails if each.status == "broken"],
+            "shadow": shadow_sentences(view),
+            "shadow_on": view.on,
+            "agreement": view.agreed / view.decisions if view.decisions else None,
             **_rates(connection, bandit, window, now),
             **_recent(connection, bandit, now),
             "window": window,
             "windows": page.WINDOWS.values(),
             "attributes": [] if bandit.schema is None else attributes.table(bandit.schema),
+            "settings": settings.table(bandit.configuration),
             "dimension": bandit.dimension,
         }
 
     return page.bandit_page(service, request, "overview", "overview.html", gather, live=window.live)
+
+
+def activity_file(service: Service, request: Request) -> Response:
+    """`GET /activity.csv`: what happened over time, of warm tasks and of the control."""
+    now = service.clock()
+    window = page.chosen_window(request, now)
+    with service.database.reading() as connection:
+        bandit = bandits.named(connection, request.query_params.get("bandit", ""))
+        parts = page.stretch(window, now, bandit.created)
+        both = activity.activity(
+            connection, bandit.id, start=parts.start, width=parts.width, n=parts.n
+        )
+    rows = (
+        [iso(60.0 * (parts.start + i * parts.width)), name]
+        + [float(group.sums[column][i]) for column in activity.COUNTS]
+        for i in range(parts.n)
+        for name, group in zip(("warm", "control"), both, strict=True)
+    )
+    return page.table_file(
+        f"{bandit.name} {window.words}", ["time", "tasks", *activity.COUNTS], rows
+    )
+
+
+def resume(service: Service, form: dict[str, str]) -> Response:
+    """`POST /resume`: new tasks start warm again."""
+    bandit = form.get("bandit", "")
+    service.resume(bandit)
+    return RedirectResponse(link("/", bandit=bandit, notice="resumed"), 303)
+
+
+def switch_over(service: Service, form: dict[str, str]) -> Response:
+    """`POST /shadow/end`: the service's own choices are served."""
+    bandit = form.get("bandit", "")
+    configuration = service.bandit(bandit).configuration
+    service.put_bandit(bandit, msgspec.structs.replace(configuration, shadow=False))
+    return RedirectResponse(link("/", bandit=bandit, notice="switched"), 303)
+
+
+def guardrail_row(view: GuardrailView) -> dict[str, Any]:
+    """A guardrail in words."""
+    known = view.difference is not None and view.low is not None and view.high is not None
+    words = [MISSING] * 3
+    if known:
+        assert view.difference is not None
+        assert view.low is not None
+        assert view.high is not None
+        words[:] = interval_words(Interval(view.difference, inf, view.low, view.high, 2))
+    bound = f"by more than {plain(view.margin)}" if view.margin else "at all"
+    return {
+        "view": view,
+        "bound": f"not {view.worse} {bound}",
+        "difference": words[0],
+        "interval": f"{words[1]} to {words[2]}" if known else MISSING,
+    }
 
 
 def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
@@ -53,9 +135,9 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
     return {
         "sentence": gain_sentence(gain, warm, control, share),
         "mismatch": mismatch_sentence(compared, share),
-        "served": SERVED[control_name],
+        "served": settings.SERVED[control_name],
         "gain": gain,
-        "gain_words": None if gain is None else interval_words(gain),
+        "gain_words": None if gain is None else rate(gain),
         "verdict": _verdict(gain),
         "whisker": None if gain is None else _whisker(gain),
         "warm": warm,
@@ -65,14 +147,6 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         "rounds_chart": _rounds_chart(*by_round),
         "default": bandit.configuration.default_reward,
     }
-
-
-# What control tasks are served, in words.
-SERVED = {
-    "cold": "Control tasks start cold.",
-    "random": "Control tasks are served any arm at random.",
-    "own": "Control tasks are served the application's own choice.",
-}
 
 
 def shadow_sentences(view: ShadowView) -> list[str]:
@@ -87,15 +161,16 @@ def shadow_sentences(view: ShadowView) -> list[str]:
     if view.cannot is not None:
         return [*sentences, f"What it would have earned cannot be said: {view.cannot}."]
     own, service, difference = (
-        interval_words(_interval(each, view.tasks))
+        rate(_interval(each, view.tasks))
         for each in (view.own, view.self_normalised, view.difference)
     )
     return [
         *sentences,
-        f"It would have earned {service[0]} per round where the application's choices earned "
-        f"{own[0]}: a difference of {difference[0]}, 95 % interval {difference[1]} to "
-        f"{difference[2]}, which holds however often you look; {count(view.tasks)} tasks, worth "
-        f"{count(view.effective_tasks)} by their weights.",
+        f"It would have earned {service.mean} {service.unit} where the application's choices "
+        f"earned {own.mean} {own.unit}. The difference is {difference.mean} {difference.unit}, "
+        f"95 % interval {difference.low} to {difference.high}, which holds however often you "
+        f"look. These are {count(view.tasks)} tasks, worth {count(view.effective_tasks)} by "
+        "their weights.",
     ]
 
 
@@ -118,22 +193,22 @@ def gain_sentence(gain: Interval | None, warm: Moments, control: Moments, share:
             f"at least two warm and two control tasks that were opened when there was a prior, and "
             f"there are {count(warm.n)} and {count(control.n)}."
         )
-    mean, low, high = interval_words(gain)
+    shown = rate(gain)
     tasks = f"{count(warm.n)} tasks against {count(control.n)}"
     if gain.low > 0.0:
         return (
-            f"Tasks that start warm earn {mean} more per round than the control, 95 % interval "
-            f"{low} to {high}; {tasks}."
+            f"Tasks that start warm earn {shown.mean} more {shown.unit} than the control, 95 % "
+            f"interval {shown.low} to {shown.high}; {tasks}."
         )
     if gain.high < 0.0:
-        less, least, most = interval_words(-gain)
+        less = rate(-gain)
         return (
-            f"Tasks that start warm earn {less} less per round than the control, 95 % interval "
-            f"{least} to {most}; {tasks}."
+            f"Tasks that start warm earn {less.mean} less {less.unit} than the control, 95 % "
+            f"interval {less.low} to {less.high}; {tasks}."
         )
     return (
         "Warm tasks and the control cannot be told apart yet: the difference is "
-        f"{mean} per round, 95 % interval {low} to {high}; {tasks}."
+        f"{shown.mean} {shown.unit}, 95 % interval {shown.low} to {shown.high}; {tasks}."
     )
 
 
@@ -192,7 +267,6 @@ def _rounds_chart(warm: list[Moments], control: list[Moments]) -> charts.LineCha
         ticks=ticks,
         tick_names=[str(i + 1) for i in ticks],
         from_zero=False,
-        spell=lambda value: fixed(value, 3),
     )
 
 
@@ -212,37 +286,57 @@ def _rates(
     connection: Connection, bandit: BanditRow, window: page.Window, now: float
 ) -> dict[str, Any]:
     parts = page.stretch(window, now, bandit.created)
-    both = activity.activity(
-        connection,
-        bandit.id,
-        start=parts.start,
-        width=parts.width,
-        n=parts.n,
-        names=("opened", "decisions", "rewards", "expired"),
-    )
+    names = ("opened", "decisions", "rewards", "reward_sum", "expired")
+    given = {"start": parts.start, "width": parts.width, "n": parts.n}
+    both = activity.activity(connection, bandit.id, **given, names=names)
+    # As long before, where the bandit was there already.
+    length = parts.n * parts.width
+    given = {"start": parts.start - length, "width": length, "n": 1}
+    earlier = activity.activity(connection, bandit.id, **given, names=names)
+    is_whole = bandit.created <= 60.0 * (parts.start - length)
     seconds = np.array(parts.seconds)
     before = np.arange(parts.n) < parts.created_in
 
-    def rate(name: str) -> Floats:
-        per_second = (both[0].sums[name] + both[1].sums[name]) / seconds
-        return np.where(before, np.nan, per_second)
+    def per_second(name: str) -> Floats:
+        events = both[0].sums[name] + both[1].sums[name]
+        return np.where(before, np.nan, events / seconds)
 
+    totals, past = (
+        {name: groups[0].total(name) + groups[1].total(name) for name in names}
+        for groups in (both, earlier)
+    )
+
+    def tile(label: str, name: str) -> tuple[str, str, str]:
+        spell = number if name == "reward_sum" else count
+        note = change(totals[name], past[name], window.words_before) if is_whole else window.words
+        return label, spell(totals[name]), note
+
+    mean, mean_before = (
+        sums["reward_sum"] / sums["rewards"] if sums["rewards"] else None for sums in (totals, past)
+    )
     return {
+        "totals": [
+            tile("Decisions", "decisions"),
+            tile("Rewards", "rewards"),
+            (
+                "Mean reward",
+                number(mean),
+                f"{number(mean_before)} in {window.words_before}" if is_whole else window.words,
+            ),
+            tile("New tasks", "opened"),
+            tile("Expired", "expired"),
+        ],
         "rate_chart": charts.line_chart(
-            f"Decisions and rewards per second over the last {window.name}",
+            f"Decisions and rewards per second, {window.words}",
             [
-                charts.Series(name="Decisions", kind="decisions", y=rate("decisions")),
-                charts.Series(name="Rewards", kind="rewards", y=rate("rewards")),
+                charts.Series(name="Decisions", kind="decisions", y=per_second("decisions")),
+                charts.Series(name="Rewards", kind="rewards", y=per_second("rewards")),
             ],
             names=parts.names,
             column="Time",
             ticks=parts.ticks,
             tick_names=parts.tick_names,
         ),
-        "expired": both[0].total("expired") + both[1].total("expired"),
-        "opened": both[0].total("opened") + both[1].total("opened"),
-        "decided": both[0].total("decisions") + both[1].total("decisions"),
-        "rewarded": both[0].total("rewards") + both[1].total("rewards"),
     }
 
 

@@ -33,8 +33,8 @@ _SHOWN_FEATURES = 50
 
 def quality(service: Service, request: Request) -> Response:
     """`GET /quality`."""
-    window = page.chosen_window(request)
     now = service.clock()
+    window = page.chosen_window(request, now)
 
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         parts = page.stretch(window, now, bandit.created)

@@ -1,6 +1,8 @@
 """Items in numbers: decisions and rewards by item over days, added up over processes."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from sqlalchemy import Connection, func, select
 
@@ -8,7 +10,13 @@ from headstart.intervals import Moments
 from headstart.service.store.schema import item_days
 
 DAY_SECONDS = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 _C = item_days.c
+
+
+def number_of(day: date) -> int:
+    """The number of a day, since 1970."""
+    return day.toordinal() - _EPOCH
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +58,12 @@ class TopItem:
 def top_item(connection: Connection, bandit: int, now: float) -> TopItem | None:
     """The item that was shown most often today and yesterday; None if none was."""
     today = int(now // DAY_SECONDS)
-    shown = {item: one.shown for item, one in sums(connection, bandit, today - 1, today).items()}
-    if not shown:
+    return top_of({i: one.shown for i, one in sums(connection, bandit, today - 1, today).items()})
+
+
+def top_of(shown: Mapping[str, int]) -> TopItem | None:
+    """The item that was shown most often; None if none was."""
+    if not any(shown.values()):
         return None
     item, total = max(shown, key=lambda each: shown[each]), sum(shown.values())
     return TopItem(item=item, share=shown[item] / total, decisions=total, items=len(shown))
