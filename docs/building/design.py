@@ -56,7 +56,10 @@ PACKAGES = {
     "kernels": Package(1.2, 8, "compiled loops"),
 }
 # What everything imports, drawn as one bar without arrows.
-SHARED = ("arrays", "atomic", "checks", "frames", "intervals", "own_code", "processes", "progress")
+SHARED = (
+    *("arrays", "atomic", "checks", "frames", "habits"),
+    *("intervals", "own_code", "processes", "progress"),
+)
 
 FLOWS = {
     "Simulate": (
