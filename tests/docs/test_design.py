@@ -115,8 +115,11 @@ def request(folder: Path) -> None:
 )
 def test_a_flow_is_what_happens(title: str, run: Callable[[Path], None], tmp_path: Path) -> None:
     steps = [(step.depth, code_of(step.call)) for step in design.FLOWS[title]]
+    for part in ("once", "traced"):
+        (tmp_path / part).mkdir()
+    run(tmp_path / "once")  # what is compiled now is not traced
     with traced({code for _, code in steps}) as events:
-        run(tmp_path)
+        run(tmp_path / "traced")
     above: dict[int, CodeType] = {}
     happened = iter(events)
     for depth, code in steps:
