@@ -38,6 +38,7 @@ exclude_patterns = [
 
 # A name in backquotes in a docstring: a link where it is a public name.
 default_role = "name"
+smartquotes = False
 autodoc_typehints = "signature"
 # In signatures of overloads, by name: written out they are ten lines long.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Arms", "Mask", "Name", "Floats")}
