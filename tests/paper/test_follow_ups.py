@@ -93,8 +93,17 @@ def test_the_other_settings() -> None:
 def test_the_published_table() -> None:
     claims = [claim.text for claim in gaussian_table().claims]
     assert claims[0] == "TS has a regret of 69.1"
-    assert claims[len(RUSSO_VAN_ROY)] == "KG star is better than GPUCB, tuned"
+    assert claims[len(RUSSO_VAN_ROY)] == "KG* is better than GPUCB, tuned"
     assert claims[-1] == "TS is better than GPUCB"
+
+
+def test_the_documented_report_is_about_these_claims() -> None:
+    report = Path(__file__).parents[2] / "docs" / "report" / "follow-ups.md"
+    text = report.read_text(encoding="utf-8")
+    assert all(one.choices in text for one in sections())
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for claim in (claim for one in sections() for claim in one.claims):
+        assert any(claim.text in row and claim.rule.difference in row for row in rows)
 
 
 def test_studies_are_files_and_have_different_names() -> None:

@@ -1,6 +1,7 @@
 """The follow-up papers: their experiments played again, and a verdict on every claim."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from headstart.paper import figures
@@ -16,6 +17,9 @@ from headstart.plotting.study_figures import Panel, bands_text
 from headstart.plotting.study_results import StudyResults
 from headstart.progress import Progress
 from headstart.studies.digests import versions
+
+# Learners that would take most of the height of a figure.
+_FAR = (GP_UCB, LIN_UCB, "Greedy")
 
 _RULES = [
     "Regret is pseudo-regret: the best arm's mean reward minus the played arm's, summed over all "
@@ -44,7 +48,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run studies without results, write follow-ups.md and .html; return the verdicts."""
+    """Run studies without results, and write follow-ups.md and .html; return the verdicts."""
     every = [one.with_settings(replications=replications, seed=seed) for one in sections()]
     studies = {name: study for one in every for name, study in one.studies().items()}
     results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
@@ -58,8 +62,9 @@ def write_report(every: Sequence[ReportSection], results: Results, out: Path) ->
     blocks: list[Block] = [
         Heading("Follow-up papers, claim by claim", 1),
         Paragraph(
-            "Five papers that came after Meta-learning with Stochastic Linear Bandits, or that "
-            "its successors build on, each in a setting of its own. " + count_text("Claims", kinds)
+            "Four papers that came after Meta-learning with Stochastic Linear Bandits, and the "
+            "table of a paper about policies, each in its own setting. "
+            + count_text("Claims", kinds)
         ),
         summary_table(verdicts),
     ]
@@ -99,11 +104,12 @@ def _panels(played: StudyResults) -> list[Panel]:
     if study.protocol == "train-then-test":
         return [panels.over_training(played, None), panels.cumulative(played, None)]
     if study.tasks > 1:
-        over = panels.per_task(played, None)
-        # Tasks that overlap have no rounds one after the other.
+        over = ("task by task", panels.per_task(played, None)[1])
+        # Overlapping tasks have no rounds one after another.
         return [over] if study.schedule else [panels.cumulative(played, None), over]
-    far = [GP_UCB, LIN_UCB, "Greedy"]
-    return [panels.cumulative(played, None), panels.difference(played, None, without=far)]
+    kept = tuple(one for one in study.learners if one.name not in _FAR)
+    near = replace(played, study=replace(study, learners=kept))
+    return [panels.cumulative(near, None), panels.difference(near, None)]
 
 
 def _caption(played: StudyResults) -> str:
@@ -111,6 +117,5 @@ def _caption(played: StudyResults) -> str:
     if study.protocol == "train-then-test":
         return "Regret of a test task against completed tasks, and over its rounds after the last."
     if study.tasks > 1:
-        over = "" if study.schedule else "Cumulative regret, and "
-        return f"{over}regret task by task." if over else "Regret task by task."
-    return f"Cumulative regret, and minus that of {TS} without the learners that are far above it."
+        return "Regret task by task." if study.schedule else "Regret over rounds and task by task."
+    return f"Regret over rounds, and minus {TS}'s, without {', '.join(_FAR)}: far above."

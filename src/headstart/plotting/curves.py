@@ -349,7 +349,8 @@ def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
     axes.set_xlim(1 if total > 1 else 0, max(total, 2))
     if n_tasks == 1:
         axes.set_xlabel("round")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        # As many labels as fit: ten of four digits would not.
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         return
     axes.set_xlabel(f"round ({n_tasks} tasks of {horizon}; small ticks: ends of tasks)")
     axes.xaxis.set_minor_locator(FixedLocator([horizon * j for j in range(1, n_tasks + 1)]))

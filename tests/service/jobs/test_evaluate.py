@@ -100,7 +100,7 @@ def test_what_is_wrong_is_said_before_the_job(jobs: Jobs, data: Path) -> None:
     for request, words in (
         ({"files": [name], "policy": {"class": "Nothing"}}, "policy.class must be"),
         ({"files": [name], "policy": {"class": "os:system"}}, "class"),
-        ({"files": []}, "or one log uploaded"),
+        ({"files": []}, "or upload one log"),
     ):
         with pytest.raises(ServiceError, match=words) as error:
             jobs.start_evaluate("shop", EvaluateRequest(**request))

@@ -154,7 +154,7 @@ def test_what_cannot_be_promoted_or_withdrawn(jobs: Jobs, service: Service, data
     jobs.promote("shop", first.id)
     before = tables(service.database)
     for status, call, words in (
-        (409, lambda: jobs.promote("shop", first.id), "promoted already"),
+        (409, lambda: jobs.promote("shop", first.id), "already promoted"),
         (409, lambda: jobs.promote("shop", second.id), "would count twice: withdraw it first"),
         (409, lambda: jobs.withdraw("shop", second.id), "must be promoted, and it is shadow"),
         (409, lambda: jobs.delete_fit("shop", first.id), "must be withdrawn, and it is promoted"),

@@ -70,8 +70,8 @@ def changed(statement: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (cut, "file must be a"),
-        (zeroed, "file must be a"),
+        (cut, "backup"),
+        (zeroed, "backup"),
         (changed("DROP TABLE decisions"), "the table decisions is missing"),
         (changed("ALTER TABLE jobs DROP COLUMN step"), "the column step of jobs is missing"),
         (
@@ -79,7 +79,7 @@ def changed(statement: str) -> Callable[[Path], None]:
                 "CREATE TABLE more AS SELECT * FROM gains; DROP TABLE gains; "
                 "ALTER TABLE more RENAME TO gains; INSERT INTO gains SELECT * FROM gains"
             ),
-            "which is not: UNIQUE constraint failed",
+            "is damaged: UNIQUE constraint failed",
         ),
     ],
 )

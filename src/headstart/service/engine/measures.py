@@ -1,4 +1,4 @@
-"""Measures: how each bandit stands, for /metrics."""
+"""Measures: the state of each bandit, for /metrics."""
 
 from sqlalchemy import Connection
 
@@ -7,7 +7,7 @@ from headstart.service.store.queries import activity, bandits, decisions, item_d
 
 _DAY_SECONDS = 86_400.0
 
-# What is measured, in words.
+# The measures in words.
 MEASURES = {
     "pending": "Decisions that wait for a reward, counted up to 10,000.",
     "prior_version": "The version of the prior.",
@@ -26,7 +26,7 @@ MEASURES = {
 
 
 def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
-    """The measures of all bandits by name; what cannot be said is left out."""
+    """The measures of all bandits by name; unknown ones are left out."""
     found = {}
     for row in bandits.all_bandits(connection):
         gain = gain_view(connection, row)

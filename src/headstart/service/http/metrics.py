@@ -1,8 +1,8 @@
 """Metrics: what /metrics shows, for Prometheus.
 
 What a process has done has the label `process`, a number that one running process of a store holds.
-Processes that share a port share a folder too, so that whichever is asked shows all of them. How a
-bandit stands, by the store, has no such label: every process says the same.
+Processes that share a port also share a folder, so that any of them can show all. The state of a
+bandit comes from the store and has no such label: every process says the same.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from headstart.live.outcomes import Outcome
 from headstart.service.engine.measures import MEASURES
 from headstart.service.engine.sums import OUTCOMES
 
-# The columns of `minutes` by what became of a reward.
+# The columns of `minutes` by the outcome of a reward.
 _REWARDS = {Outcome.PAID: "rewards", **OUTCOMES}
 # The numbers of `Service.status`: those that only grow, and those that go up and down.
 _COUNTERS = {
@@ -54,7 +54,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10
 _WRITE_SECONDS, _GONE_SECONDS = 1.0, 10.0
 
 
-# What `Service.counts` has of each bandit, but for rewards.
+# The names in `Service.counts` of each bandit, except rewards.
 _BANDIT_COUNTERS = {
     "decisions": "Decisions that were made.",
     "expired": "Decisions whose deadline passed without a reward.",
@@ -79,7 +79,7 @@ class Source(Protocol):
         ...
 
     def measures(self) -> Mapping[str, Mapping[str, float]]:
-        """How each bandit stands, by the store."""
+        """The state of each bandit, from the store."""
         ...
 
 
@@ -95,7 +95,8 @@ class Family(msgspec.Struct, array_like=True):
 class Metrics:
     """Requests by route and status, their seconds, and the status of the service.
 
-    folder: where the processes at one port leave their numbers for each other; None for one alone.
+    folder: where the processes on one port leave their numbers for each other; None if there is
+    one.
     """
 
     def __init__(self, source: Source, folder: Path | None = None) -> None:
@@ -125,12 +126,12 @@ class Metrics:
         GCCollector(registry=self._registry)
 
     def start(self) -> None:
-        """Begin to write the numbers for the processes beside this one, if there are any."""
+        """Begin to write the numbers for the other processes on the port, if there are any."""
         if self._folder is not None:
             self._thread.start()
 
     def stop(self) -> None:
-        """Write no more, and take the numbers away."""
+        """Stop writing, and remove the numbers."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -161,7 +162,7 @@ class Metrics:
 
     def _write_on(self) -> None:
         while True:
-            with contextlib.suppress(OSError):  # where the disk is full, others show the rest
+            with contextlib.suppress(OSError):  # if the disk is full, others show the rest
                 self.write()
             if self._stopping.wait(_WRITE_SECONDS):
                 break
@@ -188,7 +189,7 @@ class Metrics:
         ]
 
     def _of_others(self) -> Iterator[list[Family]]:
-        """What the processes at the same port wrote within the last seconds."""
+        """What the processes on the same port wrote within the last seconds."""
         of_this = None if self._folder is None else self._path()
         for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
             try:
@@ -217,7 +218,7 @@ class _Families(CollectorRegistry):
 
 
 class _SourceCollector(Collector):
-    """What a process has done and does: its status, and what it has committed for each bandit."""
+    """The numbers of a process: its status, and what it has committed for each bandit."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -245,7 +246,7 @@ class _SourceCollector(Collector):
                 counter.add_metric([bandit], sums[name])
             yield counter
         rewards = CounterMetricFamily(
-            "headstart_rewards", "Rewards by what became of them.", labels=["bandit", "outcome"]
+            "headstart_rewards", "Rewards by outcome.", labels=["bandit", "outcome"]
         )
         for bandit, sums in counts.items():
             for outcome, column in _REWARDS.items():
@@ -262,7 +263,7 @@ def _number(value: object) -> float:
 
 
 def _standing(measures: Mapping[str, Mapping[str, float]]) -> list[Family]:
-    """How bandits stand, by the store."""
+    """The state of bandits, from the store."""
     return [
         Family(
             f"headstart_{name}",

@@ -35,7 +35,7 @@ def columns_of(named: DecisionLogColumns) -> DecisionColumns:
 
 
 def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateRequest) -> Model:
-    """The model of the configuration with what the request sets instead."""
+    """The model of the configuration, with the request's settings instead."""
     settings: dict[str, Any] = {
         name: getattr(request, name)
         for name in ("policy", "prior", "exploration")
@@ -48,7 +48,7 @@ def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateReque
         check_settled(schema)
         if request.columns.arm is not None and not schema.is_fixed:
             raise invalid(
-                f"columns.arm = {request.columns.arm!r} must be left out where features change "
+                f"columns.arm = {request.columns.arm!r} must be left out if features change "
                 "with the context or the task: log the features of all arms in a column of lists"
             )
     return model_of(wanted, time.time)

@@ -1,4 +1,4 @@
-"""What a fit does: read a log, report on it, and compute the prior that it would give."""
+"""What a fit does: read a log, report on it, and compute the resulting prior."""
 
 import hashlib
 import time
@@ -22,7 +22,7 @@ from headstart.service.schemas import schema_of
 _READING = "reading rows: {done:,} of {total:,}"
 _READING_ON = "reading rows: {done:,}"
 _BLOCK = 1 << 22
-# The shares of a fit's work that are done when the rows are read, and when the tasks are counted.
+# How much of a fit's work is done when the rows are read, and when the tasks are counted.
 _READ, _COUNTED = 0.2, 0.95
 
 
@@ -32,7 +32,7 @@ def columns_of(named: LogColumns, schema: Features | None = None) -> Columns:
     if schema is not None:
         if named.features != LogColumns().features:
             raise ValueError(
-                "features must not be named where the bandit has attributes, which are columns "
+                "features must not be named for a bandit with attributes, which are columns "
                 f"of their names, got {named.features!r}"
             )
         given["features"] = schema
@@ -105,7 +105,7 @@ def numbers(learned: Learned) -> PriorNumbers:
 
 def summary(report: LogReport) -> LogSummary:
     """A log's report as a message."""
-    # By way of JSON: a value found in a row may be of any type, and a number may be NaN.
+    # Through JSON: a value in a row may be of any type, and a number may be NaN.
     plain = {**asdict(report), "n_bad": report.n_bad, "n_used": report.n_used}
     plain["far_apart"] = list(report.far_apart())
     return msgspec.json.decode(msgspec.json.encode(plain, enc_hook=str), type=LogSummary)

@@ -50,7 +50,7 @@ def _version_5(connection: Connection) -> None:
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:
-    """Add a column to the rows that are there."""
+    """Add a column to existing rows."""
     words = CreateColumn(column).compile(dialect=connection.dialect)
     connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {words}")
 
@@ -93,6 +93,6 @@ def migrate(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
 
 
 def _lock(connection: Connection) -> None:
-    """Have processes that start together migrate one after the other."""
+    """Let processes that start together migrate one after another."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7310417)")
