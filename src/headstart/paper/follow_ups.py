@@ -18,7 +18,7 @@ from headstart.plotting.study_results import StudyResults
 from headstart.progress import Progress
 from headstart.studies.digests import versions
 
-# What would take most of the height of a figure.
+# Learners that would take most of the height of a figure.
 _FAR = (GP_UCB, LIN_UCB, "Greedy")
 
 _RULES = [
@@ -48,7 +48,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Verdicts:
-    """Run studies without results, write follow-ups.md and .html; return the verdicts."""
+    """Run studies without results, and write follow-ups.md and .html; return the verdicts."""
     every = [one.with_settings(replications=replications, seed=seed) for one in sections()]
     studies = {name: study for one in every for name, study in one.studies().items()}
     results = run_named(studies, out, workers=workers, scheduler=scheduler, progress=progress)
@@ -62,8 +62,9 @@ def write_report(every: Sequence[ReportSection], results: Results, out: Path) ->
     blocks: list[Block] = [
         Heading("Follow-up papers, claim by claim", 1),
         Paragraph(
-            "Five papers that came after Meta-learning with Stochastic Linear Bandits, or that "
-            "its successors build on, each in a setting of its own. " + count_text("Claims", kinds)
+            "Four papers that came after Meta-learning with Stochastic Linear Bandits, and the "
+            "table of a paper about policies, each in its own setting. "
+            + count_text("Claims", kinds)
         ),
         summary_table(verdicts),
     ]
@@ -104,7 +105,7 @@ def _panels(played: StudyResults) -> list[Panel]:
         return [panels.over_training(played, None), panels.cumulative(played, None)]
     if study.tasks > 1:
         over = ("task by task", panels.per_task(played, None)[1])
-        # Tasks that overlap have no rounds one after the other.
+        # Overlapping tasks have no rounds one after another.
         return [over] if study.schedule else [panels.cumulative(played, None), over]
     kept = tuple(one for one in study.learners if one.name not in _FAR)
     near = replace(played, study=replace(study, learners=kept))

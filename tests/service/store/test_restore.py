@@ -112,7 +112,7 @@ def test_a_store_that_processes_use_is_not_replaced(postgresql: str, tmp_path: P
     database = Database.open(postgresql)
     process = ProcessNumber(database)
     backup(postgresql, file)
-    with pytest.raises(ValueError, match=r"no process of the service, got 1: stop"):
+    with pytest.raises(ValueError, match=r"no process .* may use the store, got 1: stop"):
         restore(postgresql, file, force=True)
     process.release()
     database.close()
