@@ -37,17 +37,24 @@ class Records:
         self.file.write(json.dumps({"kind": kind, **content}) + "\n")
 
 
-def set_up(process: Process, dimension: int, n_items: int, seed: int = 0, **settings: Any) -> None:
+def set_up(
+    process: Process,
+    dimension: int,
+    n_items: int,
+    seed: int = 0,
+    bandit: str = BANDIT,
+    **settings: Any,
+) -> None:
     """A bandit with a catalogue of random arms."""
-    rng = random.Random(seed)
-    status, answer = process.call("PUT", PATH, {"dimension": dimension, "scales": None, **settings})
+    rng, path = random.Random(seed), f"/v1/bandits/{bandit}"
+    status, answer = process.call("PUT", path, {"dimension": dimension, "scales": None, **settings})
     if status != 200:
         raise RuntimeError(f"the bandit was not made: {answer}")
     items = [
         {"id": f"item{i}", "features": [rng.gauss(0.0, dimension**-0.5) for _ in range(dimension)]}
         for i in range(n_items)
     ]
-    status, answer = process.call("PUT", f"{PATH}/items", items)
+    status, answer = process.call("PUT", f"{path}/items", items)
     if status != 200:
         raise RuntimeError(f"the catalogue was not made: {answer}")
 

@@ -7,9 +7,11 @@ those behind it in the figures too (no coordinated omission).
 import asyncio
 import json
 import random
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.service.load import PATH
 from benchmarks.service.wire import Wire, request
@@ -66,6 +68,17 @@ async def latencies(plan: Plan) -> tuple[list[float], int]:
             # Tasks are made shortly before they are due, not all at once.
             await asyncio.sleep(max(0.0, begin + due - 0.2 - time.perf_counter()))
     return found, n_refused
+
+
+def steady(port: int, plan: dict[str, Any]) -> dict[str, Any]:
+    """The latencies of a plan, by a process of its own, and how many requests were refused."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.service.steady", json.dumps(plan | {"port": port})],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def main(argument: str) -> None:
