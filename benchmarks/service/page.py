@@ -24,7 +24,8 @@ def page(figures: Figures) -> str:
         "Written by `make bench-service`. Service, database and load generator share the machine: "
         f"{figures['machine']}. Every request is answered after its commit is on the disk. "
         f"Other programs that ran before each part, as the load average of the last minute: "
-        f"{_loads(figures['load'])}.\n"
+        f"{_loads(figures['load'])}. Above 2, other work shared the cores: latencies and times "
+        "of such a part say more about the machine than about the service.\n"
     )
     return "\n".join([head, *written])
 

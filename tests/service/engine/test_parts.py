@@ -376,11 +376,14 @@ def test_a_wrong_part_changes_nothing(store: str) -> None:
     with shop(store, control_share=0.5, guardrails=guardrails, reward_range=(0.0, 2.0)) as service:
         (one,) = (each.id for each in decided(service, "ann"))
         assert paid(service, [one], 1.0, key="click") == ["paid"]
+        service.refresh("shop")  # so that no refresh changes anything meanwhile
         before = content(service)
         assert paid(service, [one], 1.5, key="buy") == ["out_of_range"]  # 2.5 in all
         assert paid(service, [one], 1e60, key="buy") == ["out_of_range"]
         (answer,) = paid(service, [one], 0.5, key="buy", metrics={"refnd": 1.0})
         assert answer == "metrics must be those of guardrails ('refund'), got 'refnd'"
+        (answer,) = paid(service, [one], 0.5, key="buy\nnow")
+        assert answer == r"key must have no control characters, got 'buy\nnow'"
         assert content(service) == before
         assert paid(service, [one], -0.5, key="buy") == ["paid"]
         many = [RewardRequest(decision=one, value=0.0, key=f"k{i}") for i in range(110)]
