@@ -45,10 +45,16 @@ SELECT printf('%016x%016x', 1e15 + i, i), :bandit, :block + i / 32000, :first + 
 _MINUTES = f"""{_SERIES}
 INSERT INTO minutes SELECT :bandit, :last - i / 8, i / 2 % 4, i % 2, 2, 600, 550, 400.0, 3, 0, 0,
        10, 1, 0 FROM series"""
+_ITEM_DAYS = f"""{_SERIES}
+INSERT INTO item_days SELECT :bandit, :last - i / 4000, 'arm-' || (i / 4 % 1000), i % 4, 20, 18,
+       6.0, 6.0 FROM series"""
 
 
 def fill(shop: Shop, n_tasks: int, n_decisions: int) -> None:
-    """An hour by requests, then as many tasks and decisions more; minutes of half a year."""
+    """An hour by requests, then as many tasks and decisions more.
+
+    Minutes of half a year, and 1,000 items of 60 days.
+    """
     fill_by_requests(shop)
     shop.service.put_bandit("idle", configuration())
     with shop.service.database.writing() as connection:
@@ -61,6 +67,9 @@ def fill(shop: Shop, n_tasks: int, n_decisions: int) -> None:
         connection.execute(text("DELETE FROM minutes"))
         minutes = {"n": 8 * 60 * 24 * 180, "last": int(NOW // 60)}
         connection.execute(text(_MINUTES), given | minutes)
+        days = {"n": 4 * 1000 * 60, "last": int(NOW // 86_400)}
+        connection.execute(text("DELETE FROM item_days"))
+        connection.execute(text(_ITEM_DAYS), given | days)
 
 
 def pages(n_tasks: int, n_decisions: int) -> dict[str, str]:
@@ -79,6 +88,9 @@ def pages(n_tasks: int, n_decisions: int) -> dict[str, str]:
         "decisions, none matches": f"/decisions?bandit={BANDIT}&arm=none",
         "decisions of an idle bandit": "/decisions?bandit=idle",
         "decision": f"/decision?bandit={BANDIT}&id={10**15 + decision:016x}{decision:016x}",
+        "items, a week": f"/items?bandit={BANDIT}",
+        "items, a month": f"/items?bandit={BANDIT}&since=2026-08-25",
+        "compared": f"/compare?bandit={BANDIT}&with=idle",
         "data quality, week": f"/quality?bandit={BANDIT}&window=week",
         "jobs": f"/jobs?bandit={BANDIT}",
         "health": f"/health?bandit={BANDIT}",

@@ -1,9 +1,10 @@
 """Every page of the dashboard as pictures, 1280 and 390 pixels wide, light and dark.
 
-    python -m benchmarks.dashboard_pictures FOLDER [--docs]
+    python -m benchmarks.dashboard_pictures FOLDER [--only PAGE ...] [--docs]
 
 A store is filled by the service: a shop of two weeks whose users come and go, one whose guardrail
-is broken, one in shadow mode, and one that is new. --docs: replace the pictures of the docs.
+is broken, one in shadow mode, and one that is new. A folder that has a store keeps it.
+--docs: replace the pictures of the docs.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 from msgspec.structs import replace
+from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 from tests.service.dashboard.test_browser import NAMES, served
 
@@ -32,6 +34,13 @@ from headstart.service.messages import (
 NOW = 1_790_000_000.0
 _DAYS, _STEPS, _VISITS = 14, 12, 60  # per day, per step
 _DOCS = Path(__file__).parent.parent / "docs" / "figures"
+# Of the docs: page, scheme and height.
+_SHOWN = {
+    "overview": ("overview", "light", 745),
+    "items": ("items", "light", 960),
+    "decision": ("decision", "light", 1290),
+    "prior": ("prior", "dark", 790),
+}
 WIDTHS = {"wide": 1280, "phone": 390}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
@@ -69,7 +78,7 @@ def fill(service: Service, clock: Clock, name: str, wanted: BanditConfiguration,
     ids = [item.id for item in demo.items(world)]
     step = 86_400.0 / _STEPS
     for number in range(days * _STEPS):
-        clock.now = NOW - 86_400.0 * days + (number + 1) * step - 60.0
+        clock.now = NOW - 86_400.0 * days + (number + 0.5) * step
         visits = visitors.next(_VISITS)
         requests = [request for _, request in visits]
         if wanted.shadow:
@@ -175,11 +184,24 @@ def take(browser: Browser, address: str, paths: dict[str, str], folder: Path) ->
             context.close()
 
 
+def draw_docs(folder: Path) -> None:
+    """The pictures of the docs: the upper parts of some pages, with few colours."""
+    for name, (page, scheme, height) in _SHOWN.items():
+        picture = Image.open(folder / f"{page}-wide-{scheme}.png").convert("RGB")
+        part = picture.crop((0, 0, picture.width, min(height, picture.height)))
+        path = _DOCS / f"service-{name}.png"
+        part.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
+        print(path.name, path.stat().st_size)
+
+
 def main() -> None:
     """Fill a store and take the pictures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--docs", action="store_true")
     given = parser.parse_args()
     store = given.folder / "store.sqlite"
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -193,6 +215,8 @@ def main() -> None:
             paths = {name: path for name, path in paths.items() if name in given.only}
         with chromium() as browser:
             take(browser, address, paths, given.folder)
+    if given.docs:
+        draw_docs(given.folder)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a test may need and a machine may lack: data, a browser, a database, tools, npm, peers.
+"""What a test may need and a machine may lack: data, a browser, a database, tools, npm, peers …
 
 Where it is missing the test is skipped, with the reason. It fails instead where the variable
 `HEADSTART_TESTS_NEED` names the need, as `.ci/run` has it.

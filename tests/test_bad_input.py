@@ -289,9 +289,9 @@ class _Wrong:
 @pytest.mark.parametrize("shape", [(3, 2, 4, 3), (2, 5, 4, 3), (2, 2, 4, 7)])
 def test_tasks_of_other_shapes_are_refused(shape: tuple[int, int, int, int]) -> None:
     # Two replications of two rounds in three dimensions are asked for.
-    replications, horizon, _, dimension = shape
-    got = f"(({replications},), {horizon}, {dimension})"
-    _raises(lambda: _simulate(environment=_Wrong(shape)), "((2,), 2, 3)", got)
+    wrong = next(i for i, size in enumerate((2, 2, None, 3)) if size not in (None, shape[i]))
+    asked = {0: "replications (2,)", 1: "horizon 2", 3: "dimension 3"}[wrong]
+    _raises(lambda: _simulate(environment=_Wrong(shape)), asked, str(shape))
 
 
 def test_an_environment_without_a_dimension() -> None:

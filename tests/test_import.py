@@ -8,11 +8,16 @@ import pytest
 import headstart as hs
 
 HEAVY = ("numba", "xarray", "matplotlib", "pandas", "scipy", "numpy", "typer", "rich")
+# What the service does without until it is needed: each adds a fifth of a second to a restart.
+LATE = (
+    *("matplotlib", "pandas", "xarray", "sklearn", "dask", "pyarrow", "headstart.service.demo"),
+    *("scipy.cluster", "scipy.interpolate", "scipy.optimize", "scipy.spatial", "scipy.stats"),
+)
 
 
-def _loaded_after(statement: str) -> set[str]:
-    """Which heavy modules a fresh interpreter has loaded after a statement."""
-    script = f"import sys; {statement}; print(*(m for m in {HEAVY!r} if m in sys.modules))"
+def _loaded_after(statement: str, modules: tuple[str, ...] = HEAVY) -> set[str]:
+    """Which of some modules a fresh interpreter has loaded after a statement."""
+    script = f"import sys; {statement}; print(*(m for m in {modules!r} if m in sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
@@ -27,6 +32,11 @@ def test_import_is_light() -> None:
 
 def test_help_does_not_import_numba() -> None:
     assert _loaded_after("import headstart.cli") <= {"typer", "rich"}
+
+
+def test_the_service_starts_without_what_it_may_never_need() -> None:
+    start = "import headstart.service.main; from headstart import warm_up; warm_up.stored()"
+    assert _loaded_after(start, LATE) == set()
 
 
 def test_every_public_name_exists() -> None:

@@ -29,22 +29,25 @@ def whole_page(results: Sequence[Result], version: Version, coverage: str) -> st
             f"{version.commit}, seed {version.seed}, with as many paired replications as the first "
             f"table says and {N_TESTS} test tasks in each. Seeds below 1,000 were for development, "
             "and earlier versions were shown on 20,000, 30,000 and 40,000; nothing was tuned on "
-            "this one. [A short version](../docs/explanation/league.md) is for users, and [clicks "
-            "in a shop](shops.md) are compared with what a shop would use instead.",
+            "this one. There is [a short version](../docs/explanation/league.md) for users, and "
+            "[clicks in a shop](shops.md) are compared with what a shop would use instead.",
             "",
-            "ITL, AVG, RR and pooled (one model for all tasks) are each played at 9 to 30 "
-            f"settings: {GRID_TEXT}. Which of them is shown is *cross-fitted*: chosen on one half "
-            "of the replications and scored on the other half, and the other way round. The best "
-            "rival is chosen in the same way from all 84. So what is chosen by chance on some runs "
-            "is not shown on the same runs. Ours is given nothing and has nothing to set. Ratios "
-            "are of mean regrets, with 95 % intervals from a paired bootstrap over replications, "
-            "in which every sample chooses the settings again.",
+            "ITL, AVG, RR and pooled (one model for all tasks) have 9 to 30 settings each:",
             "",
-            "*Told all* is Bayes UCB with the true mean task and covariance (and what side "
-            "information means), so ours / told all is the price of learning them; *told "
-            "variances* is given the variances and learns the mean task, as Meta-TS and AdaTS are. "
-            "The *live rule* is the default of `MetaBandit` with the same prior, and *best z* the "
-            f"best constant z of {who.ZS}, cross-fitted.",
+            *GRIDS,
+            "",
+            "The setting that is shown is *cross-fitted*: chosen on one half of the replications "
+            "and scored on the other half, and the other way round. The best rival is chosen in "
+            "the same way from all 84. So a setting that is best by chance on some runs is not "
+            "scored on the same runs. Ours has no settings. Ratios are of mean regrets, with 95 % "
+            "intervals from a paired bootstrap over replications, in which every sample chooses "
+            "the settings again.",
+            "",
+            "*Told all* is Bayes UCB with the true mean task and covariance (and the meaning of "
+            "side information), so ours / told all is the price of learning them. *Told variances* "
+            "knows the variances and learns the mean task, like Meta-TS and AdaTS. The *live rule* "
+            "is the default of `MetaBandit` with the same prior, and *best z* is the best constant "
+            f"z of {who.ZS}, cross-fitted.",
             "",
             "## Ratios",
             "",
@@ -52,7 +55,7 @@ def whole_page(results: Sequence[Result], version: Version, coverage: str) -> st
             "",
             "## Targets",
             "",
-            "Those that were set before this version, without those that the learner that is told "
+            "Targets that were set before this version, without those that the learner that knows "
             "the variances misses as well.",
             "",
             *targets(results),
@@ -69,11 +72,14 @@ def whole_page(results: Sequence[Result], version: Version, coverage: str) -> st
     )
 
 
-GRID_TEXT = (
-    f"λ in {who.ITL_LAMBDAS} for ITL, {who.META_LAMBDAS} for AVG and RR with an estimator's own λ "
-    f"in {who.ESTIMATION_LAMBDAS}, {who.POOLED_LAMBDAS} for pooled, all times the mean ‖x‖², and "
-    f"the radius times {who.RADII}"
-)
+_META = f"{who.META_LAMBDAS}, with an estimator's own λ in {who.ESTIMATION_LAMBDAS}"
+GRIDS = [
+    "| rival | λ, times the mean ‖x‖² | radius, times |",
+    "|---|---|---|",
+    f"| ITL | {who.ITL_LAMBDAS} | {who.RADII} |",
+    f"| AVG, RR | {_META} | {who.RADII} |",
+    f"| pooled | {who.POOLED_LAMBDAS} | {who.RADII} |",
+]
 
 
 def ratios(results: Sequence[Result]) -> Iterator[str]:

@@ -96,7 +96,7 @@ def link_targets() -> dict[str, str]:
 
 
 def field_comments(cls: type) -> dict[str, str]:
-    """What the comments beside or above the fields of a class say, by field."""
+    """The comments next to or above the fields of a class, by field."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))
     except (OSError, TypeError):

@@ -78,9 +78,9 @@ def has_own_docstring(value: object) -> bool:
 
 
 def docstrings(name: PublicName) -> Iterator[str]:
-    """Where an example of a name may be: its docstring, its methods', that of its module.
+    """Where an example of a name may be: in its docstring, its methods' or its module's.
 
-    "An example is at `X`." leads to that of another public name, which must use this one.
+    "See `X` for an example." leads to another public name's docstring, which must use this one.
     """
     value = name.value
     if has_own_docstring(value):
@@ -88,7 +88,7 @@ def docstrings(name: PublicName) -> Iterator[str]:
         for member in vars(value).values() if inspect.isclass(value) else ():
             if isinstance(member, property | classmethod | staticmethod | FunctionType):
                 yield member.__doc__ or ""
-        elsewhere = re.search(r"An example is at `(\w+)`", inspect.getdoc(value) or "")
+        elsewhere = re.search(r"See `(\w+)` for an example", inspect.getdoc(value) or "")
         if elsewhere is not None:
             texts = [inspect.getdoc(n.value) for n in public_names() if n.name == elsewhere[1]]
             yield from (text for text in texts if text is not None and f"{name.name}(" in text)

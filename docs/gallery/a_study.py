@@ -2,9 +2,8 @@
 A study
 =======
 
-An experiment as data: three learners over a grid of λ, tested after 1 to 30 completed tasks.
-Played in shards, it resumes after an interruption and grows without playing again what is
-known.
+An experiment as data: three learners over a grid of λ, tested after 1 to 30 completed tasks. Played
+in shards, it resumes after an interruption, and extending it plays only what is new.
 """
 
 from pathlib import Path

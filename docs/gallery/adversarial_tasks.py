@@ -2,7 +2,7 @@
 Tasks against an adversary
 ==========================
 
-An adversary that pays what the agent believes to be bad. A learned prior explores little: it
+The adversary pays for arms that the agent believes to be bad. A learned prior explores little: it
 stops playing arms that look bad, and its regret grows linearly. OFUL's wider intervals and
 exponential weights keep playing them. No prior is best for every kind of task.
 """

@@ -2,9 +2,9 @@
 Calibration
 ===========
 
-How often an interval of an arm's mean reward has the true one in it, against how often it
-should: above the diagonal intervals are too wide, below it too narrow. After 20 tasks, in round
-10 of a new one.
+How often an interval of an arm's mean reward contains the true mean, against how often it should:
+above the diagonal intervals are too wide, below it too narrow. After 20 tasks, in round 10 of a new
+one.
 """
 
 import matplotlib.pyplot as plt

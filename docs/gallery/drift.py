@@ -2,9 +2,9 @@
 Tastes that change
 ==================
 
-The mean task goes round a circle while 300 users come. A prior that remembers all of them lags
-behind; with a half-life of 20 tasks it follows. Shown is how far the learned mean is from the
-true one.
+The mean task moves around a circle while 300 users come. A prior that remembers all of them lags
+behind; with a half-life of 20 tasks it follows. The figure shows how far the learned mean is from
+the true one.
 """
 
 import matplotlib.pyplot as plt

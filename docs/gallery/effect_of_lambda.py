@@ -2,9 +2,9 @@ r"""
 The effect of λ
 ===============
 
-The ridge :math:`\lambda` holds a task to its starting point, :math:`\hat w = (V + \lambda
-I)^{-1}(b + \lambda h)`. From zero a large one is ruinous; from a good bias it saves
-exploration. Hierarchical learns its own, so that it has one value.
+The ridge :math:`\lambda` holds a task to its starting point, :math:`\hat w = (V + \lambda I)^{-1}(b
++ \lambda h)`. From zero, a large one is ruinous; from a good bias, it saves exploration.
+Hierarchical learns its own, so it has one value.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 Kinds of tasks
 ==============
 
-Users are of three kinds, and nobody says who is of which. The learned prior finds how many kinds
-there are, how common each is and what it likes (left: the mean weight of each feature). Its own
-first rewards show of which kind a new user is (right).
+Users are of three kinds, and nobody says who is of which kind. The learned prior finds how many
+kinds there are, how common each is and what it likes (left: the mean weight of each feature). A new
+user's first rewards show the user's kind (right).
 """
 
 import matplotlib.pyplot as plt

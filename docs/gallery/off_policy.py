@@ -3,9 +3,9 @@ What another policy would have earned
 =====================================
 
 A log of random choices for 200 users is enough to estimate the reward per round of bandits that
-never ran. Dots with 95 % intervals are doubly robust estimates. A bandit learns from those
-rounds alone in which the log chose as it would; crosses are what it earned when it did run in
-as many.
+never ran. Dots with 95 % intervals are doubly robust estimates. A bandit learns only from rounds in
+which the log chose as it would have; crosses show what it earned when it did run for as many
+rounds.
 """
 
 import matplotlib.pyplot as plt

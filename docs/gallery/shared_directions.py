@@ -2,9 +2,8 @@
 Directions along which tasks differ
 ===================================
 
-Tasks differ along two of twelve features' directions. The learned prior finds how many there
-are and which: left the covariance of tasks that it is to find, right the one learned from 100
-tasks.
+Tasks of twelve features differ along two directions. The learned prior finds how many there are and
+which: left the true covariance of tasks, right the one learned from 100 tasks.
 """
 
 import matplotlib.pyplot as plt

@@ -43,12 +43,29 @@ def test_arms_are_of_length_one_and_stay_for_a_task() -> None:
     np.testing.assert_allclose(one.means, means)
 
 
+def test_arms_in_a_cube_and_the_same_for_all_tasks() -> None:
+    rng = np.random.default_rng(2)
+    cube = Hierarchy(
+        dimension=3, n_arms=500, arm_shape="cube", arm_size=0.5, decision_set="fixed"
+    ).prepare(4, rng)
+    one, two = cube.sample(2, 4, rng), cube.sample(2, 4, rng)
+    np.testing.assert_array_equal(one.arms, two.arms)
+    assert (one.arms[0] != one.arms[1]).all()
+    assert 0.49 < abs(one.arms).max() <= 0.5
+    # The variance of a uniform number in [−½, ½].
+    assert one.arms.var() == pytest.approx(1.0 / 12.0, rel=0.05)
+    sphere = Hierarchy(dimension=3, arm_size=2.0).sample(1, 4, rng)
+    np.testing.assert_allclose(np.linalg.norm(sphere.arms, axis=-1), 2.0)
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"n_directions": 3}, "n_directions must be at most dimension"),
         ({"task_variance": -1.0}, "task_variance"),
-        ({"decision_set": "fixed"}, "decision_set"),
+        ({"decision_set": "none"}, "decision_set"),
+        ({"arm_shape": "ball"}, "arm_shape"),
+        ({"arm_size": 0.0}, "arm_size"),
     ],
 )
 def test_settings_are_checked(wrong: dict[str, object], words: str) -> None:

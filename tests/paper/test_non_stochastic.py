@@ -7,13 +7,13 @@ import pytest
 import xarray as xr
 
 from headstart.paper.non_stochastic import (
-    Equals,
     growth_study,
     growth_table,
     growths,
     published_section,
     reproduce,
 )
+from headstart.paper.rules import Equals
 from headstart.plotting.document import Cell
 from headstart.studies.toml import from_toml
 

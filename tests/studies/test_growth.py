@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xarray as xr
@@ -30,9 +31,9 @@ class Played:
     def __init__(self) -> None:
         self.agents: list[tuple[int, str]] = []
 
-    def __call__(self, study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+    def __call__(self, study: Study, number: int, names: Sequence[str], *more: Any) -> xr.Dataset:
         self.agents += [(number, name) for name in names]
-        return play_agents(study, number, names)
+        return play_agents(study, number, names, *more)
 
 
 @pytest.fixture
@@ -140,11 +141,11 @@ def test_growth_that_is_interrupted_goes_on(
     grown = replace(SEQUENCE, learners=(*SEQUENCE.learners, NEW))
     done: list[int] = []
 
-    def stop(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+    def stop(study: Study, number: int, names: Sequence[str], *more: Any) -> xr.Dataset:
         if done:
             raise KeyboardInterrupt
         done.append(number)
-        return play_agents(study, number, names)
+        return play_agents(study, number, names, *more)
 
     with monkeypatch.context() as patch:
         patch.setattr(runner, "play_agents", stop)

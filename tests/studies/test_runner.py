@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -85,6 +87,20 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_is_shown_within_a_shard(workers: int, tmp_path: Path) -> None:
+    study = replace(SEQUENCE, replications=2 * SEQUENCE.shard, tasks=40)
+    seen: list[tuple[int, int]] = []
+    with mock.patch("headstart.studies.runner._SECONDS", 0.001):
+        runner.run(study, tmp_path, workers=workers, progress=lambda *at: seen.append(at))
+    ((_, total),) = {(0, total) for _, total in seen}
+    done = [one for one, _ in seen]
+    assert done == sorted(done)
+    assert done[0] == 0
+    assert done[-1] == total
+    assert len(set(done)) > 3  # none, one shard, both, and more between them
+
+
 def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(RUNS_FOR_LONG)
@@ -126,11 +142,13 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
 ) -> None:
     played: list[int] = []
 
-    def until_the_third(wanted: Study, number: int, agents: Sequence[str]) -> xr.Dataset:
+    def until_the_third(
+        wanted: Study, number: int, agents: Sequence[str], *more: Any
+    ) -> xr.Dataset:
         if len(played) == 2:
             raise KeyboardInterrupt
         played.append(number)
-        return play_agents(wanted, number, agents)
+        return play_agents(wanted, number, agents, *more)
 
     with monkeypatch.context() as patch:
         patch.setattr(runner, "play_agents", until_the_third)
@@ -139,9 +157,9 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(
     assert len(list((tmp_path / "shards").glob("*.nc"))) == 2
     assert not (tmp_path / "results.nc").exists()
 
-    def count(wanted: Study, number: int, agents: Sequence[str]) -> xr.Dataset:
+    def count(wanted: Study, number: int, agents: Sequence[str], *more: Any) -> xr.Dataset:
         played.append(number)
-        return play_agents(wanted, number, agents)
+        return play_agents(wanted, number, agents, *more)
 
     monkeypatch.setattr(runner, "play_agents", count)
     told: list[tuple[int, int]] = []
@@ -244,6 +262,7 @@ def test_an_interrupt_that_was_dropped_still_stops_the_run(tmp_path: Path) -> No
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         runner.run(SEQUENCE, tmp_path, workers=1, progress=drop)
-    assert len(told) == 1
+    first = SEQUENCE.shard * len(shards.agents(SEQUENCE)) * SEQUENCE.tasks * SEQUENCE.horizon
+    assert told[-1] == first  # the shard that was under way is kept
     assert StudyFolder(tmp_path).shard(0).exists()
     assert signal.getsignal(signal.SIGINT) is before

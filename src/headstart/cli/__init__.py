@@ -16,7 +16,7 @@ from headstart.cli.reproduce import reproduce
 from headstart.cli.run import run
 from headstart.cli.service import keys
 from headstart.cli.service.serve import serve
-from headstart.cli.service.store import backup, restore
+from headstart.cli.service.store import backup, migrate, restore
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
@@ -48,5 +48,6 @@ app.command()(fit)
 app.command()(compile)
 app.command()(backup)
 app.command()(restore)
+app.command()(migrate)
 app.command()(serve)
 app.add_typer(keys.app, name="keys")

@@ -45,7 +45,7 @@ class RidgeEstimate:
 
     def __post_init__(self) -> None:
         moment, bias = self.statistics.moment, self.prior.bias
-        checks.shape("the prior's bias", bias, moment.shape, "that of the moment")
+        checks.shape("the prior's bias", bias, moment.shape, "of the moment")
 
     @cached_property
     def precision(self) -> Floats:

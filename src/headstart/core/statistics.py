@@ -128,7 +128,7 @@ class TaskStatistics:
 
     def __add__(self, other: TaskStatistics) -> TaskStatistics:
         # A single feature would broadcast over many.
-        checks.shape("the moment to add", other.moment, self.moment.shape, "that of the other")
+        checks.shape("the moment to add", other.moment, self.moment.shape, "of the other's moment")
         return checks.trusted(
             TaskStatistics,
             gram=self.gram + other.gram,

@@ -157,7 +157,7 @@ class VarianceRatio:
     def sentence(self) -> str:
         """What the ratio says about the distances between tasks."""
         distance = {
-            "small": "close to each other and far from 0",
+            "small": "close together and far from 0",
             "moderate": "partly alike",
             "large": "no closer to their mean than to 0",
         }[self.kind]

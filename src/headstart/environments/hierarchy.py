@@ -1,4 +1,6 @@
-"""Hierarchy: a mean task drawn once, tasks around it, and arms on the unit sphere."""
+"""Hierarchy: a mean task drawn once, tasks around it, and arms on a sphere or in a cube."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,8 +17,8 @@ from headstart.environments import rewards
 class Hierarchy:
     """The model of Meta-TS, AdaTS and HierTS: h ~ N(0, κ²I) once per replication, w ~ N(h, τ²I).
 
-    With p directions, w ~ N(h, τ²I + σ²UUᵀ), with U drawn once per replication. Arms are uniform on
-    the unit sphere, and rewards are xᵀw and noise.
+    With p directions, w ~ N(h, τ²I + σ²UUᵀ), with U drawn once per replication. Rewards are xᵀw and
+    noise.
 
     Parameters
     ----------
@@ -32,8 +34,12 @@ class Hierarchy:
         The dimension p of an affine subspace around which tasks lie.
     direction_variance : float, default 1.0
         The variance σ² of tasks along each direction of the subspace.
-    decision_set : "task" or "fresh", default "task"
-        Whether arms are drawn once per task or in every round.
+    arm_shape : "sphere" or "cube", default "sphere"
+        Whether arms are uniform on a sphere or in a cube, both around 0.
+    arm_size : float, default 1.0
+        The radius of the sphere, or half the edge of the cube.
+    decision_set : "task", "fresh" or "fixed", default "task"
+        Whether arms are drawn once per task, in every round, or once for all tasks.
     noise_scale : float, default 1.0
         The standard deviation of the noise.
 
@@ -52,7 +58,9 @@ class Hierarchy:
     task_variance: float = 0.01
     n_directions: int = 0
     direction_variance: float = 1.0
-    decision_set: Literal["task", "fresh"] = "task"
+    arm_shape: Literal["sphere", "cube"] = "sphere"
+    arm_size: float = 1.0
+    decision_set: Literal["task", "fresh", "fixed"] = "task"
     noise_scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -62,14 +70,41 @@ class Hierarchy:
             raise ValueError(f"n_directions must be at most dimension, got {self.n_directions}")
         for name in ("mean_variance", "task_variance", "direction_variance", "noise_scale"):
             checks.nonnegative(name, getattr(self, name))
-        checks.one_of("decision_set", self.decision_set, ("task", "fresh"))
+        checks.positive("arm_size", self.arm_size)
+        checks.one_of("arm_shape", self.arm_shape, ("sphere", "cube"))
+        checks.one_of("decision_set", self.decision_set, ("task", "fresh", "fixed"))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedHierarchy":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedHierarchy:
         """Draw the mean task and the directions of every replication."""
         size, d = checks.count("replications", replications), self.dimension
         mean = np.sqrt(self.mean_variance) * rng.standard_normal((size, d))
         basis = np.linalg.qr(rng.standard_normal((size, d, self.n_directions))).Q
-        return PreparedHierarchy(environment=self, mean_parameter=mean, directions=basis)
+        fixed = self.draw_arms(1, size, rng) if self.decision_set == "fixed" else None
+        return PreparedHierarchy(
+            environment=self, mean_parameter=mean, directions=basis, fixed_arms=fixed
+        )
+
+    def draw_arms(self, rounds: int, replications: int, rng: np.random.Generator) -> Floats:
+        """Arms of some rounds.
+
+        Parameters
+        ----------
+        rounds, replications : int
+            The numbers of rounds and of replications, T and R.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        ndarray of shape (T, R, K, d)
+            The arms.
+        """
+        shape = (rounds, replications, self.n_arms, self.dimension)
+        if self.arm_shape == "cube":
+            return rng.uniform(-self.arm_size, self.arm_size, shape)
+        arms = rng.standard_normal(shape)
+        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        return np.asarray(self.arm_size * arms)
 
     def sample(self, horizon: int, replications: int, rng: np.random.Generator) -> Task:
         """One task per replication, each around its own mean task."""
@@ -78,11 +113,12 @@ class Hierarchy:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedHierarchy:
-    """A hierarchy with its mean tasks h (R, d) and its directions U (R, d, p)."""
+    """A hierarchy with its mean tasks h (R, d), directions U (R, d, p) and arms where fixed."""
 
     environment: Hierarchy
     mean_parameter: Floats
     directions: Floats
+    fixed_arms: Floats | None = None
 
     @property
     def dimension(self) -> int:
@@ -100,11 +136,12 @@ class PreparedHierarchy:
         own = np.sqrt(settings.task_variance) * rng.standard_normal((replications, d))
         along = np.sqrt(settings.direction_variance) * rng.standard_normal((replications, p, 1))
         parameter = self.mean_parameter + own + (self.directions @ along)[..., 0]
-        drawn = rounds if settings.decision_set == "fresh" else 1
-        arms = rng.standard_normal((drawn, replications, settings.n_arms, d))
-        arms /= np.linalg.norm(arms, axis=-1, keepdims=True)
+        arms = self.fixed_arms
+        if arms is None:
+            drawn = rounds if settings.decision_set == "fresh" else 1
+            arms = settings.draw_arms(drawn, replications, rng)
         return rewards.sample_task(
-            np.repeat(arms, rounds // drawn, axis=0),
+            np.repeat(arms, rounds // len(arms), axis=0),
             parameter,
             mode="linear",
             shift="none",

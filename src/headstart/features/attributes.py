@@ -54,8 +54,8 @@ class Number:
     log : bool, default False
         Take log(1 + |x|/unit) with the sign of x, for numbers that range over powers of ten.
     unit : float, optional
-        Numbers below it are scaled almost linearly. By default it follows from data, or is 1 if
-        mean and scale are given.
+        The logarithm is almost linear below it. By default it follows from data, or is 1 if mean
+        and scale are given.
     bins : sequence of float, optional
         The inner edges of bins. Every bin has a column, and an edge belongs to the bin above it.
     period : float, optional
@@ -525,11 +525,11 @@ class Flag:
         row[at] = values.flag(self.name, value)
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        """A column in the form that `write_numbers` takes, NaN if missing; None if not possible."""
         return column.booleans()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers it takes; a missing one is none of them."""
+        """Which of the numbers it takes; missing ones are not taken."""
         return np.asarray((numbers == 0.0) | (numbers == 1.0))
 
     def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:
@@ -607,11 +607,11 @@ class Date:
             row[at + datetime.fromtimestamp(math.floor(seconds), UTC).month - 1] = 1.0
 
     def numbers(self, column: Column) -> Floats | None:
-        """A column as what `write_numbers` takes, NaN where it is missing; None if it is none."""
+        """A column in the form that `write_numbers` takes, NaN if missing; None if not possible."""
         return column.seconds()
 
     def takes(self, numbers: Floats) -> Booleans:
-        """Which of the numbers it takes; a missing one is none of them."""
+        """Which of the numbers it takes; missing ones are not taken."""
         return np.asarray((numbers >= values.FIRST_SECOND) & (numbers <= values.LAST_SECOND))
 
     def write_numbers(self, numbers: Floats, rows: Floats, at: int) -> None:

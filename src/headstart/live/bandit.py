@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any, Literal, Unpack, overload
+from typing import IO, Any, Literal, NoReturn, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.features import Schema, Transformer, schema_of
+from headstart.habits import check_keywords, hints
 from headstart.interfaces import Policy, PriorEstimator, check_parts
 from headstart.live import _logs, defaults, files, inputs
 from headstart.live._chooser import Chooser
@@ -40,6 +41,18 @@ from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
 from headstart.progress import Progress
+
+# What other libraries call the methods.
+_HABITS = {
+    "act": "decide(task, items)",
+    "choose": "decide(task, items)",
+    "partial_fit": "observe(task, features, reward), or fit(log) for a table",
+    "predict": "decide(task, items), or propensities(task, items) without a decision",
+    "pull": "decide(task, items)",
+    "recommend": "decide(task, items)",
+    "select_arm": "decide(task, items)",
+    "update": "reward(decision, value)",
+}
 
 
 class MetaBandit:
@@ -104,6 +117,7 @@ class MetaBandit:
         clock: Callable[[], float] = time.time,
         **settings: Unpack[Options],
     ) -> None:
+        check_keywords("MetaBandit", settings)
         schema = None
         if features is not None:
             if dimension is not None or feature_names is not None:
@@ -132,6 +146,10 @@ class MetaBandit:
         self._rewards = Rewards(self._memory)
         self._guard = Guard(self._memory, self._stream)
         self._lock = self._guard.lock
+
+    def __getattr__(self, name: str) -> NoReturn:
+        instead = f": write bandit.{_HABITS[name]}" if name in _HABITS else ""
+        raise AttributeError(f"a MetaBandit has no {name!r}{instead}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return (
@@ -561,6 +579,7 @@ class MetaBandit:
             encoder.keep(told.schema)
             return found
 
+    @hints("fit(log, task=…, features=…, reward=…) with a table that has these columns")
     def fit(
         self,
         logs: object,
@@ -594,8 +613,9 @@ class MetaBandit:
         progress : callable, optional
             Called with the rows read so far, and with their total if it is known.
         **columns
-            The fields of `Columns`: `task`, `features` (several columns, or one of lists) and
-            `reward`, and optionally `weight`, `id`, `time`, `side` and `task_type`.
+            The fields of `Columns`: `task`, `features` (several columns, one of lists, or an
+            `ItemColumn`) and `reward`, and optionally `weight`, `id`, `time`, `side` and
+            `task_type`.
 
         Returns
         -------

@@ -64,6 +64,19 @@ class Decision(NamedTuple):
             f"scores={_short(self.scores)})"
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values, such as JSON can write; scores that are −∞ are None.
+
+        >>> import json
+        >>> import headstart as hs
+        >>> decision = hs.MetaBandit(dimension=1, seed=0).decide("ann", {"tea": [1.0]})
+        >>> json.loads(json.dumps(decision.to_dict()))["arm"]
+        'tea'
+        """
+        scores = [score if math.isfinite(score) else None for score in self.scores.tolist()]
+        known = None if math.isnan(self.propensity) else float(self.propensity)
+        return {**self._asdict(), "scores": scores, "propensity": known}
+
 
 class Decisions(NamedTuple):
     """One choice for each of n tasks.

@@ -17,8 +17,8 @@ from headstart.intervals import Interval, interval, interval_from
 from headstart.paper.claims import Claim
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.report import Verdicts, count_text, run_named
-from headstart.paper.rules import MARGIN, Lower, Outcome, Side, about_zero
-from headstart.paper.tables import outcome_table, summary_table
+from headstart.paper.rules import Equals, Lower, Side
+from headstart.paper.tables import outcome_table, regret_table, summary_table
 from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, Picture, Table
 from headstart.plotting.files import write_document
 from headstart.plotting.numbers import measured_text, true_minus
@@ -50,29 +50,6 @@ _COMPARED = (
 )
 
 
-@dataclass(frozen=True)
-class Equals:
-    """A learner's regret is a published number: within 5 % of it, both ends of the interval."""
-
-    learner: str
-    value: float
-
-    @property
-    def difference(self) -> str:
-        """The learner's regret minus the number."""
-        return f"{self.learner} − {self.value:g}"
-
-    @property
-    def sides(self) -> tuple[Side, ...]:
-        """The learner; these studies have one λ."""
-        return (Side(self.learner, 1.0),)
-
-    def judge(self, regrets: xr.DataArray) -> Outcome:
-        """Holds inside the margin, fails outside, undecided across its edge."""
-        values = np.asarray(regrets.sel(learner=self.learner).isel(regularization=0))
-        return about_zero(interval(values - self.value), MARGIN * self.value)
-
-
 def published_section(cosine: float) -> ReportSection:
     """One row of the table: its claims under every interpretation of the open details."""
     row = PUBLISHED[cosine]
@@ -99,12 +76,6 @@ def published_section(cosine: float) -> ReportSection:
         ],
         claims=[*numbers, Claim(text, "PCRW < LinEXP3", better, implied=_SOURCE)],
     )
-
-
-def _published_numbers(of: ReportSection) -> dict[str, float]:
-    """The published regrets of a row, by learner."""
-    rules = [claim.rule for claim in of.claims]
-    return {rule.learner: rule.value for rule in rules if isinstance(rule, Equals)}
 
 
 _CHOICES = (
@@ -300,27 +271,12 @@ def _published_blocks(verdicts: Verdicts, results: Results) -> Iterator[Block]:
         "20 tasks of 30 rounds, 40 arms, 5 features; total regret, with the published value in "
         "brackets. The last three learners assume one parameter per task, which is true here."
     )
-    yield _regret_table([section for section, _ in verdicts], results)
+    yield regret_table([section for section, _ in verdicts], results)
     yield Paragraph(_CHOICES)
     yield summary_table(verdicts)
     for section, some in verdicts:
         yield Heading(section.title, 3)
         yield outcome_table(section, some)
-
-
-def _regret_table(sections: Sequence[ReportSection], results: Results) -> Table:
-    header = ["learner", *(section.name for section in sections)]
-    regrets = [totals(results[section.main.study.name]) for section in sections]
-    values = [_published_numbers(section) for section in sections]
-    rows = []
-    for learner in sections[0].main.study.learners:
-        row = [learner.name]
-        for regret, table in zip(regrets, values, strict=True):
-            mean = interval(regret.sel(learner=learner.name).isel(regularization=0).to_numpy())
-            theirs = f" ({table[learner.name]:g})" if learner.name in table else ""
-            row.append(measured_text(mean) + theirs)
-        rows.append(row)
-    return Table(header, rows)
 
 
 def _growth_blocks(

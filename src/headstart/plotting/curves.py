@@ -180,10 +180,8 @@ def plot_against_regularization(
     >>> with plotting.figure(Path("sweep.png"), legend=True) as (axes,):
     ...     plotting.plot_against_regularization(axes, totals, label="total regret")
     """
-    axes.set_xscale("log")
     _plot_lines(axes, values, "regularization")
-    axes.minorticks_off()
-    axes.set_xlabel("regularization λ")
+    _regularization_axis(axes, values)
     axes.set_ylabel(wrapped(label))
     if log:
         axes.set_yscale("log")
@@ -220,10 +218,8 @@ def plot_difference_against_regularization(
     >>> with plotting.figure(Path("sweep.png"), legend=True) as (axes,):
     ...     plotting.plot_difference_against_regularization(axes, totals, "ITL", label="minus")
     """
-    axes.set_xscale("log")
     _plot_differences(axes, values, reference, "regularization")
-    axes.minorticks_off()
-    axes.set_xlabel("regularization λ")
+    _regularization_axis(axes, values)
     axes.set_ylabel(wrapped(label))
 
 
@@ -353,7 +349,8 @@ def _round_axis(axes: Axes, n_tasks: int, horizon: int) -> None:
     axes.set_xlim(1 if total > 1 else 0, max(total, 2))
     if n_tasks == 1:
         axes.set_xlabel("round")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        # As many labels as fit: ten of four digits would not.
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         return
     axes.set_xlabel(f"round ({n_tasks} tasks of {horizon}; small ticks: ends of tasks)")
     axes.xaxis.set_minor_locator(FixedLocator([horizon * j for j in range(1, n_tasks + 1)]))
@@ -371,22 +368,33 @@ def _trained_axis(axes: Axes, sizes: Sequence[int]) -> None:
         axes.set_xscale("symlog", linthresh=1.0)
         axes.set_xlim(-0.1, max(sizes) * 1.15)
     axes.minorticks_off()
-    places = axes.get_xaxis().get_transform().transform(np.array(sorted(sizes), dtype=np.float64))
-    kept = _that_fit(sorted(sizes), places)
+    kept = _that_fit(axes, sizes)
     if even and len(kept) < len(sizes):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     else:
         axes.set_xticks(kept, [str(size) for size in kept])
 
 
-def _that_fit(sizes: Sequence[int], places: Floats) -> list[int]:
-    """The first and the last of ascending numbers at these places, and those that fit between."""
+def _regularization_axis(axes: Axes, values: xr.DataArray) -> None:
+    """λ on a logarithmic axis, labelled by the values of the grid if all of them fit."""
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xlabel("regularization λ")
+    grid = [float(value) for value in values["regularization"]]
+    if len(_that_fit(axes, grid)) == len(grid):
+        axes.set_xticks(grid, [f"{value:g}" for value in grid])
+
+
+def _that_fit(axes: Axes, values: Sequence[float]) -> list[float]:
+    """The first and the last of the numbers on the horizontal axis, and those that fit between."""
+    numbers = sorted(values)
+    places = axes.get_xaxis().get_transform().transform(np.array(numbers, dtype=np.float64))
     span = float(places[-1] - places[0]) or 1.0
     at = _AXIS * (places - places[0]) / span
-    reach = np.array([_DIGIT * len(str(size)) / 2 + _GAP / 2 for size in sizes])
+    reach = np.array([_DIGIT * len(f"{number:g}") / 2 + _GAP / 2 for number in numbers])
     kept = [0]
-    for i in range(1, len(sizes) - 1):
+    for i in range(1, len(numbers) - 1):
         left, right = at[i] - at[kept[-1]], at[-1] - at[i]
         if left >= reach[i] + reach[kept[-1]] and right >= reach[i] + reach[-1]:
             kept.append(i)
-    return [sizes[i] for i in sorted({*kept, len(sizes) - 1})]
+    return [numbers[i] for i in sorted({*kept, len(numbers) - 1})]

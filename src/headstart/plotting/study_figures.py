@@ -65,7 +65,7 @@ def plot_overview(results: xr.Dataset, path: str | Path, *, trained: int | None 
 def study_figures(played: StudyResults, values: Sequence[float], folder: Path) -> Iterator[Picture]:
     """Write the figures of a study, and yield each: at every learner's best λ, then at `values`."""
     sample = bands_text(played)
-    right = "" if played.reference is None else f"; right, minus that of {played.reference}"
+    right = "" if played.reference is None else f"; right, minus {played.reference}'s"
     for value in (None, *values):
         name = "best" if value is None else f"{value:g}"
         at = chosen_text(played, value)

@@ -55,7 +55,7 @@ class Pooled:
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task's statistics."""
         # A single feature would broadcast over many.
-        checks.shape("the task's moment", task.moment, memory["moment"].shape, "that of the memory")
+        checks.shape("the task's moment", task.moment, memory["moment"].shape, "of the memory")
         return _memories.add(memory, _to_memory(task), weight)
 
     def scale(self, memory: Memory, factor: float) -> Memory:

@@ -45,7 +45,7 @@ _DEADLINE_SECONDS = 60.0
 
 @dataclass
 class Visitors:
-    """The visits of a world, in their order, and the clicks that are on their way."""
+    """The visits of a world, in order, and the clicks that are still to come."""
 
     world: ShopWorld
     rng: np.random.Generator
@@ -96,8 +96,8 @@ def _number(item: str) -> int:
 def run_demo(service: Service, stop: threading.Event, seed: int = 0) -> None:
     """Create the bandit "demo" and serve simulated visitors, 50 per second, until `stop` is set.
 
-    It begins without pauses, so that the gain of the warm start shows within seconds. A run that
-    ends goes on with new visitors when it is started again.
+    It begins without pauses, so that the gain of the warm start shows within seconds. A stopped run
+    continues with new visitors when it is started again.
     """
     world = SHOP.world(seed, _USERS)
     service.put_bandit(

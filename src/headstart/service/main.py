@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 from headstart.live.stored import one_blas_thread
 from headstart.service.dashboard import application
-from headstart.service.demo import run_demo
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
 from headstart.service.http.logs import Log, LogFormat
@@ -34,20 +33,20 @@ from headstart.service.workers import Workers
 
 @dataclass(frozen=True, kw_only=True)
 class ServeOptions:
-    """What `headstart serve` is told."""
+    """The options of `headstart serve`."""
 
     store: str | Path
     host: str
     port: int
     processes: int = 1
-    data: Path | None = None  # the folder whose logs jobs may read
+    data: Path | None = None  # the folder of logs that jobs may read
     demo: bool = False
     log_format: LogFormat = "text"
     log_requests: bool = True
     limits: Limits = field(default_factory=Limits)
     cache_bytes: int = 256 << 20
     job_bytes: int = MOST_BYTES
-    proxies: Sequence[str] = ()  # addresses and networks of proxies that are trusted
+    proxies: Sequence[str] = ()  # addresses and networks of trusted proxies
     root_path: str = ""  # the prefix of all addresses, by a proxy
 
 
@@ -61,7 +60,7 @@ class Users:
         self._thread = threading.Thread(target=self._run, name="headstart-demo", daemon=True)
 
     def start(self) -> None:
-        """Have them come."""
+        """Let them come."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -71,6 +70,8 @@ class Users:
             self._thread.join()
 
     def _run(self) -> None:
+        from headstart.service.demo import run_demo  # noqa: PLC0415 - not every service has users
+
         try:
             run_demo(self._service, self._stop)
         except ServiceError as error:
@@ -80,15 +81,15 @@ class Users:
 def serve(
     options: ServeOptions, announce: Callable[[str, bool], None], report: Callable[[str], None]
 ) -> bool:
-    """Serve until a signal comes; whether it went well.
+    """Serve until a signal comes. Returns whether it went well.
 
-    announce is told where the service listens, and whether calls need a key; report, what happened
-    to a process. A store or a port that is in use, or an address beyond this machine without a key,
-    is a ValueError.
+    Calls `announce` with where the service listens and whether calls need a key, and `report` with
+    what happened to a process. Raises ValueError if the store or the port is in use, or for an
+    address beyond this machine without a key.
     """
     if options.processes > 1 and "://" not in str(options.store):
         raise ValueError(
-            "processes must be 1 but with --store postgresql://…, an SQLite file has one; "
+            "several processes need --store postgresql://…, since an SQLite file has one; "
             f"got {options.processes}"
         )
     networks(options.proxies)
@@ -113,7 +114,7 @@ def _serve_one(
     announce: Callable[[str, bool], None],
     metrics_folder: Path | None,
 ) -> bool:
-    """Serve in this process. metrics_folder: of the processes at this port, if it has several."""
+    """Serve in this process. metrics_folder: of the processes on this port, if several."""
     service = Service.open(options.store, cache_bytes=options.cache_bytes, compute_apart=True)
     try:
         needs_key = _needs_key(options, service.database, listener)

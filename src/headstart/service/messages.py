@@ -1,4 +1,4 @@
-"""Messages: what the service takes and answers, as JSON."""
+"""Messages: what the service accepts and answers, as JSON."""
 
 import re
 from datetime import date
@@ -12,7 +12,7 @@ from headstart.live.outcomes import Outcome
 # Limits that hold whatever the configuration says.
 MOST_DIMENSIONS = 2_000
 MOST_ARMS = 10_000
-MOST_ROWS = 10_000  # of one batch; also arms that it chooses
+MOST_ROWS = 10_000  # of one batch; also the arms that it chooses
 LONGEST_NAME = 200
 MOST_PARTS = 100  # of one decision's reward
 MOST_GUARDRAILS = 20
@@ -22,20 +22,20 @@ Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
 TaskName = Name | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Features = Annotated[list[float], Meta(min_length=1, max_length=MOST_DIMENSIONS)]
-# Characters that break lines, and names that addresses take for steps.
+# Characters that break lines, and names that mean steps in addresses.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STEPS = (".", "..")
 Names = Annotated[list[Name], Meta(max_length=MOST_ARMS)]
-# What is known of an item, of the context or of a task, by name; objects within it are flattened.
+# Attributes of an item, of the context or of a task, by name; nested objects are flattened.
 Attributes = Annotated[dict[str, object], Meta(max_length=MOST_DIMENSIONS)]
 GivenArms = Annotated[dict[Name, Features | Attributes], Meta(max_length=MOST_ARMS)]
-# What is known of a task beforehand; larger numbers would leave no digits for those of others.
+# What is known of a task beforehand; larger numbers would leave no digits for others.
 Side = Annotated[list[Annotated[float, Meta(ge=-1e9, le=1e9)]], Meta(max_length=MOST_DIMENSIONS)]
-# How many rewards one counts as.
+# How many rewards one reward counts as.
 Weight = Annotated[float, Meta(gt=0.0, le=1e6)]
 Time = Annotated[float, Meta(ge=0.0, le=1e11)]  # seconds since 1970
 Role = Literal["decide", "read", "admin"]
-# How the parts of a decision's reward combine; first and last by when they happened.
+# How the parts of a decision's reward combine; first and last by the time they happened.
 Combination = Literal["sum", "last", "first", "max"]
 # Numbers that come with a reward and are not learned, by the names of guardrails.
 Metrics = Annotated[
@@ -44,9 +44,9 @@ Metrics = Annotated[
 
 
 class Message(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """A message; a field that is not known is an error, so that none is lost by a typing error.
+    """A message; an unknown field is an error, so that no misspelt field is lost.
 
-    Messages hold no cycles, and are many: the garbage collector need not look at them.
+    Messages are many and hold no cycles, so the garbage collector skips them.
     """
 
 
@@ -54,9 +54,9 @@ Control = Literal["cold", "random", "own"]
 
 
 class Guardrail(Message):
-    """A metric of rewards that warm tasks must not make worse than the control by the margin.
+    """A metric of rewards in which warm tasks must not be worse than the control by the margin.
 
-    pause: whether new tasks go to the control once it is broken, until somebody resumes.
+    pause: whether new tasks go to the control once it is broken, until someone resumes.
     """
 
     name: Name
@@ -66,9 +66,9 @@ class Guardrail(Message):
 
 
 class Alternative(Message):
-    """Other settings, to be evaluated on the bandit's own decisions; what is None stays as it is.
+    """Other settings to evaluate on the bandit's own decisions; None leaves a setting unchanged.
 
-    without: features, or attributes with their crosses, that are left out.
+    without: features, or attributes with their crosses, to leave out.
     """
 
     policy: dict[str, object] | None = None
@@ -86,10 +86,9 @@ class BanditConfiguration(Message):
     """How a bandit is set up: `PUT /bandits/{b}`.
 
     Give the dimension d, the names of the d features, or `features`: a schema of attributes, as
-    `hs.Features.plain` writes it, by which items, contexts and tasks are given as they are. Policy
-    and prior are specs, as those of a study: {"class": "BayesUCB", "z": "growing"}. The other
-    fields are those of `headstart.live.Settings`; with a schema, which scales its numbers, scales
-    are not learned.
+    `hs.Features.plain` writes it; items, contexts and tasks then have attributes. Policy and prior
+    are specs, as in a study: {"class": "BayesUCB", "z": "growing"}. The other fields are the fields
+    of `headstart.live.Settings`. A schema scales its own numbers, so scales are then not learned.
     """
 
     dimension: Annotated[int, Meta(ge=1, le=MOST_DIMENSIONS)] | None = None
@@ -110,17 +109,16 @@ class BanditConfiguration(Message):
     item_effects: bool = True
     parts: Combination = "sum"
     control_share: Annotated[float, Meta(ge=0.0, le=0.5)] = 0.0
-    # What control tasks are served: the choice of a task that starts cold, any arm at random, or
-    # the caller's own choice.
+    # What control tasks are served: a cold task's choice, a random arm, or the caller's own choice.
     control: Control = "cold"
     shadow: bool = False  # whether the caller's own choice is served, and learned from
     guardrails: Annotated[list[Guardrail], Meta(max_length=MOST_GUARDRAILS)] = []
-    retention_seconds: float | None = None  # how long decisions are kept; None for ever
+    retention_seconds: float | None = None  # how long decisions are kept; None: for ever
     evaluate_nightly: Alternatives = {}  # evaluated on the bandit's own decisions, once a day
 
 
 class BanditView(Message):
-    """A bandit as it is: its configuration, and how many of what it has."""
+    """A bandit: its configuration, and how much it has of what."""
 
     name: str
     configuration: BanditConfiguration
@@ -137,7 +135,7 @@ class BanditView(Message):
 
 
 class Item(Message):
-    """An arm of the catalogue, with features; or with attributes, where the bandit has a schema."""
+    """An arm of the catalogue, with features, or with attributes if the bandit has a schema."""
 
     id: Name
     features: Features | None = None
@@ -146,7 +144,7 @@ class Item(Message):
 
 
 class ItemChange(Message):
-    """Other features, attributes or tags for an arm of the catalogue; what is None stays."""
+    """New features, attributes or tags for an arm of the catalogue; None leaves them unchanged."""
 
     id: Name
     features: Features | None = None
@@ -157,15 +155,15 @@ class ItemChange(Message):
 class DecisionRequest(Message):
     """A task wants an arm.
 
-    arms: features or attributes by id; or ids of the catalogue; or, if None, all of the catalogue,
-    or those with the tag. exclude: ids that must not be chosen. side: what is known of the task
-    beforehand. n: how many arms, the best first. The same idempotency_key gets the same answer.
+    arms: features or attributes by id, or ids of the catalogue; if None, the whole catalogue, or
+    the items with the tag. exclude: ids that must not be chosen. side: what is known of the task
+    beforehand. n: how many arms, best first. The same idempotency_key gets the same answer.
 
-    Where the bandit has a schema, `context` has the attributes of this decision, and `about` those
-    of the task: the first that are given count, for this and all later decisions.
+    If the bandit has a schema, `context` has the attributes of this decision, and `about` the
+    attributes of the task: the first values count, for this and all later decisions.
 
-    own: the arm that the caller would serve without the service, and the chance with which it
-    chose so. It is served in shadow mode, and to control tasks where `control` is "own".
+    own: the arm that the caller would serve without the service, and own_propensity: its chance. It
+    is served in shadow mode, and to control tasks if `control` is "own".
     """
 
     task: TaskName
@@ -182,11 +180,11 @@ class DecisionRequest(Message):
 
 
 class LooseDecisionRequest(DecisionRequest):
-    """A decision in words of another protocol, which knows neither sides nor schemas.
+    """A decision from another protocol, which knows neither sides nor schemas.
 
-    told: what is known of the context and of the task, together. The bandit's schema, or its
-    `side_names`, say which is which; what they do not have is left out, of arms too. deferred:
-    whether the arm may never be shown.
+    told: what is known of the context and the task, together. The bandit's schema, or its
+    `side_names`, says which is which; unknown names are ignored, in arms too. deferred: whether the
+    arm may never be shown.
     """
 
     told: Attributes = {}
@@ -201,34 +199,34 @@ class ServiceChoice(Message):
 
 
 class ChosenArm(Message):
-    """One arm that was chosen. The reward is given to its id, once."""
+    """One chosen arm. Report the reward by its id, once."""
 
     id: str
     arm: str
-    propensity: float | None  # None where it is not known
+    propensity: float | None  # None if it is not known
     mean: float
     low: float  # the ends of the 95 % interval of the arm's mean reward
     high: float
 
 
 class DecisionAnswer(Message):
-    """The arms that were chosen for a task; id is that of the first."""
+    """The chosen arms for a task; id is the first one's."""
 
     id: str
     task: str
     arms: list[ChosenArm]
-    prior_version: int  # the latest known prior; 0 before any task has taught
+    prior_version: int  # the latest known prior; 0 before any
     control: bool  # whether the task is one of the control, to measure the gain
     shadow: ServiceChoice | None = None  # in shadow mode
 
 
 class RewardRequest(Message):
-    """The reward of a decision. time: when it happened, if not now; deadlines go by it.
+    """The reward of a decision. time: when it happened (default: now); deadlines go by it.
 
     A reward replaces the default that a decision counts as until its deadline. With a key it is one
-    part of the decision's reward; one without is the part without a key. Each part counts once,
-    unless `correction` says that it replaces what came before. The weight is that of the whole
-    reward, and is given with the part without a key. metrics: other numbers, for guardrails.
+    part of the decision's reward; a reward without a key is a part too. Each part counts once,
+    unless `correction` is set, which replaces the earlier value. The weight belongs to the whole
+    reward, and comes with the part without a key. metrics: other numbers, for guardrails.
     """
 
     decision: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -241,17 +239,17 @@ class RewardRequest(Message):
 
 
 class RewardAnswer(Message):
-    """What became of a reward."""
+    """What happened to a reward."""
 
     decision: str
     outcome: Outcome
 
 
 class ObservationRequest(Message):
-    """The reward of a choice that was made elsewhere; the arm is one of the catalogue, or given.
+    """The reward of a choice that was made elsewhere; the arm is in the catalogue, or given.
 
-    Where the bandit has a schema, an arm that is given is an `item` with attributes; `context` and
-    `about` are those of a decision.
+    If the bandit has a schema, a given arm is an `item` with attributes; `context` and `about` are
+    as in a decision.
     """
 
     task: TaskName
@@ -268,7 +266,7 @@ class ObservationRequest(Message):
 
 
 class ObservationAnswer(Message):
-    """What became of an observation; its id reads it back."""
+    """What happened to an observation; its id reads it back."""
 
     id: str
     outcome: Outcome
@@ -301,10 +299,10 @@ class RewardPart(Message):
 
 
 class DecisionRecord(Message):
-    """A decision as it was made, and what became of it.
+    """A decision, its reasons, and what happened to its reward.
 
-    An arm is chosen by its score, which is its mean and what trying it is worth. `others` are the
-    best five that were not chosen; a large batch keeps them for its first decisions only.
+    An arm is chosen by its score: its mean plus the value of trying it. `others` are the best five
+    arms that were not chosen; a large batch keeps them for its first decisions only.
     """
 
     id: str
@@ -322,8 +320,8 @@ class DecisionRecord(Message):
     control: bool
     shadow: ServiceChoice | None
     contributions: list[Contribution]
-    item_effect: float | None  # of the item itself, in the mean too; None if not of the catalogue
-    score: float | None  # None where others are not kept
+    item_effect: float | None  # of the item itself, part of the mean; None if not in the catalogue
+    score: float | None  # None if others are not kept
     others: list[OtherArm]
     status: Literal["pending", "paid", "expired"]
     value: float | None
@@ -342,7 +340,7 @@ class TaskRecord(Message):
     status: Literal["open", "finished"]
     opened: float
     last_used: float
-    n_rewards: int  # that count: a decision that waits does as its default, if there is one
+    n_rewards: int  # that count; a pending decision counts as its default, if there is one
     reward_sum: float
     feature_names: list[str]
     parameter: list[float]  # (d,), ŵ
@@ -366,18 +364,18 @@ class PriorVersion(Message):
 
 
 class PriorView(PriorVersion):
-    """The current prior, and its history, the latest first."""
+    """The current prior and its history, latest first."""
 
     feature_names: list[str]
     history: list[PriorVersion]
 
 
 class GuardrailView(Message):
-    """How warm tasks stand against the control in one metric.
+    """How warm tasks compare with the control in one metric.
 
-    Each task counts with its mean over those of its first rounds whose rewards have the metric. The
+    Each task counts with its mean over its first rounds, where rewards have the metric. The
     interval of the difference holds with 95 % at all looks together. "broken": all of it is worse
-    than the margin; "holds": none of it is; what is None cannot be said yet.
+    than the margin; "holds": none of it is. None: not known yet.
     """
 
     name: str
@@ -394,10 +392,10 @@ class GuardrailView(Message):
 
 
 class Gain(Message):
-    """What tasks that start warm earn more per round than the control, over their first rounds.
+    """How much more warm tasks earn per round than the control, over their first rounds.
 
     It compares tasks that were opened when there was a prior and a control. The interval holds with
-    95 % at all looks together; what is None cannot be said yet.
+    95 % at all looks together. None: not known yet.
     """
 
     rounds: int  # of a task, at most
@@ -409,28 +407,28 @@ class Gain(Message):
     difference: float | None
     low: float | None
     high: float | None
-    control_share: float | None  # of the tasks that are compared
-    ratio_p: float  # that share against the one asked for, at all looks; below 0.001 it is wrong
+    control_share: float | None  # of the compared tasks
+    ratio_p: float  # its p-value against the requested share, at all looks; wrong below 0.001
     guardrails: list[GuardrailView]
 
 
 class ShadowView(Message):
     """Shadow mode: how often the service would have chosen the same, and what it would have earned.
 
-    Means are rewards per round, one value per task, over the latest 100,000 tasks of which rewards
-    are known with the caller's propensities. Intervals hold with 95 % at all looks together.
+    Means are rewards per round, one value per task, over the latest 100,000 tasks with rewards and
+    the caller's propensities. Intervals hold with 95 % at all looks together.
     """
 
     on: bool
     decisions: int
     agreed: int  # decisions for which the service would have chosen the same arm
-    tasks: int  # by which the means are
+    tasks: int  # behind the means
     own: "Estimate"  # what the caller's choices earned
     inverse_propensity: "Estimate"  # what the service's would have earned, by two estimators
     self_normalised: "Estimate"
-    difference: "Estimate"  # the self-normalised one less that of the caller's choices
+    difference: "Estimate"  # the self-normalised estimate minus what the caller's choices earned
     effective_tasks: float  # as many of equal weight tell as much
-    cannot: str | None  # why it cannot be said what the service would have earned
+    cannot: str | None  # why it is not known what the service would have earned
 
 
 class ItemCount(Message):
@@ -449,19 +447,19 @@ class ItemPage(Message):
 class ItemStatistics(Message):
     """An item in numbers: how often the service chose it, and what those decisions earned.
 
-    A decision's rewards belong to the day on which it was made. The interval of the mean holds with
-    95 % at one look; what is None cannot be said yet.
+    A decision's rewards belong to the day of the decision. The interval of the mean holds with 95 %
+    at one look. None: not known yet.
     """
 
     item: str
     shown: int
     share: float  # of all decisions
-    rewards: int  # that count: a decision that waits does as its default, if there is one
+    rewards: int  # that count; a pending decision counts as its default, if there is one
     reward_sum: float
     mean: float | None  # reward per decision that counts one
     low: float | None
     high: float | None
-    effect: float | None  # what the item earns above what its features say
+    effect: float | None  # what the item earns beyond what its features explain
 
 
 class ItemReport(Message):
@@ -479,7 +477,7 @@ class Erased(Message):
     prior_version: int
 
 
-# What jobs are asked for, how they stand, and what they report.
+# Requests of jobs, their state and their reports.
 JobKind = Literal["fit", "evaluate"]
 JobStatus = Literal["waiting", "running", "done", "failed", "cancelled"]
 FitStatus = Literal["shadow", "promoted", "withdrawn"]
@@ -490,9 +488,13 @@ FileNames = Annotated[list[FileName], Meta(max_length=1_000)]
 
 
 class LogColumns(Message):
-    """Which columns of a log hold what; the fields of `headstart.logs.Columns`."""
+    """Which columns of a log hold what; the fields of `headstart.logs.Columns`.
+
+    arm: names an item of the catalogue, which has the features.
+    """
 
     task: Name = "task"
+    arm: Name | None = None
     features: Name | Annotated[list[Name], Meta(min_length=1)] = "features"
     reward: Name = "reward"
     weight: Name | None = None
@@ -505,8 +507,8 @@ class LogColumns(Message):
 class FitRequest(Message):
     """Learn from a log: `POST /bandits/{b}/fit`.
 
-    files: Parquet or CSV files of the data folder, none for a log that is uploaded. A dry run, the
-    default, reads and reports; else the log becomes a shadow fit, which counts once promoted.
+    files: Parquet or CSV files of the data folder; none for an uploaded log. A dry run, the
+    default, reads and reports; otherwise the log becomes a shadow fit, which counts once promoted.
     on_bad: refuse a log with bad rows, or drop them.
     """
 
@@ -533,12 +535,12 @@ class DecisionLogColumns(Message):
 class EvaluateRequest(Message):
     """Estimate a bandit's mean reward on a log of decisions: `POST /bandits/{b}/evaluate`.
 
-    With neither files nor an upload, the log is the bandit's own decisions, the latest of them, and
-    the settings as they are and each of the `alternatives` are evaluated on it.
+    With neither files nor an upload, the log is the bandit's own latest decisions, and the current
+    settings and each of the `alternatives` are evaluated on it.
 
-    The bandit starts cold, without any task: the store's prior is not used, which may know the
-    log's tasks. It learns from the log. Its policy and prior are those of the configuration where
-    none are given here.
+    The bandit starts cold, without any task, because the store's prior may know the log's tasks. It
+    learns from the log. Its policy and prior come from the configuration unless they are given
+    here.
     """
 
     files: FileNames = msgspec.field(default_factory=list)
@@ -551,7 +553,7 @@ class EvaluateRequest(Message):
 
 
 class RowExample(Message):
-    """A row by its number in its file, counted from 0, and the value found."""
+    """A row by its number in its file, counted from 0, and the value."""
 
     file: str | None
     row: int
@@ -559,7 +561,7 @@ class RowExample(Message):
 
 
 class Rows(Message):
-    """How many rows something is true of, and the first few of them."""
+    """How many rows meet a condition, and the first few of them."""
 
     what: str
     count: int
@@ -575,7 +577,7 @@ class SetAside(Message):
 
 
 class ColumnScale(Message):
-    """The numbers of a column over the rows that count; None where there are none."""
+    """The numbers of a column over the rows that count; None if there are none."""
 
     name: str
     least: float | None
@@ -595,11 +597,11 @@ class LogSummary(Message):
     n_used: int
     bad: list[Rows]
     duplicates: Rows | None
-    identical: Rows | None  # rows that equal an earlier one, and count; None: not looked for
+    identical: Rows | None  # rows that equal an earlier one, and count; None: not checked
     features: list[ColumnScale]
     reward: ColumnScale
-    far_apart: list[str]  # features of a very different size than the others
-    set_aside: SetAside | None = None  # None: a dry run, in which no task is compared
+    far_apart: list[str]  # features whose size is far from the others'
+    set_aside: SetAside | None = None  # None: a dry run, which compares no tasks
     encoded: bool = False  # whether the features are columns of a schema
 
 
@@ -628,7 +630,7 @@ class FitReport(Message, tag_field="kind", tag="fit"):
 
 
 class Estimate(Message):
-    """An estimate and its 95 % interval; None where it is not known."""
+    """An estimate and its 95 % interval; None if it is not known."""
 
     mean: float | None
     low: float | None
@@ -638,7 +640,7 @@ class Estimate(Message):
 class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
     """Estimates of the mean reward per round; `headstart.OffPolicy` explains them.
 
-    start: "cold", since the bandit knew no task before the log.
+    start: "cold", because the bandit knew no task before the log.
     """
 
     rounds: int
@@ -658,25 +660,25 @@ class EvaluateReport(Message, tag_field="kind", tag="evaluate"):
 
 
 class Evaluated(Message):
-    """What some settings would have earned per round; None where that cannot be said."""
+    """What some settings would have earned per round; None if that is not known."""
 
     name: str  # "current" for the bandit's own settings
     inverse_propensity: Estimate | None = None
     self_normalised: Estimate | None = None
     doubly_robust: Estimate | None = None
     effective_sample_size: float | None = None
-    cannot: str | None = None  # why it cannot be said
+    cannot: str | None = None  # why it is not known
 
 
 class OwnLogReport(Message, tag_field="kind", tag="own log"):
-    """Settings evaluated on the bandit's own decisions, from all of which they learn.
+    """Settings evaluated on the bandit's own decisions; they learn from all of them.
 
-    They start without any task, so that a task never meets a prior that knows it.
+    They start without any task, so that no task meets a prior that knows it.
     """
 
     rounds: int
     tasks: int
-    left_out: dict[str, int]  # decisions that cannot be used, by the reason
+    left_out: dict[str, int]  # decisions that cannot be used, by reason
     logged: Estimate  # the mean reward of the decisions themselves
     settings: list[Evaluated]
 
@@ -685,7 +687,7 @@ Report = FitReport | EvaluateReport | OwnLogReport
 
 
 class JobView(Message):
-    """A job as it stands.
+    """The state of a job.
 
     step: what it does now, in words. error: why it failed, in one sentence.
     """
@@ -707,8 +709,8 @@ class JobView(Message):
 class FitView(Message):
     """A log that was learned: it counts for the prior while its status is promoted.
 
-    mean, spread and noise_scale are those of the prior that promoting it would have given when it
-    was made; n_tasks those of the log that count.
+    mean, spread and noise_scale belong to the prior that promoting it would have given when it was
+    made; n_tasks are the log's tasks that count.
     """
 
     id: int
@@ -724,14 +726,14 @@ class FitView(Message):
 
 
 class FitChange(Message):
-    """What promoting or withdrawing a fit gave."""
+    """The result of promoting or withdrawing a fit."""
 
     fit: FitView
     prior_version: int
 
 
 class Problem(Message):
-    """An error, as RFC 9457 has it: `detail` is one clear sentence."""
+    """An error in the form of RFC 9457: `detail` is one clear sentence."""
 
     title: str
     status: int
@@ -754,12 +756,12 @@ class ServiceError(Exception):
 
 
 def invalid(detail: str) -> ServiceError:
-    """The request is understood, and something in it is wrong."""
+    """The error for a request that is understood, but wrong."""
     return ServiceError(422, "Invalid request", detail)
 
 
 def check_name(what: str, name: str) -> None:
-    """Refuse a name that neither an address nor a line of a log can hold."""
+    """Refuse a name that an address or a log line cannot hold."""
     if name in _STEPS or _CONTROL.search(name):
         raise invalid(
             f"{what} must be neither '.' nor '..' and have no control characters, got {name!r}"

@@ -15,12 +15,12 @@ from headstart.service.messages import (
     invalid,
 )
 
-# Of the context and of tasks: numbers of items are settled by the first items that are put.
+# Of the context and of tasks; the first items that are put settle the numbers of items.
 _SETTLED_SIDES = ("context", "task")
 
 
 def schema_of(configuration: BanditConfiguration) -> Features | None:
-    """The schema of a configuration, None where features are numbers; an error if it is wrong."""
+    """The schema of a configuration, None if features are numbers; raises if it is wrong."""
     if configuration.features is None:
         return None
     return _read(msgspec.json.encode(configuration.features))
@@ -32,7 +32,7 @@ def _read(content: bytes) -> Features:
 
 
 def check(schema: Features) -> None:
-    """Raise where a name breaks lines, or no items can settle a number that is not settled."""
+    """Raise if a name breaks lines, or if no items can settle a number."""
     for name, attribute in schema.attributes.items():
         check_text("the name of an attribute", name)
         for level in getattr(attribute, "levels", None) or ():
@@ -62,5 +62,14 @@ def _unsettled(attributes: Any) -> str | None:
 
 
 def no_schema(what: str, given: object) -> ServiceError:
-    """The error of attributes that are given to a bandit whose features are numbers."""
+    """The error for attributes that are given to a bandit whose features are numbers."""
     return invalid(f"{what} must be given to a bandit with features, got {checks.short(given)}")
+
+
+def check_arm(arm: str, schema: Features | None) -> None:
+    """Refuse a log that names items where their features are not those of the catalogue alone."""
+    if schema is not None and not schema.is_fixed:
+        raise invalid(
+            f"columns.arm = {arm!r} must be left out if features change with the context or the "
+            "task: have the features or attributes themselves in the log"
+        )

@@ -1,4 +1,4 @@
-"""Workers: several processes of the service at one port, and a parent that keeps them."""
+"""Workers: several processes of the service on one port, and a parent that keeps them running."""
 
 import multiprocessing
 import os
@@ -11,7 +11,7 @@ from types import FrameType
 
 from headstart.processes import end_with_parent
 
-# A worker that ends sooner than this did not start; another would not either.
+# A worker that ends sooner than this failed to start; another would fail too.
 _START_SECONDS = 10.0
 _PAUSE_SECONDS = 1.0
 
@@ -19,7 +19,7 @@ _PAUSE_SECONDS = 1.0
 class Workers:
     """Runs a function in n processes, replaces those that end, and ends all of them on a signal.
 
-    The function returns whether it went well. It and what it holds are pickled for the processes.
+    The function returns whether it went well. It is pickled for the processes, with what it holds.
     """
 
     def __init__(self, work: Callable[[], bool], n: int, report: Callable[[str], None]) -> None:
@@ -30,7 +30,7 @@ class Workers:
         self._stopping = False
 
     def run(self) -> bool:
-        """Run until a signal, or until a worker cannot start; whether all went well."""
+        """Run until a signal, or until a worker cannot start. Returns whether all went well."""
         previous = {s: signal.signal(s, self._end) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
             for _ in range(self._n):
@@ -72,7 +72,7 @@ class Workers:
 
 
 def _run(work: Callable[[], bool]) -> None:
-    # A group of its own: the terminal's Ctrl-C reaches the parent, which passes it on once.
+    # A separate group: the terminal's Ctrl-C reaches the parent, which passes it on once.
     os.setsid()
     end_with_parent(_end)
     if not work():

@@ -13,6 +13,7 @@ from task to task: named arrays with the replications on the first axis.
 from headstart.simulation.agent import Agent, Agents, InformedAgent, JointAgent, State
 from headstart.simulation.comparison import evaluate, simulate
 from headstart.simulation.learner import Learner, Optimal
+from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds
 from headstart.simulation.run import cores
 from headstart.simulation.turns import Arrived, Turns
@@ -25,6 +26,7 @@ __all__ = [
     "JointAgent",
     "Learner",
     "Optimal",
+    "Results",
     "Rounds",
     "State",
     "Turns",

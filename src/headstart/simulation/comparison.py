@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 
 from headstart import checks
 from headstart.arrays import Integers
+from headstart.habits import hints
 from headstart.interfaces import Environment
 from headstart.progress import Progress
 from headstart.schedules import Schedule
 from headstart.simulation.agent import Agents
+from headstart.simulation.results import Results
 from headstart.simulation.run import Run
 
 
+@hints()
 def simulate(
     environment: Environment,
     agents: Agents,
@@ -28,7 +30,7 @@ def simulate(
     n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> xr.Dataset:
+) -> Results:
     """Play tasks one after another; every agent carries its state from one to the next.
 
     All agents play the same arms with the same noise. An agent's own random numbers depend on the
@@ -61,11 +63,11 @@ def simulate(
 
     Returns
     -------
-    xarray.Dataset
-        choice, reward and regret over (learner, replication, task, round). If tasks overlap, the
-        coordinate `turn` says when each round was played. With m > 1 arms per round, choice and
-        reward have one more dimension, `position`, and regret is against the sum of the m best
-        means.
+    Results
+        An `xarray.Dataset` with choice, reward and regret over (learner, replication, task, round).
+        If tasks overlap, the coordinate `turn` says when each round was played. With m > 1 arms per
+        round, choice and reward have one more dimension, `position`, and regret is against the sum
+        of the m best means.
 
     Examples
     --------
@@ -97,6 +99,7 @@ def simulate(
     return run.scheduled(n).isel(trained=0)
 
 
+@hints()
 def evaluate(
     environment: Environment,
     agents: Agents,
@@ -109,7 +112,7 @@ def evaluate(
     n_chosen: int = 1,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> xr.Dataset:
+) -> Results:
     """The paper's protocol: train on N tasks, then play M test tasks, each from the same state.
 
     The test tasks are the same at every N, no test task learns from another, and the numbers at
@@ -130,9 +133,9 @@ def evaluate(
 
     Returns
     -------
-    xarray.Dataset
-        choice, reward and regret of the test tasks over (learner, trained, replication, task,
-        round): `trained` holds each N, and tasks are numbered 1…M.
+    Results
+        An `xarray.Dataset` with choice, reward and regret of the test tasks over (learner, trained,
+        replication, task, round): `trained` holds each N, and tasks are numbered 1…M.
 
     Examples
     --------

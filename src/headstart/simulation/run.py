@@ -10,7 +10,6 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -32,6 +31,7 @@ from headstart.simulation.agent import (
     several,
     take,
 )
+from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds, draw_uniforms
 from headstart.simulation.turns import Stretch, Turns, checked_order, stretches
 
@@ -147,7 +147,7 @@ class Run:
         for agent in self._agents:
             _check_abilities(agent, self._n_chosen, self._schedule.delay)
 
-    def scheduled(self, n_tasks: int) -> xr.Dataset:
+    def scheduled(self, n_tasks: int) -> Results:
         """Play tasks in the order of the schedule, learning from each; `trained` has length 1."""
         order = checked_order(self._schedule, n_tasks, self._horizon, self._rng(_SCHEDULE))
         record = self._record(1, n_tasks)
@@ -172,7 +172,7 @@ class Run:
         turn = np.argsort(order, kind="stable").reshape(n_tasks, self._horizon) + 1
         return played.assign_coords(turn=(("task", "round"), turn))
 
-    def tests(self, sizes: Sequence[int], n_test: int) -> xr.Dataset:
+    def tests(self, sizes: Sequence[int], n_test: int) -> Results:
         """Train; then play the test tasks from the states after each number of training tasks."""
         n_training = max(sizes)
         record = self._record(len(sizes), n_test)
@@ -210,7 +210,7 @@ class Run:
         shape = (len(self._agents), n_sizes, self._replications, n_tasks, self._horizon)
         return Record(*shape, n_chosen=self._n_chosen)
 
-    def _dataset(self, record: Record) -> xr.Dataset:
+    def _dataset(self, record: Record) -> Results:
         dims = ("learner", "trained", "replication", "task", "round")
         of_arms = dims if self._n_chosen == 1 else (*dims, "position")
         _, _, replications, n_tasks, horizon = record.regret.shape
@@ -224,7 +224,7 @@ class Run:
             variables["propensity"] = (of_arms, told, {"long_name": "probability of that choice"})
         cohorts = getattr(self._environment, "cohorts", None)
         shared = {} if cohorts is None else {"cohort": ("replication", cohorts)}
-        return xr.Dataset(
+        return Results(
             variables,
             coords={
                 "learner": [agent.name for agent in self._agents],
@@ -462,6 +462,6 @@ def _check_task(task: Task, lead: tuple[int, ...], horizon: int, dimension: int)
     ):
         if got != wanted:
             raise ValueError(
-                f"the environment was asked for {what} {wanted}, but sample() returned arms of "
-                f"shape {task.arms.shape}, which are {what} {got}"
+                f"the environment was asked for {what} {wanted}, but sample() returned {what} "
+                f"{got}: arms of shape {task.arms.shape}"
             )

@@ -22,6 +22,9 @@ from headstart.intervals import CONFIDENCE, Interval, interval
 from headstart.studies.results import independent
 from headstart.studies.study import LearnerSpec, Study
 
+# What is compared: values by learner and replication, or results that have them.
+Values = xr.DataArray | xr.Dataset | pd.DataFrame
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -151,7 +154,7 @@ def at_best(
 
 
 def compare(
-    values: xr.DataArray | xr.Dataset,
+    values: Values,
     reference: str | None = None,
     learners: Sequence[str] | None = None,
     *,
@@ -161,8 +164,9 @@ def compare(
 
     Parameters
     ----------
-    values : DataArray over (learner, replication), or Dataset
+    values : DataArray over (learner, replication), Dataset or DataFrame
         The values; rounds and tasks are summed. For the results of `simulate`, the regret is used.
+        A DataFrame has a column per learner and a row per replication.
     reference : str, optional
         The name of a learner, by default the first.
     learners : sequence of str, optional
@@ -198,14 +202,12 @@ def compare(
     return compare_pairs(table, [(name, against) for name in chosen])
 
 
-def compare_pairs(
-    values: xr.DataArray | xr.Dataset, pairs: Sequence[tuple[str, str]]
-) -> Comparisons:
+def compare_pairs(values: Values, pairs: Sequence[tuple[str, str]]) -> Comparisons:
     """Compare pairs of learners, first minus second, as one family.
 
     Parameters
     ----------
-    values : DataArray over (learner, replication), or Dataset
+    values : DataArray over (learner, replication), Dataset or DataFrame
         As for `compare`.
     pairs : sequence of (str, str)
         The names of the learners.
@@ -244,9 +246,11 @@ def compare_pairs(
     )
 
 
-def _by_replication(values: xr.DataArray | xr.Dataset) -> xr.DataArray:
+def _by_replication(values: Values) -> xr.DataArray:
     """Values (learner, replication): regrets of results, summed over tasks and rounds."""
     table = values.get("regret") if isinstance(values, xr.Dataset) else values
+    if isinstance(table, pd.DataFrame):
+        table = _of_frame(table)
     if not isinstance(table, xr.DataArray) or "learner" not in table.coords:
         raise ValueError(
             "values must be a labelled array over (learner, replication), such as results.regret, "
@@ -265,6 +269,18 @@ def _by_replication(values: xr.DataArray | xr.Dataset) -> xr.DataArray:
             f"values must be over (learner, replication), got dimensions {table.dims}{hint}"
         )
     return table.transpose("learner", "replication")
+
+
+def _of_frame(table: pd.DataFrame) -> xr.DataArray:
+    """A column per learner and a row per replication; or regrets with both as columns."""
+    if {"learner", "replication", "regret"} <= {*table.index.names, *table.columns}:
+        regret = table.groupby(["learner", "replication"], sort=False)["regret"].sum()
+        table = regret.unstack("learner")
+    return xr.DataArray(
+        checks.floats("values", table.to_numpy()).T,
+        {"learner": [str(name) for name in table.columns]},
+        ("learner", "replication"),
+    )
 
 
 def paired_p_value(differences: Floats) -> float:

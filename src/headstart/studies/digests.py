@@ -40,6 +40,7 @@ NUMBERS = (
     "environments",
     "features",
     "frames.py",
+    "habits.py",
     "interfaces.py",
     "kernels",
     "learners",

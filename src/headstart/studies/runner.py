@@ -8,9 +8,10 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import FrameType
 
@@ -24,6 +25,9 @@ from headstart.studies.digests import Provenance, changed_files, changes
 from headstart.studies.folder import Pieces, StudyFolder
 from headstart.studies.shards import play_agents, shard_replications
 from headstart.studies.study import Study
+
+# How often workers are asked how far they are.
+_SECONDS = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +160,17 @@ def run_all(
     # The longest first, so that no core has a long one left at the end.
     jobs.sort(key=lambda job: -job.rounds)
     left = {id(pieces): sum(job.pieces is pieces for job in jobs) for pieces in pending}
-    done, total = 0, sum(job.rounds for job in jobs)
-    if progress is not None and jobs:
-        progress(0, total)
+    total = sum(job.rounds for job in jobs)
+
+    def report(done: int) -> None:
+        if progress is not None and jobs:
+            progress(done, total)
+
+    report(0)
     n = min(cores() if workers is None else workers, len(jobs))
     with _interrupts() as interrupted, _executor(n, scheduler) as executor:
-        for job, played in _outcomes(jobs, executor):
+        for job, played in _outcomes(jobs, executor, report):
             job.save(played)
-            done += job.rounds
-            if progress is not None:
-                progress(done, total)
             left[id(job.pieces)] -= 1
             if not left[id(job.pieces)]:
                 _finish(job.pieces, started)
@@ -184,20 +189,74 @@ def _finish(pieces: Pieces, started: float) -> None:
     pieces.clear()
 
 
-def _outcomes(jobs: Sequence[_Job], executor: Executor | None) -> Iterator[tuple[_Job, xr.Dataset]]:
+def _outcomes(
+    jobs: Sequence[_Job], executor: Executor | None, report: Callable[[int], None]
+) -> Iterator[tuple[_Job, xr.Dataset]]:
+    """What was played, as it is done; `report` gets the number of rounds so far.
+
+    This machine counts the rounds of shards that are under way, a cluster those of whole shards.
+    """
+    done = 0
+
+    def add(rounds: int) -> None:
+        nonlocal done
+        done += rounds
+        report(done)
+
     if executor is None:
         for job in jobs:
-            yield job, play_agents(job.pieces.study, job.number, job.agents)
+            yield job, _play(job.pieces.study, job.number, job.agents, add)
         return
-    futures = {
-        executor.submit(play_agents, job.pieces.study, job.number, job.agents): job for job in jobs
-    }
+    counter = executor.counter if isinstance(executor, _Processes) else None
+    play = play_agents if counter is None else _play_counted
+    futures = {executor.submit(play, job.pieces.study, job.number, job.agents): job for job in jobs}
+    waiting = set(futures)
     try:
-        for future in as_completed(futures):
-            yield futures[future], future.result()
+        while waiting:
+            seconds = None if counter is None else _SECONDS
+            ended, waiting = wait(waiting, seconds, FIRST_COMPLETED)
+            for future in ended:
+                yield futures[future], future.result()
+                if counter is None:
+                    add(futures[future].rounds)
+            if counter is not None:
+                report(counter.value)
     finally:
         for future in futures:
             future.cancel()
+
+
+def _play(
+    study: Study, number: int, agents: Sequence[str], add: Callable[[int], None]
+) -> xr.Dataset:
+    """Play a shard, and add the rounds of every task when an agent has played it."""
+    rounds = len(shard_replications(study, number)) * study.horizon
+    return play_agents(study, number, agents, lambda done, total: add(rounds))
+
+
+class _Processes(ProcessPoolExecutor):
+    """Fresh processes, which count the rounds that they play.
+
+    Forking a process that has run BLAS or compiled code is not safe.
+    """
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.counter = context.Value("q", 0)
+        super().__init__(workers, context, initializer=_begin_worker, initargs=(self.counter,))
+
+
+# In a worker: the rounds that all workers have played, which the parent reads.
+_counter: Synchronized[int] | None = None
+
+
+def _play_counted(study: Study, number: int, agents: Sequence[str]) -> xr.Dataset:
+    def add(rounds: int) -> None:
+        assert _counter is not None
+        with _counter.get_lock():
+            _counter.value += rounds
+
+    return _play(study, number, agents, add)
 
 
 @contextmanager
@@ -214,10 +273,8 @@ def _executor(workers: int, scheduler: str | None) -> Iterator[Executor | None]:
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
-    """Fresh processes: forking one that has run BLAS or compiled code is not safe."""
     before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=_begin_worker)
+    executor = _Processes(workers)
     try:
         yield executor
     except BaseException:
@@ -267,7 +324,9 @@ def _interrupts() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin_worker() -> None:
+def _begin_worker(counter: Synchronized[int]) -> None:
     """Ctrl-C reaches every process of a terminal; only the parent handles it."""
+    global _counter  # noqa: PLW0603  (one per process)
+    _counter = counter
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from headstart import own_code
 from headstart.interfaces import Environment
+from headstart.progress import Progress
 from headstart.simulation import evaluate, simulate
 from headstart.simulation.agent import AnyAgent
 from headstart.studies.digests import sources
@@ -35,7 +36,9 @@ def play_shard(study: Study, number: int) -> xr.Dataset:
     return by_regularization(study, play_agents(study, number, list(agents(study))))
 
 
-def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
+def play_agents(
+    study: Study, number: int, names: Sequence[str], progress: Progress | None = None
+) -> xr.Dataset:
     """Play the shard's replications with some of the study's `agents`.
 
     Returns reward and regret over (agent, trained, replication, task, round); no agent's numbers
@@ -50,6 +53,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
         learners = SweptLearners(study, environment)
         build = partial(learners.build, only=set(names))
         seed = shard_seed(study.seed, number)
+        played: xr.Dataset
         if study.protocol == "sequence":
             played = simulate(
                 environment,
@@ -61,6 +65,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 schedule=study.schedule_built(),
                 n_chosen=study.n_chosen,
                 workers=1,
+                progress=progress,
             ).expand_dims(trained=[0])
             played = _summed(played)
         else:
@@ -74,6 +79,7 @@ def play_agents(study: Study, number: int, names: Sequence[str]) -> xr.Dataset:
                 seed=seed,
                 n_chosen=study.n_chosen,
                 workers=1,
+                progress=progress,
             )
             played = _averaged(_summed(played), keep=study.keep_test_tasks)
     # A schedule is drawn for each shard, so that turns differ between shards.

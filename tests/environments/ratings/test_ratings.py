@@ -140,5 +140,5 @@ def test_user_attributes_are_the_tasks_side_information() -> None:
     with pytest.raises(ValueError, match="must include every user, got none for"):
         _environment(user_attributes={})
     attributes[int(TABLE.user_names[3])] = [1.0]
-    with pytest.raises(ValueError, match=r"as many numbers .* got shapes \(2,\) and \(1,\)"):
+    with pytest.raises(ValueError, match=r"equally many numbers .* got shapes \(2,\) and \(1,\)"):
         _environment(user_attributes=attributes)

@@ -235,7 +235,7 @@ def test_two_bandits_side_by_side(shop: Shop) -> None:
     shop.service.put_bandit("tea", BanditConfiguration(dimension=2, exploration=0.1))
     page = words_of(shop, "/compare?bandit=coffee&with=tea")
     assert "Settings that differ" in page
-    assert "Exploration by the policy alone 10.0 % of decisions" in page
+    assert "Exploration by the policy alone 10 % of decisions" in page
     assert re.search(r"Decisions [\d,]+ 0 ", page)
     assert client.get("/compare?bandit=coffee&with=none").status_code == 404
 

@@ -148,7 +148,7 @@ def test_every_setting_has_words() -> None:
     named = {name for row in rows for name in row["names"].split(", ")}
     assert named == {*BanditConfiguration.__struct_fields__}
     given = {row["names"]: row["value"] for row in rows if not row["default"]}
-    assert given == {"dimension, feature_names, features": "3 numbers", "control_share": "5.00 %"}
+    assert given == {"dimension, feature_names, features": "3 numbers", "control_share": "5 %"}
 
 
 def test_drift_is_a_sentence() -> None:

@@ -1,8 +1,9 @@
 """Where the store fails, nothing wrong is answered, and nothing is lost afterwards."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from headstart.service.messages import (
     ServiceError,
 )
 from headstart.service.store.database import Database
+from headstart.service.store.queries.jobs import n_waiting
 
 
 def test_a_failed_commit_changes_nothing_and_recovers(
@@ -107,20 +109,22 @@ def test_few_tasks_in_memory_are_enough(store: str) -> None:
 
 
 def test_a_damaged_file_is_not_ready_and_its_cause_is_logged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    filled_store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with shop(str(tmp_path / "store.sqlite")) as service:
-
-        @contextmanager
-        def damaged(_: Database) -> Iterator[Connection]:
-            raise DatabaseError("SELECT", {}, sqlite3.DatabaseError("disk image is malformed"))
-            yield
-
-        with monkeypatch.context() as patch:
-            patch.setattr(Database, "writing", damaged)
-            with pytest.raises(ServiceError):
-                service.decide("shop", [DecisionRequest(task="ann")]).result(120)
-            assert not service.ready
-        assert any("image is malformed" in record.getMessage() for record in caplog.records)
-        decided(service, "ann")
+    store = Path(shutil.copy(filled_store, tmp_path / "store.sqlite"))
+    with closing(sqlite3.connect(store)) as file:
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'"
+        ((page,),) = file.execute(query).fetchall()
+    with Service.open(store) as service:
         assert service.ready
+        with store.open("r+b") as opened:
+            opened.seek((page - 1) * 4096)
+            opened.write(b"\xff" * 4096)
+        for _ in range(2):
+            with pytest.raises(DatabaseError), service.database.reading() as connection:
+                n_waiting(connection)
+        assert not service.ready  # though the latest transaction could be written
+        assert service.status()["store_reachable"]
+    said = [each.getMessage() for each in caplog.records if each.levelname == "ERROR"]
+    assert len(said) == 1
+    assert "the store is damaged" in said[0]

@@ -368,7 +368,7 @@ def test_a_reward_that_came_whole_may_be_corrected_or_become_a_part(store: str) 
         assert [(part.key, part.value) for part in record.parts] == [(None, 1.0), ("purchase", 5.0)]
         assert largest_error(service) < 1e-12
         answers = paid(service, [two], 1.0, key="click", weight=2.0)
-        assert answers[0].startswith("weight must be given with the reward without a key")
+        assert answers[0].startswith("give weight with the reward without a key")
 
 
 def without_priors(service: Service) -> dict[str, list[Any]]:

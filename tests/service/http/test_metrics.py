@@ -17,6 +17,7 @@ class Numbers:
     """Numbers of a process, as a service has them."""
 
     process: int
+    ready = True
     bandits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     standing: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 

@@ -180,7 +180,12 @@ def test_a_refused_request_changes_nothing(jobs: Jobs, service: Service, data: P
     before = tables(service.database)
     for status, bandit, request, words in (
         (404, "other", FitRequest(files=["a.csv"], columns=COLUMNS), "no bandit 'other'"),
-        (422, "shop", FitRequest(columns=COLUMNS), "must be given, or one log uploaded"),
+        (
+            422,
+            "shop",
+            FitRequest(columns=COLUMNS),
+            "name files of the data folder, or upload one log",
+        ),
         (422, "shop", FitRequest(files=["../a.csv"], columns=COLUMNS), "without '..'"),
         (422, "shop", FitRequest(files=["a.csv"], columns=LogColumns(features=["a"])), "got 1"),
         (
@@ -195,7 +200,7 @@ def test_a_refused_request_changes_nothing(jobs: Jobs, service: Service, data: P
         assert error.value.problem.status == status
     with jobs.receive("text/csv") as upload:
         upload.write(CSV)
-    with pytest.raises(ServiceError, match="or one log uploaded"):
+    with pytest.raises(ServiceError, match="or upload one log"):
         jobs.start_fit("shop", FitRequest(files=["a.csv"], columns=COLUMNS), upload)
     assert list(jobs.folders.uploads.iterdir()) == []
     assert tables(service.database) == before

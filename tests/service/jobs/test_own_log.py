@@ -136,7 +136,7 @@ def test_settings_are_evaluated_on_the_own_decisions(
 def test_decisions_that_cannot_be_used_are_counted(
     service: Service, jobs: Jobs, clock: Clock
 ) -> None:
-    with pytest.raises(ServiceError, match="must be given"):
+    with pytest.raises(ServiceError, match="name files of the data folder"):
         jobs.start_fit("shop", FitRequest())  # which has no log of its own
     none = done(jobs, jobs.start_evaluate("shop", EvaluateRequest()))
     assert (none.status, none.error is not None and "none yet" in none.error) == ("failed", True)

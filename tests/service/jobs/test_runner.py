@@ -229,6 +229,6 @@ def test_too_many_jobs_are_refused(
     until(lambda: jobs.job("shop", first.id).status == "running")
     for _ in range(2):
         jobs.start_fit("shop", REQUEST)
-    with pytest.raises(ServiceError, match="jobs wait already") as error:
+    with pytest.raises(ServiceError, match="jobs are already waiting") as error:
         jobs.start_fit("shop", REQUEST)
     assert error.value.problem.status == 429

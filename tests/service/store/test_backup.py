@@ -74,7 +74,7 @@ def test_a_store_that_another_process_owns_is_backed_up(tmp_path: Path) -> None:
         check=False,
     )
     assert refused.returncode == 2
-    assert "one process at a time" in " ".join(refused.stderr.split())
+    assert "only one may use it" in " ".join(refused.stderr.split())
     owner.close()
 
 
@@ -87,7 +87,7 @@ def test_a_backup_is_one_file_for_its_owner_alone(store: str, tmp_path: Path) ->
     file.chmod(0o644)
     before = os.umask(0)
     try:
-        with pytest.raises(ValueError, match="which is there"):
+        with pytest.raises(ValueError, match="exists: replace it"):
             backup(store, file)
         assert file.read_bytes() == b"older"
         backup(store, file, force=True)
@@ -138,5 +138,5 @@ def test_a_server_that_is_away_is_one_sentence(tmp_path: Path) -> None:
 def test_the_store_is_not_its_own_backup(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     fill(str(path))
-    with pytest.raises(ValueError, match="another than the store"):
+    with pytest.raises(ValueError, match="must differ from the store"):
         backup(path, path)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from headstart.cli import app
 from headstart.service.store.backup import backup, seal
+from headstart.service.store.database import parsed
 
 
 def refused(*given: str) -> str:
@@ -24,7 +25,7 @@ def refused(*given: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "command", [("keys", "list"), ("keys", "revoke", "abc"), ("backup", "copy")]
+    "command", [("keys", "list"), ("keys", "revoke", "abc"), ("backup", "copy"), ("migrate",)]
 )
 def test_a_command_that_reads_makes_no_store(command: tuple[str, ...], tmp_path: Path) -> None:
     missing = tmp_path / "misspelt.sqlite"
@@ -69,8 +70,8 @@ def changed(statement: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        (cut, "file must be a"),
-        (zeroed, "file must be a"),
+        (cut, "backup"),
+        (zeroed, "backup"),
         (changed("DROP TABLE decisions"), "the table decisions is missing"),
         (changed("ALTER TABLE jobs DROP COLUMN step"), "the column step of jobs is missing"),
         (
@@ -78,7 +79,7 @@ def changed(statement: str) -> Callable[[Path], None]:
                 "CREATE TABLE more AS SELECT * FROM gains; DROP TABLE gains; "
                 "ALTER TABLE more RENAME TO gains; INSERT INTO gains SELECT * FROM gains"
             ),
-            "which is not: UNIQUE constraint failed",
+            "is damaged: UNIQUE constraint failed",
         ),
     ],
 )
@@ -109,3 +110,13 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     file.touch()
     said = refused("backup", str(file / "more"), "--store", store)
     assert said.startswith(f"headstart backup: {file / 'more'} cannot be opened: Not a directory")
+
+
+def test_a_password_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("a/b c@\n", encoding="utf-8")
+    url = parsed(f"postgresql://shop@host:5433/name?password_file={file}&sslmode=require")
+    assert (url.password, url.username, url.host) == ("a/b c@", "shop", "host")
+    assert dict(url.query) == {"sslmode": "require"}
+    said = refused("keys", "list", "--store", f"postgresql://host/x?password_file={file}.none")
+    assert said == f"headstart keys: {file}.none cannot be opened: No such file or directory"

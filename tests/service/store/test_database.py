@@ -82,7 +82,7 @@ def test_a_reader_sees_one_state_and_never_blocks_a_writer(database: Database) -
 def test_an_sqlite_file_has_one_owner(tmp_path: Path) -> None:
     path = tmp_path / "store.sqlite"
     first = Database.open(path)
-    with pytest.raises(ValueError, match=r"one process at a time.*postgresql://"):
+    with pytest.raises(ValueError, match=r"only one may use it.*postgresql://"):
         Database.open(path)
     first.close()
     Database.open(path).close()

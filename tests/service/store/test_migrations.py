@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Connection, inspect, update
+from typer.testing import CliRunner
 
+from headstart.cli import app
 from headstart.service.store import schema
-from headstart.service.store.database import Database
+from headstart.service.store.database import Database, steps_due
 from headstart.service.store.migrations import STEPS, migrate, version_of
 
 pytestmark = pytest.mark.slow
@@ -72,30 +74,58 @@ def test_a_step_that_fails_leaves_the_version_before(database: Database) -> None
         assert not inspect(connection).has_table("added")
 
 
-def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
-    columns = {
-        "bandits": ["paused", "accepted"],
-        "items": ["attributes"],
-        "tasks": ["share", "early_metrics", "against"],
-        "gains": ["log_chance"],
-        "decisions": [
-            *("effect", "others", "catalogue", "offered"),
-            *("service_arm", "service_propensity", "chance"),
-        ],
-    }
-    tables = ["reward_parts", "metric_gains", "item_days", "shadows"]
+# What the first version of the tables did not have.
+COLUMNS = {
+    "bandits": ["paused", "accepted"],
+    "items": ["attributes"],
+    "tasks": ["share", "early_metrics", "against"],
+    "gains": ["log_chance"],
+    "decisions": [
+        *("effect", "others", "catalogue", "offered"),
+        *("service_arm", "service_propensity", "chance"),
+    ],
+}
+TABLES = ["reward_parts", "metric_gains", "item_days", "shadows"]
+
+
+def _begin_again(database: Database) -> None:
+    """Give a store the tables of the first version."""
     with database.writing() as connection:
-        for table, names in columns.items():
+        for table, names in COLUMNS.items():
             for name in names:
                 connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {name}")
-        for table in tables:
+        for table in TABLES:
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.execute(update(schema.schema_version).values(version=1))
+
+
+def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:
+    _begin_again(database)
+    with database.writing() as connection:
         migrate(connection)
-        for table in [*columns, *tables]:
+        for table in [*COLUMNS, *TABLES]:
             found = {column["name"] for column in inspect(connection).get_columns(table)}
             assert found == set(schema.metadata.tables[table].c.keys())
     assert _version(database) == schema.VERSION
+
+
+def test_the_command_says_what_is_to_do_and_does_it(store: str) -> None:
+    database = Database.open(store)
+    _begin_again(database)
+    database.close()
+
+    def migrated(*given: str) -> tuple[int, list[str]]:
+        found = CliRunner().invoke(app, ["migrate", "--store", store, *given])
+        return found.exit_code, found.stdout.splitlines()
+
+    now = schema.VERSION
+    code, said = migrated("--check")
+    assert (code, said[0]) == (1, f"version 1 of the tables, version {now} in this headstart")
+    assert [line.split(".")[0] for line in said[1:]] == [f"to do: {n}" for n in range(2, now + 1)]
+    code, done = migrated()
+    assert (code, [line.replace("done", "to do") for line in done]) == (0, said)
+    current = [f"version {now} of the tables, version {now} in this headstart"]
+    assert migrated("--check") == migrated() == (0, current)
 
 
 def test_a_later_version_is_refused_and_left_alone(store: str) -> None:
@@ -103,9 +133,9 @@ def test_a_later_version_is_refused_and_left_alone(store: str) -> None:
     with database.writing() as connection:
         connection.execute(update(schema.schema_version).values(version=99))
     database.close()
-    for _ in range(2):
+    for opened in (Database.open, steps_due):
         with pytest.raises(ValueError, match=f"99 .* knows {schema.VERSION}: install the newer"):
-            Database.open(store)
+            opened(store)
 
 
 @pytest.mark.parametrize("new", [False, True])

@@ -112,7 +112,7 @@ def test_a_store_that_processes_use_is_not_replaced(postgresql: str, tmp_path: P
     database = Database.open(postgresql)
     process = ProcessNumber(database)
     backup(postgresql, file)
-    with pytest.raises(ValueError, match=r"no process of the service, got 1: stop"):
+    with pytest.raises(ValueError, match=r"no process .* may use the store, got 1: stop"):
         restore(postgresql, file, force=True)
     process.release()
     database.close()
@@ -153,10 +153,10 @@ def _tasks(store: Path) -> list[dict[str, Any]]:
 
 def test_what_is_not_a_backup_is_refused(tmp_path: Path) -> None:
     target, file = tmp_path / "store.sqlite", tmp_path / "file"
-    with pytest.raises(ValueError, match="which is not there"):
+    with pytest.raises(ValueError, match="no such backup"):
         restore(target, file)
     file.write_text("not a database, and longer than the head of one " * 20)
-    with pytest.raises(ValueError, match="cannot be read"):
+    with pytest.raises(ValueError, match="cannot read the backup"):
         restore(target, file)
     file.unlink()
     sqlite3.connect(file).close()
@@ -173,14 +173,14 @@ def test_a_damaged_backup_is_refused(tmp_path: Path) -> None:
     damaged = bytearray(content)
     damaged[4096 * 8 : 4096 * 20] = bytes(4096 * 12)
     file.write_bytes(damaged)
-    with pytest.raises(ValueError, match="file must be"):
+    with pytest.raises(ValueError, match=r"damaged|not a backup|cannot read"):
         restore(tmp_path / "target.sqlite", file)
     rng = np.random.default_rng(7)
     for place in (62, *rng.integers(100, len(content), 11).tolist()):  # one bit, anywhere
         flipped = bytearray(content)
         flipped[place] ^= 1 << int(rng.integers(8))
         file.write_bytes(flipped)
-        with pytest.raises(ValueError, match="file must be"):
+        with pytest.raises(ValueError, match=r"damaged|not a backup|cannot read"):
             restore(tmp_path / "target.sqlite", file)
     file.write_bytes(content)
     assert restore(tmp_path / "target.sqlite", file)["bandits"] > 0

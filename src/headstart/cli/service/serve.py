@@ -1,5 +1,6 @@
 """`headstart serve`."""
 
+import gc
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -42,6 +43,7 @@ def serve(
     ] = 1,
 ) -> None:
     """Serve decisions over HTTP, with a dashboard, from an SQLite file or PostgreSQL."""
+    gc.disable()  # until the service has started: what it imports stays
     with needs_extra():
         from headstart.service.http.app import Limits
         from headstart.service.main import ServeOptions

@@ -1,4 +1,4 @@
-"""`headstart backup` and `headstart restore`: the store of the decision service in one file."""
+"""`headstart backup`, `restore` and `migrate`: the store of the decision service."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,6 +47,28 @@ def restore(
         rows = restore(store, file, force=force, progress=progress)
     if not quiet:
         typer.echo(f"restored from {file}: {_described(rows)}")
+
+
+def migrate(
+    store: Store = "headstart.db",
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; end with 1 if there is a step to take.")
+    ] = False,
+) -> None:
+    """Bring the tables of a store that no process uses to this version of headstart."""
+    with needs_extra():
+        from headstart.service.store.database import Database, steps_due
+
+    with one_sentence("migrate"):
+        version, steps = steps_due(store)
+        if steps and not check:
+            Database.open(store, create=False).close()
+    to = version + len(steps)
+    typer.echo(f"version {version} of the tables, version {to} in this headstart")
+    for number, step in enumerate(steps, version + 1):
+        typer.echo(f"{'to do' if check else 'done'}: {number}. {step}")
+    if steps and check:
+        raise typer.Exit(1)
 
 
 def _described(rows: dict[str, int]) -> str:

@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from headstart.arrays import Floats, Integers
 
@@ -25,9 +24,28 @@ _PRIOR_DEVIANCE = math.log10(2.0) * np.log(RATIOS)
 
 # Everything is smooth in log λ: a spline of degree 7 gives it between grid points, to three digits
 # or better, on a grid sixteen times as fine.
-_SIZE = len(LAMBDAS)
+_SIZE, _DEGREE = len(LAMBDAS), 7
 _FINE_GRID = np.linspace(0, _SIZE - 1, 16 * (_SIZE - 1) + 1)
-_TO_FINE = np.asarray(make_interp_spline(np.arange(_SIZE), np.eye(_SIZE), k=7)(_FINE_GRID))
+
+
+def _basis(x: Floats) -> Floats:
+    """The B-splines (F, G) at x (F,), by de Boor's recursion; SciPy's take long to import."""
+    inner = np.arange((_DEGREE + 1) // 2, _SIZE - (_DEGREE + 1) // 2)
+    ends = (np.zeros(_DEGREE + 1), inner, np.full(_DEGREE + 1, _SIZE - 1))
+    knots = np.concatenate(ends).astype(np.float64)
+    last = np.searchsorted(knots, _SIZE - 1) - 1  # the interval that has the right end
+    of = np.minimum(np.searchsorted(knots, x, side="right") - 1, last)
+    values: Floats = (np.arange(len(knots) - 1) == of[:, None]).astype(np.float64)
+    for k in range(1, _DEGREE + 1):
+        width = knots[k:] - knots[:-k]
+        share = (x[:, None] - knots[:-k]) / np.where(width > 0.0, width, 1.0)
+        rising, falling = share * values, (1.0 - share) * values
+        values = np.where(width[:-1] > 0.0, rising[:, :-1], 0.0)
+        values += np.where(width[1:] > 0.0, falling[:, 1:], 0.0)
+    return values
+
+
+_TO_FINE = _basis(_FINE_GRID) @ np.linalg.inv(_basis(np.arange(_SIZE, dtype=np.float64)))
 FINE_LAMBDAS = 10.0 ** np.interp(_FINE_GRID, np.arange(_SIZE), np.log10(LAMBDAS))
 # From weights on the fine grid to weights on the coarse one.
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)

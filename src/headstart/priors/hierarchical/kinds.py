@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from scipy.cluster.hierarchy import linkage
 
 from headstart.arrays import Floats
 from headstart.kernels import (
@@ -139,6 +138,8 @@ def divide(
     `centre`, s², and the variance of a coordinate. A tree of the estimates (Ward's) has the best
     division to start from.
     """
+    from scipy.cluster.hierarchy import linkage  # noqa: PLC0415 - a fifth of a second
+
     n, dimension = estimates.shape
     if n < MIN_TASKS or dimension > MAX_DIMENSION:
         return None

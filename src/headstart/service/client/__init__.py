@@ -8,7 +8,7 @@
 >>> isinstance(AsyncClient("http://127.0.0.1:8000").bandit("shop"), AsyncBandit)
 True
 
-What the service refuses is an error with a `Problem`.
+If the service refuses a call, the error has a `Problem`.
 
 >>> from headstart.service.client import Problem, ServiceError
 >>> error = ServiceError(404, "Not found", "there is no bandit 'shop'")

@@ -55,11 +55,11 @@ T = TypeVar("T")
 
 
 class AsyncClient:
-    """Calls of a decision service at an address, over connections that are kept open.
+    """A client of a decision service at an address, over connections that are kept open.
 
     A call that fails in transit, or with 502, 503 or 504, is sent again: decisions and observations
-    have a key by which they are done once, and rewards are counted once. What the service refuses
-    is a `ServiceError`, whose `problem` says why; a service that cannot be reached is a
+    have a key that makes them happen once, and rewards are counted once. A refused call raises a
+    `ServiceError`, whose `problem` says why; a service that cannot be reached raises a
     `ConnectionFailedError`.
 
     Parameters
@@ -67,7 +67,7 @@ class AsyncClient:
     address : str, default "http://127.0.0.1:8000"
         Where the service is.
     key : str, optional
-        A key, `hs_…`, where the service needs one.
+        A key, `hs_…`, if the service needs one.
     timeout : float, default 10.0
         How many seconds one attempt may take.
     retries : Retries, optional
@@ -98,7 +98,7 @@ class AsyncClient:
         query: Mapping[str, str | int] | None = None,
         once: bool = False,
     ) -> bytes:
-        """Send a call below /v1/bandits, again where that helps; the content of its answer.
+        """Send a call below /v1/bandits, repeatedly if that helps. Returns the answer's content.
 
         Parameters
         ----------
@@ -113,8 +113,7 @@ class AsyncClient:
         query : mapping of str to str or int, optional
             The query.
         once : bool, default False
-            Whether the call must not be done twice: it is then sent again only if it did not
-            arrive.
+            Whether the call must not happen twice: it is then sent again only if it did not arrive.
 
         Returns
         -------
@@ -170,7 +169,7 @@ class AsyncClient:
         return wire.decoded(await self.send("GET"), list[BanditView])
 
     def bandit(self, name: str) -> AsyncBandit:
-        """A bandit by its name, whether there is one yet or not; nothing is sent.
+        """A bandit by its name, whether it exists yet or not; sends nothing.
 
         Parameters
         ----------
@@ -275,11 +274,11 @@ class AsyncBandit:
         return await self.call(BanditView, "PUT", body=configuration)
 
     async def view(self) -> BanditView:
-        """The bandit as it is."""
+        """The configuration of the bandit, and its counts."""
         return await self.call(BanditView, "GET")
 
     async def resume(self) -> BanditView:
-        """Have new tasks start warm again after a guardrail was broken."""
+        """Let new tasks start warm again after a guardrail was broken."""
         return await self.call(BanditView, "POST", "resume")
 
     async def delete(self) -> None:
@@ -310,23 +309,23 @@ class AsyncBandit:
         arms : mapping of str to features or attributes, or iterable of str, optional
             What to choose from, by id; the ids of items, or the whole catalogue by default.
         tag : str, optional
-            A word to find the decision by.
+            Choose among the catalogue's items with this tag.
         exclude : iterable of str, optional
             The ids of arms that may not be chosen.
         side : sequence of float, optional
-            What is known of the task beforehand, as numbers. The first given counts.
+            What is known of the task beforehand, as numbers. Only the first value counts.
         context : mapping of str to object, optional
             With a schema, the attributes of this decision.
         about : mapping of str to object, optional
-            With a schema, the attributes of the task. The first given count.
+            With a schema, the attributes of the task. The first values count.
         n : int, default 1
-            How many arms to choose, each a decision of its own.
+            How many arms to choose; each is a separate decision.
         own : str, optional
             The arm that the caller would serve, for shadow mode.
         own_propensity : float, optional
             The probability with which the caller chose `own`.
         idempotency_key : str, optional
-            A key by which the decision is made once; drawn by default.
+            A key that makes the decision happen once; drawn by default.
 
         Returns
         -------
@@ -350,7 +349,7 @@ class AsyncBandit:
     async def decide_many(
         self, requests: Sequence[DecisionRequest]
     ) -> list[DecisionAnswer | Problem]:
-        """Many decisions in one call: in each place an answer, or a problem.
+        """Many decisions in one call; each gets an answer or a problem.
 
         Parameters
         ----------
@@ -375,7 +374,7 @@ class AsyncBandit:
         correction: bool = False,
         metrics: Mapping[str, float] | None = None,
     ) -> RewardAnswer:
-        """Give the reward of a decision, or the part of it that has this key; it counts once.
+        """Report the reward of a decision, or the part of it with this key; it counts once.
 
         Parameters
         ----------
@@ -410,7 +409,7 @@ class AsyncBandit:
         return await self.call(RewardAnswer, "POST", "rewards", body=request)
 
     async def reward_many(self, requests: Sequence[RewardRequest]) -> list[RewardAnswer | Problem]:
-        """Many rewards in one call: in each place an answer, or a problem.
+        """Many rewards in one call; each gets an answer or a problem.
 
         Parameters
         ----------
@@ -438,7 +437,7 @@ class AsyncBandit:
         time: float | None = None,
         idempotency_key: str | None = None,
     ) -> ObservationAnswer:
-        """Give the reward of a choice that was made elsewhere.
+        """Report the reward of a choice that was made elsewhere.
 
         Parameters
         ----------
@@ -463,7 +462,7 @@ class AsyncBandit:
         time : float, optional
             When it happened, in seconds since 1970; now by default.
         idempotency_key : str, optional
-            A key by which the reward counts once; drawn by default.
+            A key that makes the reward count once; drawn by default.
 
         Returns
         -------
@@ -487,7 +486,7 @@ class AsyncBandit:
     async def observe_many(
         self, requests: Sequence[ObservationRequest]
     ) -> list[ObservationAnswer | Problem]:
-        """Many observations in one call: in each place an answer, or a problem.
+        """Many observations in one call; each gets an answer or a problem.
 
         Parameters
         ----------
@@ -502,7 +501,7 @@ class AsyncBandit:
         return await self._many(ObservationAnswer, "observations", rows)
 
     async def decision(self, identity: str) -> DecisionRecord:
-        """A decision as it was made: why this arm, and what followed.
+        """A decision: why this arm, and what happened to its reward.
 
         Parameters
         ----------
@@ -529,7 +528,7 @@ class AsyncBandit:
         end : float, default 1e11
             The time before which the last decision was made.
         rewarded : bool, default False
-            Whether to write only decisions with a reward, as a fit needs them.
+            Whether to write only decisions with a reward, for a fit.
 
         Raises
         ------
@@ -568,7 +567,7 @@ class AsyncBandit:
         await self.call(NoneType, "POST", "tasks", task, "finish")
 
     async def erase(self, task: Task) -> int:
-        """Erase a task, from the prior too; the version of the prior without it.
+        """Erase a task, from the prior too. Returns the version of the prior without it.
 
         Parameters
         ----------
@@ -582,7 +581,7 @@ class AsyncBandit:
         return (await self.call(Erased, "DELETE", "tasks", task)).prior_version
 
     async def gain(self) -> Gain:
-        """What tasks that start warm earn more than the control, at any time."""
+        """How much more warm tasks earn than the control; valid at any time."""
         return await self.call(Gain, "GET", "gain")
 
     async def shadow(self) -> ShadowView:
@@ -625,10 +624,10 @@ class AsyncItems:
             query["after"] = page.next
 
     async def put(self, items: Mapping[str, Vector | Attributes] | Iterable[Item] | Table) -> int:
-        """Replace the whole catalogue; how many items there are now.
+        """Replace the whole catalogue. Returns how many items there are now.
 
-        By items; or features by id, or attributes by id where the bandit has a schema; or a
-        DataFrame with a row for each item, whose id is the column `id` or the index.
+        Takes items; or features by id, or with a schema attributes by id; or a DataFrame with a row
+        per item and ids in the column `id` or in the index.
         """
         body = wire.items_of(await self._by_id(items))
         return (await self._bandit.call(ItemCount, "PUT", "items", body=body)).items
@@ -636,7 +635,7 @@ class AsyncItems:
     async def patch(
         self, changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange] | Table
     ) -> int:
-        """Add items, or change some; how many there are now."""
+        """Add items, or change some. Returns how many there are now."""
         body = wire.changes_of(await self._by_id(changes))
         return (await self._bandit.call(ItemCount, "PATCH", "items", body=body)).items
 
@@ -647,12 +646,12 @@ class AsyncItems:
         return await self._bandit.call(ItemReport, "GET", "items", "statistics", query=query)
 
     async def delete(self, ids: Iterable[str] | None = None) -> int:
-        """Remove items by id, or all; how many are left."""
+        """Remove items by id, or all. Returns how many are left."""
         body = None if ids is None else [str(item) for item in ids]
         return (await self._bandit.call(ItemCount, "DELETE", "items", body=body)).items
 
     async def _by_id(self, items: Any) -> Any:
-        """The rows of a table by id; everything else as it is."""
+        """The rows of a table by id; everything else unchanged."""
         return wire.rows_of(items, await self._bandit.view()) if wire.is_table(items) else items
 
 
@@ -663,7 +662,7 @@ class AsyncJobs:
         self._bandit = bandit
 
     async def fit(self, request: FitRequest, log: str | Path | None = None) -> JobView:
-        """Learn from files of the service's data folder, or from a log that is sent with it."""
+        """Learn from files of the service's data folder, or from an uploaded log."""
         return await self._start("fit", request, log)
 
     async def evaluate(self, request: EvaluateRequest, log: str | Path | None = None) -> JobView:
@@ -671,11 +670,11 @@ class AsyncJobs:
         return await self._start("evaluate", request, log)
 
     async def list(self, *, limit: int = 100) -> Sequence[JobView]:
-        """The jobs of the bandit, the latest first."""
+        """The jobs of the bandit, latest first."""
         return await self._bandit.call(list[JobView], "GET", "jobs", query={"limit": limit})
 
     async def get(self, job: str) -> JobView:
-        """A job as it stands."""
+        """The state of a job."""
         return await self._bandit.call(JobView, "GET", "jobs", job)
 
     async def cancel(self, job: str) -> JobView:
@@ -683,7 +682,7 @@ class AsyncJobs:
         return await self._bandit.call(JobView, "DELETE", "jobs", job)
 
     async def wait(self, job: str, *, every: float = 1.0) -> JobView:
-        """Wait until a job has ended; how it stands then."""
+        """Wait until a job has ended. Returns its state."""
         while True:
             view = await self.get(job)
             if view.ended is not None:
@@ -700,25 +699,25 @@ class AsyncJobs:
 
 
 class AsyncFits:
-    """The logs that a bandit has learned; one counts while it is promoted."""
+    """The logs that a bandit has learned; a fit counts while it is promoted."""
 
     def __init__(self, bandit: AsyncBandit) -> None:
         self._bandit = bandit
 
     async def list(self) -> Sequence[FitView]:
-        """All of them, the latest first."""
+        """All fits, latest first."""
         return await self._bandit.call(list[FitView], "GET", "fits")
 
     async def get(self, fit: int) -> FitView:
-        """One of them, with its report."""
+        """One fit, with its report."""
         return await self._bandit.call(FitView, "GET", "fits", fit)
 
     async def promote(self, fit: int) -> FitChange:
-        """Have a fit count for the prior."""
+        """Let a fit count for the prior."""
         return await self._bandit.call(FitChange, "POST", "fits", fit, "promote")
 
     async def withdraw(self, fit: int) -> FitChange:
-        """Have a fit count no longer."""
+        """Stop counting a fit."""
         return await self._bandit.call(FitChange, "POST", "fits", fit, "withdraw")
 
     async def delete(self, fit: int) -> None:

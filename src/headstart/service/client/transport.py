@@ -48,7 +48,7 @@ class Table(Protocol):
 
 
 Arms = Mapping[str, Vector | Attributes] | Iterable[str] | None
-# What came of one attempt.
+# The result of one attempt.
 Outcome = httpx.Response | httpx.TransportError
 
 _AGAIN = (502, 503, 504)
@@ -57,7 +57,7 @@ _LOG_TYPES = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
 class ConnectionFailedError(Exception):
-    """The service could not be reached, however often it was tried.
+    """The service could not be reached in any attempt.
 
     >>> from headstart.service.client import Client, ConnectionFailedError, Retries
     >>> client = Client("http://127.0.0.1:1", retries=Retries(number=0))
@@ -123,8 +123,7 @@ class Retries:
         outcome : httpx.Response or httpx.TransportError
             How the attempt ended.
         once : bool
-            Whether the call must not be done twice: it is then sent again only if it did not
-            arrive.
+            Whether the call must not happen twice: it is then sent again only if it did not arrive.
 
         Returns
         -------
@@ -173,7 +172,7 @@ def path(names: Sequence[Task]) -> str:
 
 def _segment(name: str) -> str:
     quoted = quote(name, safe="")
-    # . and .. would stand for other segments.
+    # . and .. would mean other segments.
     return quoted.replace(".", "%2E") if quoted in (".", "..") else quoted
 
 
@@ -198,7 +197,7 @@ def job_content(
 
 
 def _plain(value: Any) -> Any:
-    """A value of NumPy or pandas as JSON has it."""
+    """A value of NumPy or pandas as JSON."""
     for convert in ("tolist", "to_list"):  # of arrays, of NumPy's numbers and texts, of series
         if hasattr(value, convert):
             return getattr(value, convert)()
@@ -219,12 +218,12 @@ def vector(values: Vector | None) -> list[float] | None:
 
 
 def attributes(values: Attributes | Any | None) -> dict[str, object] | None:
-    """Attributes as a request has them."""
+    """Attributes in the form of a request."""
     return None if values is None else {str(name): value for name, value in dict(values).items()}
 
 
 def _is_named(given: Vector | Attributes) -> bool:
-    """Whether these are attributes, of a mapping or a row of a table, and not features."""
+    """Whether these are attributes, in a mapping or a row of a table, rather than features."""
     return hasattr(given, "keys")
 
 
@@ -233,7 +232,7 @@ def _arm(given: Vector | Attributes) -> list[float] | dict[str, object]:
 
 
 def arms_of(arms: Arms) -> dict[str, list[float] | dict[str, object]] | list[str] | None:
-    """Arms as a request has them: by id, with features or attributes; ids; None for all."""
+    """Arms in the form of a request: by id, with features or attributes; ids; None for all."""
     if isinstance(arms, Mapping):
         return {str(name): _arm(given) for name, given in arms.items()}
     if is_table(arms):
@@ -263,7 +262,7 @@ def is_table(items: object) -> bool:
 def rows_of(table: Table, bandit: BanditView) -> Mapping[str, Vector | Attributes]:
     """The rows of a DataFrame by id: its column `id`, or else the index.
 
-    Columns are attributes where the bandit has a schema, and else its features, by name.
+    Columns are attributes if the bandit has a schema, else its features, by name.
     """
     columns = {str(name): table[name].to_list() for name in table.columns}
     ids = columns.pop("id", None)
@@ -288,7 +287,7 @@ def rows_of(table: Table, bandit: BanditView) -> Mapping[str, Vector | Attribute
 def changes_of(
     changes: Mapping[str, Vector | Attributes] | Iterable[Item | ItemChange],
 ) -> list[Item | ItemChange]:
-    """Items and changes of items, from those, or features or attributes by id."""
+    """Items and changes, from these, or from features or attributes by id."""
     if not isinstance(changes, Mapping):
         return list(changes)
     return [
@@ -300,10 +299,10 @@ def changes_of(
 
 
 def content_of(outcome: Outcome) -> bytes:
-    """The content of an answer, or the error that the last attempt came to."""
+    """The content of an answer, or the error of the last attempt."""
     if not isinstance(outcome, httpx.Response):
         reason = type(outcome).__name__
-        raise ConnectionFailedError(f"the service could not be reached: {reason}") from outcome
+        raise ConnectionFailedError(f"cannot reach the service: {reason}") from outcome
     if outcome.status_code >= 300:
         raise _error(outcome)
     return outcome.content
@@ -321,7 +320,7 @@ def _error(response: httpx.Response) -> ServiceError:
 
 
 def decoded(content: bytes, kind: type[T]) -> T:
-    """The message of an answer; fields that this version does not know are left out."""
+    """The message of an answer; unknown fields are ignored."""
     if kind is types.NoneType:
         return None  # type: ignore[return-value]  # an answer without content
     try:
@@ -331,7 +330,7 @@ def decoded(content: bytes, kind: type[T]) -> T:
 
 
 def decoded_row(content: bytes, kind: type[T]) -> T | Problem:
-    """One answer to a batch, or the problem in its place: only a problem has a detail."""
+    """One answer of a batch, or its problem: only a problem has a detail."""
     if b'"detail"' in content and "detail" in msgspec.json.decode(content):
         return decoded(content, Problem)
     return decoded(content, kind)

@@ -50,7 +50,7 @@ def decisions(service: Service, request: Request) -> Response:
 
 
 def decision(service: Service, request: Request) -> Response:
-    """`GET /decision`: why this arm, and what became of it."""
+    """`GET /decision`: why this arm, and what happened to its reward."""
     decision_id = request.query_params.get("id", "")
 
     def afterwards(bandit: BanditRow) -> dict[str, Any]:

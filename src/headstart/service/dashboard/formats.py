@@ -136,6 +136,13 @@ def percent(share: float | None) -> str:
     return f"{number(100.0 * share)} %"
 
 
+def tenths(share: float | None) -> str:
+    """A share in a column of shares, by tenths of a percent: 12.3 %."""
+    if share is None:
+        return MISSING
+    return "< 0.1 %" if 0.0 < share < 0.0005 else f"{100.0 * share:.1f} %"
+
+
 def moment(seconds: float | None) -> str:
     """A time: 1 Mar 2026, 12:00:05, in UTC."""
     return _spelled(seconds, "%-d %b %Y, %H:%M:%S")

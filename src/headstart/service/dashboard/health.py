@@ -51,6 +51,8 @@ _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
     "failed_transactions": ("Failed commits", formats.count, "answered with 503"),
     "last_transaction_rows": ("Last batch", formats.count, "rows in one commit"),
     "last_transaction_seconds": ("Last commit", formats.span, "from batch to disk"),
+    "wal_bytes": ("Log of the store", formats.size, "not yet copied into it"),
+    "disk_free_bytes": ("Free", formats.size, "on the disk of the store"),
     "tasks_in_memory": ("Tasks in memory", formats.count, "the cache"),
     "task_bytes_in_memory": ("Cache", formats.size, "of task states"),
     "refreshes": ("Refreshes of priors", formats.count, "by this process"),
@@ -58,7 +60,7 @@ _FACTS: dict[str, tuple[str, Callable[[float], str], str]] = {
     "last_refresh_seconds": ("Refresh took", formats.span, ""),
 }
 # These are sums that say more by the row or as a sentence.
-_LEFT_OUT = ("transaction_seconds", "store_reachable", "bandits_in_memory")
+_LEFT_OUT = ("transaction_seconds", "store_reachable", "bandits_in_memory", "store_bytes")
 
 
 def facts(

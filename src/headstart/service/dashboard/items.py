@@ -13,7 +13,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from headstart.service.dashboard import attributes, charts, page
-from headstart.service.dashboard.formats import change, count, decimals_of, number, percent
+from headstart.service.dashboard.formats import (
+    change,
+    column_decimals,
+    count,
+    decimals_of,
+    number,
+    percent,
+)
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.records import item_statistics
 from headstart.service.engine.service import Service
@@ -218,8 +225,11 @@ def _pictures(rows: list[_Row]) -> dict[str, Any]:
     ends = [(one.low or 0.0, one.high or 0.0) for one in known] or [(0.0, 1.0)]
     lows, highs = np.array(ends).T
     scale = charts.symmetric_scale(lows, highs)
+    sums = [row.now.reward_sum for row in rows]
     return {
         "decimals": decimals_of(min((high - low for low, high in ends if high > low), default=1.0)),
+        "sum_decimals": 0 if all(x == int(x) for x in sums) else column_decimals(sums),
+        "effect_decimals": column_decimals(row.now.effect or 0.0 for row in rows),
         "zero": scale.at(0.0),
         "rows": [
             {

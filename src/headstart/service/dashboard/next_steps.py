@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 from headstart.features import Category, Date, Flag, Number, Tags
 from headstart.features.attributes import Attribute
 from headstart.service.dashboard.settings import changed
-from headstart.service.store.queries import activity
 from headstart.service.store.queries.bandits import BanditRow, item_ids
 
 _SHARE = 0.05
@@ -28,12 +27,15 @@ class Step:
     done: bool
 
 
-def next_steps(connection: Connection, bandit: BanditRow, base: str, key: bool) -> list[Step]:
+def next_steps(
+    connection: Connection, bandit: BanditRow, begun: tuple[bool, bool], base: str, key: bool
+) -> list[Step]:
     """All steps of a bandit that lacks something, in their order; none if it lacks nothing.
 
-    base: the address of the service. key: whether calls need one.
+    begun: whether there was a decision, and a reward. base: the address of the service. key:
+    whether calls need one.
     """
-    decided, rewarded = activity.begun(connection, bandit.id)
+    decided, rewarded = begun
     ids = item_ids(connection, bandit.id)
     settings = bandit.configuration
     address = f"{base}v1/bandits/{quote(bandit.name, safe='')}"

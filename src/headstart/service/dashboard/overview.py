@@ -23,16 +23,15 @@ from headstart.service.dashboard.formats import (
     plain,
     rate,
 )
-from headstart.service.dashboard.items import crowding_sentence
 from headstart.service.dashboard.next_steps import next_steps
 from headstart.service.dashboard.page import link
 from headstart.service.engine.records import MISMATCH, guardrail_views, ratio_doubt, shadow_view
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.messages import Estimate, GuardrailView, ShadowView
-from headstart.service.store.queries import activity, bandits, decisions, item_days
+from headstart.service.store.queries import activity, bandits, decisions
 from headstart.service.store.queries.activity import COMPARED_ROUNDS, Compared
-from headstart.service.store.queries.bandits import BanditRow, n_items
+from headstart.service.store.queries.bandits import BanditRow
 
 # The parts over which "now" is measured, in minutes.
 _RECENT = 5
@@ -49,17 +48,16 @@ def overview(service: Service, request: Request) -> Response:
     def gather(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
         view = shadow_view(connection, bandit)
         guardrails = guardrail_views(connection, bandit)
-        top = item_days.top_item(connection, bandit.id, now)
-        n = 0 if top is None else max(top.items, n_items(connection, bandit.id))
+        begun = activity.begun(connection, bandit.id)
         return {
             **_gain(connection, bandit),
-            "steps": next_steps(connection, bandit, page.base_of(request), key),
-            "crowding": crowding_sentence(top, n),
+            "begun": begun[0],
+            "steps": next_steps(connection, bandit, begun, page.base_of(request), key),
             "guardrails": [guardrail_row(each) for each in guardrails],
             "broken": [each.name for each in guardrails if each.status == "broken"],
             "shadow": shadow_sentences(view),
             "shadow_on": view.on,
-            "agreement": view.agreed / view.decisions if view.decisions else None,
+            "shadow_tiles": _shadow_tiles(view),
             **_rates(connection, bandit, window, now),
             **_recent(connection, bandit, now),
             "window": window,
@@ -152,7 +150,7 @@ def _gain(connection: Connection, bandit: BanditRow) -> dict[str, Any]:
 def shadow_sentences(view: ShadowView) -> list[str]:
     """How shadow mode stands; nothing where it never was on."""
     if not view.decisions:
-        on = "Shadow mode is on: the application's own choices are served, and none has come yet."
+        on = "The application's own choices are served, and none has come yet."
         return [on] if view.on else []
     sentences = [
         f"The service would have chosen the same arm in {percent(view.agreed / view.decisions)} of "
@@ -160,18 +158,25 @@ def shadow_sentences(view: ShadowView) -> list[str]:
     ]
     if view.cannot is not None:
         return [*sentences, f"What it would have earned cannot be said: {view.cannot}."]
-    own, service, difference = (
-        rate(_interval(each, view.tasks))
-        for each in (view.own, view.self_normalised, view.difference)
-    )
     return [
         *sentences,
-        f"It would have earned {service.mean} {service.unit} where the application's choices "
-        f"earned {own.mean} {own.unit}. The difference is {difference.mean} {difference.unit}, "
-        f"95 % interval {difference.low} to {difference.high}, which holds however often you "
-        f"look. These are {count(view.tasks)} tasks, worth {count(view.effective_tasks)} by "
-        "their weights.",
+        f"What it would have earned is estimated by {count(view.tasks)} tasks, worth "
+        f"{count(view.effective_tasks)} by their weights. Intervals hold with 95 % however often "
+        "you look.",
     ]
+
+
+def _shadow_tiles(view: ShadowView) -> list[tuple[str, str, str]]:
+    """Label, value and interval of what the application's choices earned, and the service's."""
+    if view.cannot is not None or view.difference.mean is None:
+        return []
+    shown = (
+        ("The application's choices", view.own),
+        ("The service's choices", view.self_normalised),
+        ("Difference", view.difference),
+    )
+    found = [(label, rate(_interval(each, view.tasks))) for label, each in shown]
+    return [(label, of.mean, f"{of.low} to {of.high} {of.unit}") for label, of in found]
 
 
 def _interval(of: Estimate, n: int) -> Interval:

@@ -42,6 +42,7 @@ _FILTERS = (
     "fixed",
     "signed",
     "percent",
+    "tenths",
     "moment",
     "clock",
     "brief",

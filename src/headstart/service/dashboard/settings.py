@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from headstart.live import defaults
-from headstart.service.dashboard.formats import count, percent, plain, span
+from headstart.service.dashboard.formats import count, plain, span
 from headstart.service.messages import BanditConfiguration, Guardrail
 
 _SHOWN_NAMES = 6
@@ -29,6 +29,10 @@ COMBINED = {
 def _names(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
     return ", ".join(names[:_SHOWN_NAMES]) + more
+
+
+def _percent(share: float) -> str:
+    return f"{plain(100.0 * share)} %"
 
 
 def _features(configuration: BanditConfiguration) -> str:
@@ -69,7 +73,7 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
     ("policy",): ("Policy", lambda c: _spec(c.policy, repr(defaults.POLICY))),
     ("prior",): ("Prior", lambda c: _spec(c.prior, "Hierarchical()")),
     ("side_names",): ("Known of a task", lambda c: _names(c.side_names) or "nothing"),
-    ("control_share",): ("Share of control tasks", lambda c: percent(c.control_share)),
+    ("control_share",): ("Share of control tasks", lambda c: _percent(c.control_share)),
     ("control",): ("Control", lambda c: SERVED[c.control]),
     ("shadow",): (
         "Shadow mode",
@@ -99,7 +103,7 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
     ("exploration",): (
         "Exploration",
         lambda c: (
-            f"{percent(c.exploration)} of decisions go to any arm at random"
+            f"{_percent(c.exploration)} of decisions go to any arm at random"
             if c.exploration
             else "by the policy alone"
         ),

@@ -1,4 +1,4 @@
-"""Bandit: what a process holds of a bandit; the store has it all."""
+"""Bandit: what a process holds of a bandit; the store has everything."""
 
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from headstart.service.messages import ServiceError, invalid
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.tasks import TaskEntry
 
-# Rows of a batch times d², at most: about ten seconds, if all tasks are new.
+# At most this many rows of a batch times d²: about ten seconds if all tasks are new.
 _BATCH = 10**8
 
 
@@ -29,7 +29,7 @@ class PriorInUse:
 class Bandit:
     """A bandit in one process: its model, catalogue and prior, and the tasks it has in memory.
 
-    Only the thread that commits uses it. Tasks that start cold are apart: no memory is ever
+    Only the thread that commits uses it. Tasks that start cold are separate: no memory is ever
     installed for them.
     """
 
@@ -54,7 +54,7 @@ class Bandit:
         self._most = 1
 
     def too_many(self, n: int) -> ServiceError | None:
-        """What refuses a batch of n rows, if it would take too long."""
+        """The error for a batch of n rows that would take too long, if it would."""
         most = max(1, _BATCH // self.model.dimension**2)
         if n <= most:
             return None
@@ -62,7 +62,7 @@ class Bandit:
         return invalid(f"a batch must have at most {most:,} rows where d = {d:,}, got {n:,}")
 
     def rows(self, entry: TaskEntry) -> StoredTasks:
-        """The rows among which a task's is."""
+        """The rows that hold a task."""
         return self._rows[entry.control]
 
     def by_name(self, name: str) -> TaskEntry | None:
@@ -80,22 +80,22 @@ class Bandit:
         return entry
 
     def keep(self, entry: TaskEntry) -> None:
-        """Keep a task whose row was loaded or opened."""
+        """Keep a loaded or opened task."""
         self._entries[entry.name] = self._by_number[entry.id] = entry
 
     def drop(self, entries: Iterable[TaskEntry]) -> None:
-        """Let tasks go: the store has them, or another version of them."""
+        """Drop tasks: the store has them, or another version of them."""
         for entry in entries:
             self.rows(entry).drop(entry.id)
             self._entries.pop(entry.name, None)
             self._by_number.pop(entry.id, None)
 
     def share(self, cache_bytes: int) -> None:
-        """Have so much memory for tasks from now on; for one task in any case."""
+        """Use this much memory for tasks from now on; always enough for one task."""
         self._most = max(1, cache_bytes // self._rows[False].row_bytes)
 
     def trim(self) -> None:
-        """Let the least recently used tasks go where there are too many."""
+        """Drop the least recently used tasks if there are too many."""
         while len(self._entries) > self._most:
             self.drop([next(iter(self._entries.values()))])
 
@@ -113,5 +113,5 @@ class Bandit:
         self._rows[False].install(prior.memory, prior.start, prior.effects)
 
     def moves_of(self, control: bool) -> list[int]:
-        """The tasks that want a newer prior since the last call."""
+        """The tasks that have come to need a newer prior since the last call."""
         return self._rows[control].taken_moves()

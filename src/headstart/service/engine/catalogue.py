@@ -29,15 +29,15 @@ from headstart.service.store.queries.bandits import BanditRow, items_of, n_items
 from headstart.service.store.schema import bandits as bandit_table
 from headstart.service.store.schema import items as table
 
-# Of an item: with a larger one, no decision could be made from the catalogue.
+# The largest feature of an item: with a larger one, no decision could be made.
 _LARGEST_FEATURE = 1e9
 
 
 class Catalogue:
     """The items of a bandit, and those of every tag.
 
-    features: of the items, (K, d). With a schema by which they change with the context or the task,
-    they are the items' own columns alone; a decision computes the others.
+    features: of the items, (K, d). If they change with the context or the task, by a schema, these
+    are only the items' own columns; a decision computes the others.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Catalogue:
                 by_tag.setdefault(name, []).append(i)
         self._by_tag = {name: self._some(places) for name, places in by_tag.items()}
         self._all = self._some(range(len(self.ids)))
-        # Of those sets, whose arrays stay: where their items are among all.
+        # For each of these sets, the places of its items among all; the arrays do not change.
         self._places = {
             id(self._by_tag[name].features): np.array(places) for name, places in by_tag.items()
         }
@@ -65,14 +65,14 @@ class Catalogue:
 
     @cached_property
     def digest(self) -> int:
-        """A number of 63 bits that another catalogue, of other items or features, does not have."""
+        """A number of 63 bits that changes with the items and their features."""
         content = blake2b(self.features.tobytes(), digest_size=8)
         content.update(msgspec.json.encode(self.ids))
         return int.from_bytes(content.digest()) >> 1
 
     @classmethod
     def read(cls, connection: Connection, bandit: BanditRow) -> "Catalogue":
-        """The catalogue that is stored."""
+        """The stored catalogue."""
         items = items_of(connection, bandit.id)
         schema = bandit.schema
         if schema is None:
@@ -94,7 +94,7 @@ class Catalogue:
         if isinstance(arms, dict):
             if request.tag is not None:
                 raise invalid(
-                    f"tag must not be given with arms that have features, got {request.tag!r}"
+                    f"give either tag or arms with features, not both, got tag {request.tag!r}"
                 )
             return _without(self._given(arms, names), request.exclude)
         found = self._all
@@ -105,11 +105,11 @@ class Catalogue:
         if arms is not None:
             found = self._listed(arms, found, request.tag)
         if len(found.features) == 0:
-            raise invalid("arms must be given, for the catalogue is empty")
+            raise invalid("arms must be given because the catalogue is empty")
         return _without(found, request.exclude)
 
     def offered(self, shown: DecisionSet) -> bytes | None:
-        """Which items can be chosen, a bit for each; None for all, or where arms are given."""
+        """Which items can be chosen, a bit for each; None for all, or if arms are given."""
         if shown is self._all or not shown.are_items:
             return None
         places = self._places.get(id(shown.features))
@@ -120,7 +120,7 @@ class Catalogue:
         return np.packbits(mask).tobytes()
 
     def place(self, shown: DecisionSet, arm: str) -> int | None:
-        """Where an arm is among those that are shown; None if it cannot be chosen."""
+        """The place of an arm among those shown; None if it cannot be chosen."""
         if shown.features is self._all.features:
             found = self.index.get(arm)
         else:
@@ -188,7 +188,7 @@ def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
 
 
 def put_items(connection: Connection, bandit: BanditRow, items: Sequence[Item]) -> int:
-    """Replace the catalogue; how many items it has now."""
+    """Replace the catalogue. Returns how many items it has now."""
     if not items:
         raise invalid("items must have at least one item, got none: DELETE removes all")
     connection.execute(delete(table).where(table.c.bandit == bandit.id))
@@ -198,7 +198,7 @@ def put_items(connection: Connection, bandit: BanditRow, items: Sequence[Item]) 
 def patch_items(
     connection: Connection, bandit: BanditRow, items: Sequence[Item | ItemChange]
 ) -> int:
-    """Add items, and change those that are there; how many there are now."""
+    """Add new items and change existing ones. Returns how many there are now."""
     wanted = [item.id for item in items]
     before = {item.id: item for item in items_of(connection, bandit.id, ids=wanted)}
     what = "features" if bandit.schema is None else "attributes"
@@ -220,7 +220,7 @@ def patch_items(
 
 
 def delete_items(connection: Connection, bandit: BanditRow, ids: Sequence[str] | None) -> int:
-    """Delete items by id, or all with None; how many are left."""
+    """Delete items by id, or all with None. Returns how many are left."""
     statement = delete(table).where(table.c.bandit == bandit.id)
     if ids is not None:
         present = {item.id for item in items_of(connection, bandit.id, ids=ids)}
@@ -269,7 +269,7 @@ def _row_of_numbers(bandit: BanditRow, item: Item) -> dict[str, Any]:
 def _rows_of_attributes(
     connection: Connection, bandit: BanditRow, schema: Features, items: Sequence[Item]
 ) -> list[dict[str, Any]]:
-    """Rows of items with attributes, by which the schema is settled if it is not yet."""
+    """Rows of items with attributes; they settle the schema if it is not settled yet."""
     given: dict[str, Any] = {}
     for item in items:
         if item.features is not None or item.attributes is None:
@@ -286,7 +286,7 @@ def _rows_of_attributes(
 def _settle(
     connection: Connection, bandit: BanditRow, schema: Features, given: dict[str, Any]
 ) -> Features:
-    """Have the numbers of items settled by these from now on, in every process."""
+    """Settle the items' numbers by these, for every process."""
     try:
         settled = schema.settled(items=given)
     except ValueError as error:

@@ -19,20 +19,20 @@ from headstart.service.store.database import Database, reason_of
 
 _log = logging.getLogger("headstart.service")
 
-# What one transaction takes at most, in rows and in seconds by what rows took before: requests that
-# come meanwhile wait for it, and for their own.
+# The most that one transaction takes, in rows and in seconds (estimated from earlier rows):
+# requests that come meanwhile wait for it, and for their own.
 _ROWS_PER_TRANSACTION = 1_000
 _SECONDS_PER_TRANSACTION = 0.02
-# How many rows of a work are taken before the next has its turn.
+# How many rows of a work are taken before the next one gets its turn.
 _TURN = 128
-# How many rows may wait, and how many of them may be those of batches.
+# How many rows may wait, and how many of them may belong to batches.
 MOST_WAITING = 50_000
 _MOST_IN_BATCHES = 40_000
 # How many estimates of the time per row are kept.
 _MOST_RATES = 10_000
-# After so long, a transaction that has not ended means that the store does not answer.
+# If a transaction takes longer than this, the store does not answer.
 _STUCK_SECONDS = 5.0
-# Conflicts with other processes that go away when the transaction is tried again.
+# Conflicts with other processes that go away when the transaction is repeated.
 _CONFLICTS = ("40001", "40P01")
 
 
@@ -40,7 +40,7 @@ _CONFLICTS = ("40001", "40P01")
 class Work:
     """Something to do: rows of requests of one kind, or one call, which is a row.
 
-    A long one is done slice by slice, in several transactions, while others have their turns. The
+    A long one is done slice by slice, in several transactions, while others get their turns. The
     future ends after the last commit, with an answer for every row.
     """
 
@@ -50,7 +50,7 @@ class Work:
     single: bool = False  # whether the future ends with the answer of the only row
     future: "Future[Any]" = field(default_factory=Future)
     taken: int = 0  # rows that transactions have taken so far
-    answers: list[Any] = field(default_factory=list)  # of the rows that are committed
+    answers: list[Any] = field(default_factory=list)  # of the committed rows
 
     def answer(self, answers: Sequence[Any]) -> None:
         """Note the answers of rows that were committed."""
@@ -74,7 +74,7 @@ class Slice(NamedTuple):
     rows: Sequence[Any]
 
 
-# Does slices of one kind and one bandit; returns, for each, its answers or what refuses the work.
+# Does slices of one kind and one bandit; returns, for each, its answers or the error of the work.
 Runner = Callable[[Transaction, str, Sequence[Slice]], Sequence[Sequence[Any] | ServiceError]]
 
 
@@ -95,8 +95,8 @@ class CommitStatus:
 class Committer:
     """A thread that does works, many per transaction, and answers after the commit.
 
-    Bandits have turns, and so have the works of a bandit; a transaction ends before others would
-    wait for long. So neither a large batch nor a bandit of many features stops the others.
+    Bandits take turns, and so do the works of a bandit; a transaction ends before others would wait
+    long. So neither a large batch nor a bandit with many features stops the others.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class Committer:
         self._arrived = threading.Condition()
         self._waiting_rows = 0
         self._stopping = False
-        self._began: float | None = None  # the transaction that is under way
+        self._began: float | None = None  # the current transaction
         self._thread = threading.Thread(target=self._loop, name="headstart-commit", daemon=True)
         self.status = CommitStatus()
         # What was committed, by the number of a bandit and the names of `minutes`.
@@ -129,7 +129,7 @@ class Committer:
         self._thread.start()
 
     def submit(self, work: Work) -> "Future[Any]":
-        """Have a work done; its future ends after the commit."""
+        """Queue a work; its future ends after the commit."""
         if self.stuck:
             self._refuse_waiting()
             raise _no_answer()
@@ -147,7 +147,7 @@ class Committer:
         return work.future
 
     def _queue(self, work: Work) -> None:
-        """Have a work wait for its next turn, behind those of its bandit."""
+        """Let a work wait for its next turn, behind the others of its bandit."""
         queue = self._queues.get(work.bandit)
         if queue is None:
             queue = self._queues[work.bandit] = deque()
@@ -161,13 +161,13 @@ class Committer:
         return began is not None and time.monotonic() - began > _STUCK_SECONDS
 
     def _refuse_waiting(self) -> None:
-        """Refuse works that were not begun: their callers need not wait for the store."""
+        """Refuse works that have not begun, so that their callers need not wait for the store."""
         with self._arrived:
             works = [work for queue in self._queues.values() for work in queue]
             self._queues.clear()
             self._turns.clear()
             for work in works:
-                if work.taken:  # begun: the rest is decided with the transaction under way
+                if work.taken:  # begun: the current transaction decides about the rest
                     self._queue(work)
                 else:
                     self._refuse(work, _no_answer())
@@ -177,7 +177,7 @@ class Committer:
         work.refuse(error)
 
     def stop(self) -> None:
-        """Do what is waiting, then end."""
+        """Do the waiting works, then end."""
         with self._arrived:
             self._stopping = True
             self._arrived.notify()
@@ -195,7 +195,7 @@ class Committer:
             self._began = None
 
     def _take(self) -> list[Slice]:
-        """What the next transaction does; nothing once the thread is to end."""
+        """What the next transaction does; nothing once the thread should end."""
         with self._arrived:
             while not self._queues and not self._stopping:
                 self._arrived.wait()
@@ -203,7 +203,7 @@ class Committer:
             rows, seconds = 0, 0.0
             while self._turns and rows < _ROWS_PER_TRANSACTION:
                 work = self._queues[self._turns[0]][0]
-                # One row of a kind that is not known yet: it may take as long as a transaction.
+                # One row of a new kind: it may take as long as a transaction.
                 rate = self._rates.get((work.bandit, work.kind), _SECONDS_PER_TRANSACTION)
                 left = _SECONDS_PER_TRANSACTION - seconds
                 if begins and rate > left:
@@ -221,7 +221,7 @@ class Committer:
         return [Slice(work, work.rows[begin : work.taken]) for work, begin in begins.items()]
 
     def _turn(self) -> None:
-        """Put the bandit whose turn it was, and its work, behind the others."""
+        """Move the bandit whose turn it was, and its work, behind the others."""
         bandit = self._turns.popleft()
         queue = self._queues[bandit]
         work = queue.popleft()
@@ -286,7 +286,7 @@ class Committer:
         return results
 
     def _learn_rate(self, bandit: str, kind: str, group: Sequence[Slice], seconds: float) -> None:
-        """Estimate the seconds per row: at once where they rise much, else as a running mean."""
+        """Estimate the seconds per row: follow a large rise at once, else take a running mean."""
         if len(self._rates) >= _MOST_RATES:
             self._rates.clear()
         rate = seconds / sum(len(each.rows) for each in group)
@@ -333,7 +333,7 @@ def _no_answer() -> ServiceError:
 
 
 def _store_is_at_fault(error: Exception) -> bool:
-    """Whether no transaction can be expected to do better: the store is away, or damaged."""
+    """Whether any transaction would fail: the store is away, or damaged."""
     damaged = type(getattr(error, "orig", None)) is sqlite3.DatabaseError
     return damaged or isinstance(error, OperationalError | OSError)
 

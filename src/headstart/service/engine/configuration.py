@@ -27,14 +27,14 @@ from headstart.service.messages import (
     invalid,
 )
 
-# Rewards are within it where a bandit has no range of its own. One that is larger would be most of
-# every sum that the dashboard shows, for good.
+# The range of rewards if a bandit has none. A larger reward would dominate every sum that the
+# dashboard shows, for good.
 REWARD_RANGE = (-1e9, 1e9)
 
 _LEAST_SCALE = 1e-9
 
 _SETTINGS = names(stored=True)
-# What says how the tasks that are stored are to be read: it stays as it is.
+# These say how to read the stored tasks, so they must not change.
 _FIXED = ("prior", "side_names", *sorted({*_SETTINGS} - {*names(Change.ALWAYS, stored=True)}))
 
 
@@ -56,7 +56,7 @@ def dimension_of(configuration: BanditConfiguration) -> int:
 
 
 def _schema_of(configuration: BanditConfiguration) -> Features | None:
-    """The schema of a configuration, which must have nothing else that says what features are."""
+    """The schema of a configuration, which must not describe features in another way too."""
     try:
         schema = schemas.schema_of(configuration)
     except (ValueError, TypeError) as error:
@@ -73,7 +73,7 @@ def _schema_of(configuration: BanditConfiguration) -> Features | None:
 
 
 def model_of(configuration: BanditConfiguration, clock: Callable[[], float]) -> Model:
-    """The model of a configuration; what is wrong with it is an error of the request."""
+    """The model of a configuration; raises an error of the request if it is wrong."""
     dimension = dimension_of(configuration)
     try:
         return _model(configuration, dimension, clock)
@@ -90,10 +90,10 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
     prior: Any = defaults.prior_for(schema, len(configuration.side_names))
     if configuration.prior is not None:
         prior = specs.rebuild(configuration.prior, "priors", where="prior")
-        if schema is None and getattr(prior, "n_side", None) == 0:  # it takes as many as are named
+        if schema is None and getattr(prior, "n_side", None) == 0:  # it takes as many as named
             prior = dataclasses.replace(prior, n_side=size)
     if not isinstance(prior, LivePriorEstimator):
-        raise ValueError(f"prior must be one for live use, got {configuration.prior}")
+        raise ValueError(f"prior must support live use, got {configuration.prior}")
     taken = n_side(cast("PriorEstimator", prior))
     if schema is not None and taken not in (0, size):
         raise ValueError(
@@ -128,9 +128,9 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
 def completed(
     wanted: BanditConfiguration, before: BanditConfiguration | None
 ) -> BanditConfiguration:
-    """A configuration with what follows from its schema, and what data have settled before.
+    """A configuration completed by its schema, and by what data have settled before.
 
-    The numbers of a schema are scaled by it: no scales are learned.
+    A schema scales its own numbers, so no scales are learned.
     """
     schema = _schema_of(wanted)
     if schema is None:
@@ -143,7 +143,7 @@ def completed(
 
 
 def check(configuration: BanditConfiguration) -> None:
-    """Raise where the tasks of a bandit could not be stored, or its prior not be computed."""
+    """Raise if the tasks of a bandit could not be stored, or its prior not be computed."""
     for what in ("feature_names", "side_names"):
         for name in getattr(configuration, what) or ():
             check_text(what, name)
@@ -170,7 +170,7 @@ def check(configuration: BanditConfiguration) -> None:
 
 
 def _check_guardrails(configuration: BanditConfiguration) -> None:
-    """Raise where guardrails could never be broken, or where two have one name."""
+    """Raise if guardrails could never be broken, or if two have the same name."""
     names = [guardrail.name for guardrail in configuration.guardrails]
     for name in names:
         check_name("guardrail", name)
@@ -197,7 +197,7 @@ def alternative_of(
     changed = msgspec.structs.replace(configuration, **wanted, evaluate_nightly={})
     check(changed)
     model, schema = model_of(changed, clock), schemas.schema_of(configuration)
-    # By what each feature may be left out: its name, or the attributes that it is made of.
+    # How each feature may be left out: by its name, or by its attributes.
     names = [{name} for name in model.feature_names.all]
     if schema is not None:
         alone = [{attribute.name} for attribute in (*schema.item, *schema.context)]
@@ -211,7 +211,7 @@ def alternative_of(
 
 
 def check_change(before: BanditConfiguration, after: BanditConfiguration) -> None:
-    """Raise where a change would make the stored tasks unreadable."""
+    """Raise if a change would make the stored tasks unreadable."""
     _check_same(schemas.schema_of(before), schemas.schema_of(after))
     if dimension_of(before) != dimension_of(after):
         raise conflict(
@@ -225,7 +225,7 @@ def check_change(before: BanditConfiguration, after: BanditConfiguration) -> Non
 
 
 def _check_same(before: Features | None, after: Features | None) -> None:
-    """Raise where two schemas would encode the same attributes in other numbers."""
+    """Raise if two schemas would encode the same attributes differently."""
     if before == after:
         return
     if before is None or after is None:
@@ -236,4 +236,4 @@ def _check_same(before: Features | None, after: Features | None) -> None:
     names = dict.fromkeys([*before.attributes, *after.attributes])
     other = next((n for n in names if before.attributes.get(n) != after.attributes.get(n)), None)
     what = "other crosses or another order" if other is None else f"another {other!r}"
-    raise conflict(f"features must stay as they are, got {what}: create another bandit")
+    raise conflict(f"features must not change, got {what}: create another bandit")

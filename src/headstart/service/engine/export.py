@@ -1,7 +1,7 @@
 """Export: the decisions of a bandit as a log, Parquet or CSV, a part at a time.
 
-Every part is read in a transaction of its own, so that a slow reader holds nothing back; a log has
-the decisions of its range in the order in which they were made.
+Every part is read in its own transaction, so that a slow reader blocks nothing. A log has the
+decisions of its range in the order in which they were made.
 """
 
 import csv
@@ -47,7 +47,7 @@ COLUMNS = {
     "offered": "binary",
     "side": "binary",
 }
-# Those that the table of decisions has under the same names.
+# The columns with the same names in the table of decisions.
 _KEPT = [
     name
     for name in COLUMNS
@@ -66,7 +66,7 @@ def rows(
 ) -> Iterator[list[dict[str, Any]]]:
     """Decisions from one time to before another, and after an id, some at a time.
 
-    rewarded: only those with a reward.
+    rewarded: only decisions with a reward.
     """
     c, last = decisions.c, max(after, first_id(start))
     query = (
@@ -88,7 +88,7 @@ def rows(
 
 
 def _row(row: Any) -> dict[str, Any]:
-    waits = row["status"] == PENDING  # what it counts as is no reward of its own
+    waits = row["status"] == PENDING  # what it counts as is not a reward
     return {name: row[name] for name in _KEPT} | {
         "task": row["name"],
         "observed": bool(row["observed"]),
@@ -102,7 +102,7 @@ def _row(row: Any) -> dict[str, Any]:
 
 
 class _Parts(io.RawIOBase):
-    """A file that is written, and whose content is taken away part by part."""
+    """A file whose content is taken away, part by part, as it is written."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -121,7 +121,7 @@ class _Parts(io.RawIOBase):
         return self._size
 
     def take(self) -> bytes:
-        """What was written since the last call."""
+        """The bytes written since the last call."""
         content = b"".join(self._parts)
         self._parts.clear()
         return content

@@ -1,4 +1,4 @@
-"""Maintenance: threads that refresh priors, have decisions expire, and delete what is old."""
+"""Maintenance: threads that refresh priors, let decisions expire, and delete old data."""
 
 import logging
 import math
@@ -31,16 +31,17 @@ _log = logging.getLogger("headstart.service")
 _PAUSE_SECONDS = 0.5
 _SWEEP_SECONDS = 30.0
 _RETRY_SECONDS = 5.0
-# A version's memory is written with it: a megabyte per second at most.
+# A version is written with its memory: at most a megabyte per second.
 _PACE = Pace(least=0.0, most=5.0, seconds_per_byte=1e-6, seconds_per_root=0.1)
 
 Call = Callable[[Transaction], Any]
 
 
 class Maintenance:
-    """What a process does beside answering requests. It writes through the commits of requests.
+    """What a process does besides answering requests. It writes through their commits.
 
-    One thread refreshes priors, which may take long; another does all that must not wait for it.
+    One thread refreshes priors, which may take long; another does everything that must not wait for
+    it.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Maintenance:
             thread.start()
 
     def stop(self) -> None:
-        """End; a version that is being computed is left to the next start."""
+        """End; a version in progress is left to the next start."""
         self._stopping.set()
         if self._process is not None:
             self._process.stop()
@@ -99,9 +100,9 @@ class Maintenance:
             return bandits.all_bandits(connection)
 
     def _refresh_all(self) -> None:
-        """Refresh priors one by one: first ones first, then those that were refreshed longest ago.
+        """Refresh priors one by one: first priors first, then the least recently refreshed.
 
-        After each it is decided again, so that a new bandit does not wait for all the others.
+        The order is decided again after each, so that a new bandit does not wait for all others.
         """
         while not self._stopping.is_set():
             now = time.monotonic()
@@ -142,7 +143,7 @@ class Maintenance:
             self._submit(partial(self._registry.pause, name=row.name)).result()
 
     def _delete_left_behind(self) -> None:
-        """Delete the rest of bandits whose deletion a process began and did not end."""
+        """Finish deletions of bandits that a process began and did not end."""
         with self._database.reading() as connection:
             numbers = left_behind(connection)
         for number in numbers:
@@ -171,7 +172,7 @@ class Maintenance:
 
     def _refresh(self, row: BanditRow) -> None:
         began = time.monotonic()
-        # Where it fails, the others have their turns before it is tried again.
+        # If it fails, the others get their turns before it is tried again.
         self._due[row.id] = began + _RETRY_SECONDS
         new = self.refresh(row.name, "refresh")
         ended = time.monotonic()
@@ -183,7 +184,7 @@ class Maintenance:
         self._due[row.id] = ended + max(rest, _PAUSE_SECONDS)
 
     def refresh(self, name: str, source: str) -> NewPrior | None:
-        """Compute and store a version of the prior; None where another process does it now."""
+        """Compute and store a version of the prior; None if another process is doing it."""
         began = time.monotonic()
         with self._refreshing:
             with self._database.reading() as connection:

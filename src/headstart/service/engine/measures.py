@@ -1,11 +1,13 @@
-"""Measures: how each bandit stands, for /metrics."""
+"""Measures: the state of each bandit, for /metrics."""
 
 from sqlalchemy import Connection
 
 from headstart.service.engine.records import gain_view
-from headstart.service.store.queries import activity, bandits, decisions, item_days, tasks
+from headstart.service.store.queries import activity, bandits, decisions, item_days, jobs, tasks
 
-# What is measured, in words.
+_DAY_SECONDS = 86_400.0
+
+# The measures in words.
 MEASURES = {
     "pending": "Decisions that wait for a reward, counted up to 10,000.",
     "prior_version": "The version of the prior.",
@@ -17,12 +19,14 @@ MEASURES = {
     "control_ratio_p": "How probable the share of control tasks is; below 0.001 it is wrong.",
     "guardrails_broken": "Guardrails that are broken.",
     "paused": "1 while a broken guardrail sends new tasks to the control, else 0.",
+    "jobs_failed": "Jobs that failed within the last 24 hours.",
+    "shadow": "1 in shadow mode, where the caller's own choice is served, else 0.",
     "shadow_agreement": "The share of shadow decisions that the service would have made too.",
 }
 
 
 def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
-    """The measures of all bandits by name; what cannot be said is left out."""
+    """The measures of all bandits by name; unknown ones are left out."""
     found = {}
     for row in bandits.all_bandits(connection):
         gain = gain_view(connection, row)
@@ -39,6 +43,8 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
             "control_ratio_p": gain.ratio_p,
             "guardrails_broken": sum(each.status == "broken" for each in gain.guardrails),
             "paused": row.paused is not None,
+            "jobs_failed": jobs.n_failed(connection, row.id, since=now - _DAY_SECONDS),
+            "shadow": row.configuration.shadow,
             "shadow_agreement": agreed / decided if decided else None,
         }
         found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}

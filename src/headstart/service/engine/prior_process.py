@@ -12,12 +12,12 @@ from headstart.service.engine.bandits import PriorInUse
 from headstart.service.engine.priors import NewPrior, Snapshot, compute
 from headstart.service.messages import BanditConfiguration
 
-# What a version is made of, beside what it was computed from.
+# The parts of a computed version.
 _Computed = tuple[Recount, PriorInUse, Learned, bytes]
 
 
 class PriorProcess:
-    """A process that computes versions of priors, started when it is first needed."""
+    """A process that computes versions of priors, started when first needed."""
 
     def __init__(self) -> None:
         self._process: Child | None = None
@@ -46,7 +46,7 @@ class PriorProcess:
         )
 
     def _answer(self, asked: object) -> "_Computed | str":
-        """What the process answers: the parts of a version, or what went wrong."""
+        """The answer of the process: the parts of a version, or an error."""
         if self._stopped:
             raise OSError("no more priors are computed: the service is stopping")
         if self._process is None:
@@ -61,7 +61,7 @@ class PriorProcess:
         return answer
 
     def stop(self) -> None:
-        """End the process at once, and a call that waits for it."""
+        """End the process at once, and with it a call that waits for it."""
         self._stopped = True
         process = self._process
         if process is not None:

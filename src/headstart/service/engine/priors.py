@@ -1,4 +1,4 @@
-"""Priors: a version is computed from the tasks that changed, by one process at a time."""
+"""Priors: one process at a time computes a version from the tasks that changed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from headstart.service.store.queries import tasks as task_queries
 from headstart.service.store.queries.tasks import TaskToCount
 from headstart.service.store.schema import contributions, priors, tasks
 
-# How many tasks one refresh counts at most, and how many get a newer prior with it. It writes their
-# statistics in one transaction, for which requests wait: so many bytes at most.
+# How many tasks one refresh counts at most, and how many get a newer prior with it. It writes at
+# most this many bytes of statistics in one transaction, since requests wait for it.
 _TASKS_PER_REFRESH = 256
 _MOVES_PER_REFRESH = 32
 _BYTES_PER_REFRESH = 1 << 19
-# Versions whose memory is kept, and versions that are kept at all; of older ones, one per hour.
+# How many versions keep their memory, and how many are kept at all; of older ones, one per hour.
 _MEMORIES_KEPT = 10
 _VERSIONS_KEPT = 500
 
@@ -67,7 +67,7 @@ class NewPrior:
     prior: PriorInUse
     learned: Learned
     source: str
-    memory: bytes  # that of the recount, as it is stored
+    memory: bytes  # the recount's, as stored
 
 
 def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse | None:
@@ -82,10 +82,10 @@ def read_prior(connection: Connection, bandit: int, model: Model) -> PriorInUse 
 
 
 def memory_that_counts(model: Model, own: bytes | None, fits: Sequence[bytes]) -> StoredMemory:
-    """The memory of the store's tasks, None before any, with those of promoted logs.
+    """The memory of the store's tasks (None before any), merged with promoted logs.
 
-    Tasks that do not know the scales of their features yet are few, and are left out: once a fit is
-    promoted, they are counted again in its scales.
+    Tasks whose features have no scales yet are few, and are left out: once a fit is promoted, they
+    are counted again in its scales.
     """
     memory = None if own is None else StoredMemory.from_bytes(own, model)
     if memory is None or (fits and not memory.scales_known):
@@ -107,7 +107,7 @@ def read_snapshot(connection: Connection, bandit: int, model: Model) -> Snapshot
     more = len(rows) > most
     rows = rows[:most]
     if not memory.scales_known:
-        # All tasks that are counted: few, as long as the features' scales are not known.
+        # All counted tasks: few, as long as the features' scales are not known.
         numbers = {row.id for row in rows}
         rows += [row for row in task_queries.counted(connection, bandit) if row.id not in numbers]
     fits = queries.promoted(connection, bandit)
@@ -167,7 +167,7 @@ def compute(snapshot: Snapshot, model: Model, source: str) -> NewPrior:
 
 
 def store(transaction: Transaction, bandit: Bandit, new: NewPrior) -> int:
-    """Store a version, and what it counted; new tasks start from it."""
+    """Store a version and what it counted; new tasks start from it."""
     connection, version = transaction.connection, new.prior.version
     _check_latest(connection, bandit.number, version)
     _insert_version(transaction, bandit, new)
@@ -192,7 +192,7 @@ def _check_latest(connection: Connection, bandit: int, version: int) -> None:
         .values(prior_version=version)
     )
     if connection.execute(statement).rowcount != 1:
-        raise conflict("another process has refreshed the prior meanwhile")
+        raise conflict("another process has just refreshed the prior")
 
 
 def _insert_version(transaction: Transaction, bandit: Bandit, new: NewPrior) -> None:

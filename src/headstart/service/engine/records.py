@@ -67,7 +67,7 @@ def task_record(connection: Connection, bandit: BanditRow, model: Model, name: s
 
 
 def item_effects(connection: Connection, bandit: BanditRow, model: Model) -> dict[str, float]:
-    """What items earn more than their features say, by id, as the latest prior has it."""
+    """What items earn beyond what their features explain, by id, in the latest prior."""
     latest = priors.latest_memory(connection, bandit.id)
     if latest is None:
         return {}
@@ -80,7 +80,7 @@ def item_statistics(
 ) -> list[ItemStatistics]:
     """All items in numbers, over days since 1970; the most shown first.
 
-    They are those of the catalogue, and the arms that were given and chosen.
+    That is the catalogue's items, and chosen arms that were given in requests.
     """
     sums = item_days.sums(connection, bandit.id, first, last)
     effects = item_effects(connection, bandit, model)
@@ -107,18 +107,18 @@ def _statistics(item: str, sums: ItemSums, total: int, effect: float | None) -> 
     )
 
 
-# Below it, chance does not explain how many tasks are control.
+# Below this, chance does not explain the number of control tasks.
 MISMATCH = 0.001
 
 
 def ratio_doubt(compared: Compared) -> float:
-    """How improbable the number of control tasks is, by the shares that were asked for."""
+    """How improbable the number of control tasks is, given the requested shares."""
     n = compared.warm.n + compared.control.n
     return share_doubt(compared.control.n, n, compared.log_chance)
 
 
 def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
-    """What the warm start is worth, as far as it can be said."""
+    """What the warm start is worth, as far as it is known."""
     compared = activity.early_means(connection, bandit)
     warm, control = compared.warm, compared.control
     difference = watched_difference(warm, control)
@@ -140,7 +140,7 @@ def gain_view(connection: Connection, bandit: BanditRow) -> Gain:
 
 
 def guardrail_views(connection: Connection, bandit: BanditRow) -> list[GuardrailView]:
-    """How warm tasks stand against the control in each metric that has a bound."""
+    """How warm tasks compare with the control in each metric that has a bound."""
     guardrails = bandit.configuration.guardrails
     if not guardrails:
         return []
@@ -168,19 +168,19 @@ def _guardrail(guardrail: Guardrail, warm: Moments, control: Moments) -> Guardra
 
 
 def _status(worse: Interval, margin: float) -> Literal["broken", "holds", "unclear"]:
-    """What the interval of how much worse warm tasks are says about the margin."""
+    """The status of a guardrail, from the interval of how much worse warm tasks are."""
     if worse.low > margin:
         return "broken"
     return "holds" if worse.high <= margin else "unclear"
 
 
-# Of so many tasks, the latest, shadow mode is judged.
+# Shadow mode is judged by this many of the latest tasks.
 _SHADOW_TASKS = 100_000
 _NOT_KNOWN = Estimate(mean=None, low=None, high=None)
 
 
 def shadow_view(connection: Connection, bandit: BanditRow) -> ShadowView:
-    """How often the service would have chosen the same in shadow mode, and what it had earned."""
+    """How often the service agreed in shadow mode, and what it would have earned."""
     decisions, agreed = activity.agreement(connection, bandit.id)
     means, weights, weighted_means = activity.shadow_means(connection, bandit.id, _SHADOW_TASKS)
     view = ShadowView(
@@ -234,7 +234,7 @@ def prior_view(connection: Connection, bandit: BanditRow, model: Model, history:
 
 
 def _first(model: Model, time: float) -> PriorVersion:
-    """The prior before any task has taught."""
+    """The prior before any task."""
     learned = StoredMemory.empty(model).learned(model)
     return PriorVersion(
         version=0,

@@ -1,4 +1,4 @@
-"""Registry: the bandits that a process holds as they are in the store, and how they change."""
+"""Registry: the bandits that a process holds, in step with the store, and how they change."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -27,9 +27,9 @@ _DELETED_ROWS = 5_000
 class Registry:
     """Bandits by name. Only the thread that commits uses them.
 
-    Where other processes share the store, every transaction looks whether a bandit has changed.
-    Bandits share the memory for tasks evenly; one that held much more before others came is read
-    again.
+    If other processes share the store, every transaction checks whether a bandit has changed.
+    Bandits share the memory for tasks evenly; a bandit that held much more before others came is
+    read again.
     """
 
     def __init__(self, clock: Callable[[], float], cache_bytes: int) -> None:
@@ -42,11 +42,11 @@ class Registry:
         return iter(list(self._bandits.values()))
 
     def forget(self, name: str) -> None:
-        """Look into the store when the bandit is next used."""
+        """Read the bandit from the store again at its next use."""
         self._current.discard(name)
 
     def get(self, transaction: Transaction, name: str) -> Bandit:
-        """A bandit as the store has it."""
+        """A bandit, in step with the store."""
         if transaction.owns_store and name in self._current and self._has_room(name):
             return self._bandits[name]
         connection = transaction.connection
@@ -123,7 +123,7 @@ class Registry:
             _log.warning("a guardrail is broken: new tasks of a bandit go to the control")
 
     def resume(self, transaction: Transaction, name: str) -> BanditView:
-        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        """Let new tasks start warm again; guardrails that are broken now no longer pause."""
         connection, row = transaction.connection, self._locked(transaction, name)
         if row.paused is not None:
             views = guardrail_views(connection, row)
@@ -133,7 +133,7 @@ class Registry:
         return bandits.view(connection, bandits.named(connection, name))
 
     def _locked(self, transaction: Transaction, name: str) -> BanditRow:
-        """A bandit that no other process changes meanwhile."""
+        """A bandit, locked against changes by other processes."""
         lock = select(table.c.id).where(table.c.name == name).with_for_update()
         transaction.connection.execute(lock)
         return bandits.named(transaction.connection, name)
@@ -143,7 +143,7 @@ class Registry:
         transaction.after_commit(lambda: self.forget(row.name))
 
     def delete_bandit(self, transaction: Transaction, name: str) -> int:
-        """Delete a bandit, and return its number: `delete_rows` deletes what other tables have."""
+        """Delete a bandit and return its number; `delete_rows` deletes its rows in other tables."""
         row = bandits.named(transaction.connection, name)
         transaction.connection.execute(delete(table).where(table.c.id == row.id))
         transaction.after_commit(lambda: self.forget(name))
@@ -152,7 +152,7 @@ class Registry:
     def change_items(
         self, transaction: Transaction, name: str, change: Callable[[Connection, BanditRow], int]
     ) -> int:
-        """Change the items of a bandit by a function of `catalogue`; how many there are now."""
+        """Change a bandit's items by a function of `catalogue`. Returns how many there are now."""
         row = bandits.named(transaction.connection, name)
         n = change(transaction.connection, row)
         version = {"catalogue_version": table.c.catalogue_version + 1}
@@ -162,7 +162,7 @@ class Registry:
 
 
 def must_pause(connection: Connection, row: BanditRow) -> bool:
-    """Whether a guardrail that pauses is broken, and was not when somebody last resumed."""
+    """Whether a guardrail that pauses is broken now, but was not when someone last resumed."""
     pausing = {each.name for each in row.configuration.guardrails if each.pause}
     if row.paused is not None or not pausing - {*row.accepted}:
         return False
@@ -172,7 +172,7 @@ def must_pause(connection: Connection, row: BanditRow) -> bool:
 
 
 def delete_rows(transaction: Transaction, bandit: int) -> bool:
-    """Delete some rows of a bandit that was deleted; whether there may be more."""
+    """Delete some rows of a deleted bandit. Returns whether there may be more."""
     more = False
     for owned in schema.metadata.sorted_tables:
         if "bandit" not in owned.c:
@@ -185,10 +185,10 @@ def delete_rows(transaction: Transaction, bandit: int) -> bool:
 
 
 def left_behind(connection: Connection) -> list[int]:
-    """The numbers of deleted bandits that still have rows, since a process ended before it did."""
+    """The numbers of deleted bandits that still have rows, because a process ended too early."""
     present = {row.id for row in bandits.all_bandits(connection)}
     gone = set()
-    # Of the others none has rows for longer; these have an index that begins with the bandit.
+    # No other table keeps rows for longer, and these have an index that begins with the bandit.
     for owned in (
         schema.tasks,
         schema.decisions,

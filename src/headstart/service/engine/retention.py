@@ -18,14 +18,14 @@ from headstart.service.store.schema import (
 ROWS = 500
 # How long an idempotency key is remembered.
 KEY_SECONDS = 7 * 86_400.0
-# How long a job is kept that has ended, unless its fit counts.
+# How long an ended job is kept, unless its fit counts.
 JOB_SECONDS = 90 * 86_400.0
-# How many days the sums of items are kept: a year, and what it is compared with.
+# How many days the sums of items are kept: a year, and the days before to compare with.
 ITEM_DAYS = 400
 
 
 def delete_old(transaction: Transaction, bandit: Bandit) -> int:
-    """Delete decisions, with the parts of their rewards, that are past a bandit's retention."""
+    """Delete decisions past a bandit's retention, with the parts of their rewards."""
     kept = bandit.configuration.retention_seconds
     if kept is None:
         return 0
@@ -44,7 +44,7 @@ def delete_old(transaction: Transaction, bandit: Bandit) -> int:
 
 
 def delete_days(transaction: Transaction, bandit: int) -> int:
-    """Delete a bandit's sums by item of days long past."""
+    """Delete a bandit's old sums by item."""
     c = item_days.c
     key = [c.bandit, c.day, c.item, c.process]
     oldest = int(transaction.now // 86_400) - ITEM_DAYS
@@ -68,7 +68,7 @@ def delete_keys(transaction: Transaction) -> int:
 
 
 def delete_jobs(transaction: Transaction) -> int:
-    """Delete jobs that ended long ago, but for those of promoted fits; fits keep their reports."""
+    """Delete jobs that ended long ago, except those of promoted fits; fits keep their reports."""
     counts = exists().where(fits.c.job == jobs.c.id, fits.c.status == "promoted")
     some = (
         select(jobs.c.id)

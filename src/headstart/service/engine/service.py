@@ -49,7 +49,7 @@ from headstart.service.store.migrations import version_of
 from headstart.service.store.queries import bandits, decisions, item_days
 from headstart.service.store.queries.bandits import BanditRow
 
-# How long erasing waits for the prior without the task.
+# How long `erase` waits for the prior without the task.
 _ERASE_SECONDS = 30.0
 
 
@@ -95,7 +95,7 @@ class Service:
     ) -> "Service":
         """Open a store, an SQLite file or postgresql://…; `start` begins the work.
 
-        With `compute_apart` priors are computed by another process, which goes by the time of day.
+        With `compute_apart`, another process computes priors, by the time of day.
         """
         prior_process = PriorProcess() if compute_apart else None
         database = Database.open(store)
@@ -110,7 +110,7 @@ class Service:
         self._started = True
 
     def stop(self) -> None:
-        """End what is under way, refuse everything else, and close the store."""
+        """Finish current work, refuse everything else, and close the store."""
         if not self._stopped:
             self._stopped = True
             self._maintenance.stop()
@@ -127,8 +127,8 @@ class Service:
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be answered: compiled, and the store answers."""
-        if not self._started or self._stopped or self._committer.stuck:
+        """Whether requests can be answered: compiled, and the store answers and is sound."""
+        if not self._started or self._stopped or self._committer.stuck or self.database.damaged:
             return False
         try:
             with self.database.reading() as connection:
@@ -151,6 +151,7 @@ class Service:
             "last_transaction_seconds": commits.last_seconds,
             "transaction_seconds": commits.seconds,
             "store_reachable": commits.reachable,
+            **self.database.disk(),
             "bandits_in_memory": len(bandits),
             "tasks_in_memory": sum(len(bandit) for bandit in bandits),
             "task_bytes_in_memory": sum(bandit.bytes_used for bandit in bandits),
@@ -165,7 +166,7 @@ class Service:
         return {b.name: counts[b.number] for b in self._registry if b.number in counts}
 
     def measures(self) -> dict[str, dict[str, float]]:
-        """How each bandit stands, by the names of `MEASURES`; nothing while the store is away."""
+        """The state of each bandit, by the names of `MEASURES`; empty while the store is away."""
         try:
             with self.database.reading() as connection:
                 return measured(connection, self.clock())
@@ -211,19 +212,19 @@ class Service:
     def decide(
         self, bandit: str, requests: Sequence[DecisionRequest]
     ) -> "Future[list[DecisionAnswer | ServiceError]]":
-        """Decide; every request has an answer or an error of its own."""
+        """Decide; every request gets its own answer or error."""
         return self._committer.submit(Work("decide", bandit, requests))
 
     def reward(
         self, bandit: str, requests: Sequence[RewardRequest]
     ) -> "Future[list[RewardAnswer | ServiceError]]":
-        """Pay rewards, in their order."""
+        """Pay rewards, in order."""
         return self._committer.submit(Work("reward", bandit, requests))
 
     def observe(
         self, bandit: str, requests: Sequence[ObservationRequest]
     ) -> "Future[list[ObservationAnswer | ServiceError]]":
-        """Learn the rewards of choices that were made elsewhere, in their order."""
+        """Learn the rewards of choices made elsewhere, in order."""
         return self._committer.submit(Work("observe", bandit, requests))
 
     def finish(self, bandit: str, task: str) -> "Future[None]":
@@ -231,13 +232,13 @@ class Service:
         return self._submit(lambda t: tasks.finish(t, self._registry.get(t, bandit), task))
 
     def erase(self, bandit: str, task: str) -> int:
-        """Erase a task, from the prior too; the version of the prior without it."""
+        """Erase a task, from the prior too. Returns the version of the prior without it."""
         if self._do(lambda t: tasks.erase(t, self._registry.get(t, bandit), task)):
             return self.refresh(bandit)
         return self.prior(bandit, history=1).version
 
     def refresh(self, bandit: str, source: str = "refresh") -> int:
-        """Bring the prior up to date now; its version."""
+        """Bring the prior up to date now. Returns its version."""
         end = time.monotonic() + _ERASE_SECONDS
         while True:
             try:
@@ -249,7 +250,7 @@ class Service:
             if done is not None and not done.snapshot.more:
                 return done.prior.version
             if done is None and time.monotonic() > end:
-                raise unavailable("another process refreshes the prior; try again later")
+                raise unavailable("another process is refreshing the prior; try again later")
             if done is None:
                 time.sleep(0.05)
 
@@ -259,26 +260,26 @@ class Service:
         return view
 
     def resume(self, name: str) -> BanditView:
-        """Have new tasks start warm again; guardrails that are broken now pause no more."""
+        """Let new tasks start warm again; guardrails that are broken now no longer pause."""
         view: BanditView = self._do(lambda t: self._registry.resume(t, name))
         return view
 
     def delete_bandit(self, name: str) -> None:
-        """Delete a bandit with all it has."""
+        """Delete a bandit with everything it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))
         while self._do(lambda t: registry.delete_rows(t, number)):
             pass
 
     def put_items(self, bandit: str, items: Sequence[Item]) -> int:
-        """Replace the catalogue; how many items it has now."""
+        """Replace the catalogue. Returns how many items it has now."""
         return self._change_items(bandit, lambda c, row: catalogue.put_items(c, row, items))
 
     def patch_items(self, bandit: str, items: Sequence[Item | ItemChange]) -> int:
-        """Add items, and change those that are there; how many there are now."""
+        """Add new items and change existing ones. Returns how many there are now."""
         return self._change_items(bandit, lambda c, row: catalogue.patch_items(c, row, items))
 
     def delete_items(self, bandit: str, ids: Sequence[str] | None) -> int:
-        """Delete items by id, or all with None; how many are left."""
+        """Delete items by id, or all with None. Returns how many are left."""
         return self._change_items(bandit, lambda c, row: catalogue.delete_items(c, row, ids))
 
     def _change_items(self, bandit: str, change: Callable[[Connection, BanditRow], int]) -> int:
@@ -300,7 +301,7 @@ class Service:
             return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
 
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
-        """Items of the catalogue by id, those behind `after`."""
+        """Items of the catalogue by id, after `after`."""
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
             rows = bandits.items_of(connection, row.id, after=after, limit=limit)
@@ -338,7 +339,7 @@ class Service:
         return ItemReport(since=since, until=until, decisions=decided, items=items[:limit])
 
     def decision(self, bandit: str, decision: str) -> DecisionRecord:
-        """A decision as it was made, and what became of it."""
+        """A decision, its reasons and its outcome."""
         with self.database.reading() as connection:
             return decisions.record(connection, bandits.named(connection, bandit), decision)
 
@@ -350,10 +351,10 @@ class Service:
     def export(
         self, bandit: str, start: float, end: float, *, rewarded: bool
     ) -> tuple[BanditRow, Iterator[list[dict[str, Any]]]]:
-        """A bandit, and its decisions from one time to before another, some at a time."""
+        """A bandit, and its decisions from one time until before another, some at a time."""
         with self.database.reading() as connection:
             row = bandits.named(connection, bandit)
-        end = min(end, self.clock() + 1.0)  # none of those that are made meanwhile
+        end = min(end, self.clock() + 1.0)  # without decisions made meanwhile
         pages = export.rows(self.database, row, start=start, end=end, rewarded=rewarded)
         return row, pages
 
@@ -370,7 +371,7 @@ class Service:
             return records.gain_view(connection, bandits.named(connection, bandit))
 
     def shadow(self, bandit: str) -> ShadowView:
-        """How shadow mode stands."""
+        """The state of shadow mode."""
         with self.database.reading() as connection:
             return records.shadow_view(connection, bandits.named(connection, bandit))
 

@@ -39,7 +39,7 @@ OUTCOMES = {
 
 _read_metrics = msgspec.json.Decoder(dict[str, tuple[int, float]]).decode
 
-# How long sums are kept by the minute; then by the hour.
+# How long sums are kept by the minute; after that, by the hour.
 _MINUTES_KEPT = 7 * 24 * 60
 _DAY_SECONDS = 86_400
 
@@ -65,7 +65,7 @@ class Sums:
         self._add(schema.minutes, key, **values)
 
     def opened(self, bandit: int, control: bool, n: int = 1) -> None:
-        """Tasks were opened; −1 for one that is closed again."""
+        """Tasks were opened; −1 if one is closed again."""
         self._note(bandit, control, opened=n)
 
     def decided(self, bandit: int, control: bool, n: int) -> None:
@@ -81,16 +81,16 @@ class Sums:
         self._note(bandit, False, **{OUTCOMES[outcome]: 1})
 
     def shadowed(self, bandit: int, task: TaskEntry, agreed: bool) -> None:
-        """The caller's own choice was served, which the service would have made too, or not."""
+        """The caller's own choice was served; the service would have made it too, or not."""
         self._add(schema.shadows, (bandit, task.id), decisions=1, agreed=int(agreed))
 
     def paid(self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None) -> None:
-        """A task learned a reward that came; the entry is changed with it."""
+        """A task learned a reward; also changes the entry."""
         self.told(bandit, task, value, new=True)
         self.counted(bandit, task, value, ratio)
 
     def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
-        """A reward came, or a default has become final; or one that had come changed so much."""
+        """A reward came, a default became final, or an earlier reward changed by this much."""
         self._note(bandit, task.control, rewards=int(new), reward_sum=value)
 
     def replaced(
@@ -102,7 +102,7 @@ class Sums:
         after: float,
         ratio: float | None = None,
     ) -> None:
-        """The reward of this number among the task's has become another; ratio as in `counted`."""
+        """The task's reward of this number was replaced; ratio as in `counted`."""
         change, squares = after - before, after * after - before * before
         task.reward_sum += change
         control, process = task.group, self._process
@@ -123,9 +123,9 @@ class Sums:
     def counted(
         self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None
     ) -> None:
-        """A task counts one more reward, which may be a default; the entry is changed with it.
+        """A task counts one more reward, possibly a default; also changes the entry.
 
-        ratio: in shadow mode π/p, the chance that the service gives to the arm over the caller's.
+        ratio: in shadow mode π/p, the service's chance of the arm over the caller's.
         """
         task.n_rewards += 1
         task.reward_sum += value
@@ -165,9 +165,9 @@ class Sums:
         number: int,
         metrics: Mapping[str, tuple[float | None, float]],
     ) -> None:
-        """The reward of this number among the task's has other metrics than before.
+        """The metrics of the task's reward of this number changed.
 
-        For each, what it was and what it is; the entry is changed with it.
+        Takes the old and the new value of each; also changes the entry.
         """
         if number > schema.EARLY_ROUNDS or not task.is_compared:
             return
@@ -187,7 +187,7 @@ class Sums:
         task.early_metrics = msgspec.json.encode(known).decode()
 
     def shown(self, bandit: int, arm: str, made: float, n: int) -> None:
-        """Decisions for an arm were made; −1 for one that is erased."""
+        """Decisions for an arm were made; −1 if one is erased."""
         self._add(schema.item_days, self._item_day(bandit, arm, made), shown=n)
 
     def earned(
@@ -199,7 +199,7 @@ class Sums:
         after: float | None,
         n: int = 1,
     ) -> None:
-        """What n decisions for an arm count has become another reward; None is none."""
+        """The reward that n decisions for an arm count changed; None means none."""
         if before == after:
             return
         old, new = before or 0.0, after or 0.0
@@ -227,7 +227,7 @@ class Sums:
 
 
 def ratio_of(chance: float | None, propensity: float | None) -> float | None:
-    """π/p in shadow mode: the chance that the service gives to an arm, over the caller's."""
+    """π/p in shadow mode: the service's chance of an arm over the caller's."""
     return None if chance is None or propensity is None else chance / propensity
 
 
@@ -237,7 +237,7 @@ def _log_chance(task: TaskEntry) -> float:
 
 
 def compact(connection: Connection, now: float, limit: int) -> int:
-    """Add the sums of minutes past a week to those of their hours; how many minutes there were."""
+    """Add the sums of minutes older than a week to their hours. Returns how many there were."""
     table = schema.minutes
     oldest = int(now // 60) - _MINUTES_KEPT
     old = select(table).where(table.c.minute < oldest, table.c.minute % 60 != 0).limit(limit)
@@ -264,7 +264,7 @@ _statements: dict[tuple[Table, str], Prepared] = {}
 
 
 def _adding(table: Table, dialect: str) -> Prepared:
-    """INSERT … ON CONFLICT DO UPDATE, which adds."""
+    """An INSERT … ON CONFLICT DO UPDATE that adds."""
     found = _statements.get((table, dialect))
     if found is None:
         insert = sqlite.insert if dialect == "sqlite" else postgresql.insert

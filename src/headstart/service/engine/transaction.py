@@ -1,4 +1,4 @@
-"""Transaction: what one group of requests reads, changes and has to undo."""
+"""Transaction: what one group of requests reads, changes and may have to undo."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -16,7 +16,7 @@ _Row = TypeVar("_Row")
 class Transaction:
     """A database transaction with the sums it adds and the tasks it touched.
 
-    Where it fails, the tasks that it touched are dropped from memory, and are read again.
+    If it fails, the tasks that it touched are dropped from memory and read again.
     """
 
     def __init__(self, connection: Connection, process: int, now: float, blocks: Blocks) -> None:
@@ -38,7 +38,7 @@ class Transaction:
         self._touched += [(bandit, task) for task in tasks]
 
     def after_commit(self, call: Callable[[], None]) -> None:
-        """Have something done once the transaction is committed."""
+        """Do something once the transaction is committed."""
         self._after.append(call)
 
     def end(self) -> None:

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -57,7 +57,7 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one process takes: bytes per body, and requests that wait at once."""
+    """The limits of one process: bytes per body, and requests that wait at once."""
 
     body_bytes: int = 16 << 20
     waiting: int = 2_000
@@ -67,7 +67,7 @@ class Completions:
     """Futures that end in other threads, awaited in an event loop.
 
     A group commit ends hundreds of futures at once. `asyncio.wrap_future` would wake the loop for
-    each; here those that ended are collected, and the loop is woken once for all of them.
+    each; here ended futures are collected, and the loop is woken once for all of them.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class Completions:
 
 
 class _Ended:
-    """Futures that ended and whose waiters in a loop do not know yet."""
+    """Ended futures whose waiters in a loop do not know yet."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -125,12 +125,12 @@ class Part(Protocol):
         ...
 
     def stop(self) -> None:
-        """End what is under way."""
+        """End the current work."""
         ...
 
 
 class UploadQuery(ServiceMessage):
-    """Where the body is a log: the request itself, as JSON."""
+    """The request itself, as JSON, if the body is a log."""
 
     request: str = "{}"
 
@@ -138,8 +138,8 @@ class UploadQuery(ServiceMessage):
 class Application:
     """The service as an ASGI application.
 
-    Calls of the interface go through one table of routes, without layers between: what a request
-    costs is mostly here. All other paths are those of pages.
+    Calls of the interface go through one table of routes, without layers in between, since most of
+    a request's cost is here. All other paths are pages.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class Application:
             "service": service,
             "jobs": jobs,
             "metrics": self._metrics,
-            "description": _encode(describe(ROUTES)),
+            "description": _described,
             "wait": self._completions.wait,
         }
         self._table = RouteTable([*ROUTES, *ofrep.ROUTES, *personalizer.ROUTES])
@@ -191,7 +191,7 @@ class Application:
         elif scope["type"] == "lifespan":
             await self._lifespan(scope, receive, send)
         else:
-            raise ValueError(f"the service speaks http, got {scope['type']}")
+            raise ValueError(f"the service only speaks http, got {scope['type']}")
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         start = time.perf_counter()
@@ -242,7 +242,7 @@ class Application:
         *,
         whole: bool,
     ) -> None:
-        """Send parts as they are made, until the client goes; an error ends the connection."""
+        """Send parts as they are made, until the client leaves; an error ends the connection."""
         status, headers, request_id = head
         part = await asyncio.to_thread(next, parts, None)
         headers.append((b"x-request-id", request_id.encode()))
@@ -310,7 +310,7 @@ class Application:
     async def _uploaded(
         self, route: Route, names: dict[str, str], query: bytes, headers: Headers, receive: Receive
     ) -> Answer:
-        """A log instead of a request, which is in the query."""
+        """Read a log from the body, and the request from the query."""
         if self._jobs is None:
             raise _no_jobs()
         request = decode_query(UploadQuery, query).request
@@ -341,7 +341,7 @@ class Application:
         return route.status, b"" if route.status == 204 else _encode(answer), [_JSON_HEADER]
 
     async def _page(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> int:
-        """Have a page answer; its status."""
+        """Let a page answer. Returns its status."""
         assert self._pages is not None
         status = 0
 
@@ -356,7 +356,7 @@ class Application:
         except Exception as error:
             if not status:
                 raise
-            self._log_error(error, request_id)  # the answer has begun, and cannot be another
+            self._log_error(error, request_id)  # the answer has begun, and cannot be changed
         return status
 
     async def _refuse(
@@ -367,7 +367,7 @@ class Application:
         route: Route | None,
         names: Mapping[str, str],
     ) -> int:
-        """Answer with a problem, or as the route says it; its status."""
+        """Answer with a problem, or in the route's own form. Returns the status."""
         expected = problems.from_exception(error)
         if isinstance(error, SQLAlchemyError):
             self._log.event(
@@ -387,7 +387,7 @@ class Application:
         return status
 
     def _log_error(self, error: Exception, request_id: str) -> None:
-        """An error of the service: where it happened, without the values that it may name."""
+        """Log an error of the service: where it happened, without values that it may name."""
         self._log.event(
             "error",
             level="error",
@@ -398,7 +398,7 @@ class Application:
 
     @contextlib.asynccontextmanager
     async def _running(self) -> AsyncIterator[None]:
-        """Start parts in their order, while probes are answered; end them in the opposite order."""
+        """Start parts in order, while answering probes; end them in the opposite order."""
         starting = asyncio.create_task(self._start())
         refreshing = asyncio.create_task(self._refresh_keys())
         yield
@@ -414,7 +414,7 @@ class Application:
                 await asyncio.to_thread(part.start)
             await asyncio.to_thread(self.on_start)
             self._log.event("ready")
-        except Exception:  # whatever it was, the process cannot serve
+        except Exception:  # whatever happened, the process cannot serve
             self._log.event("failed to start", level="error", traceback=traceback.format_exc())
             self.on_failure()
 
@@ -437,6 +437,12 @@ async def _disconnected(receive: Receive) -> None:
     """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+@cache
+def _described(prefix: str) -> bytes:
+    """The description of the interface, under a prefix."""
+    return _encode(describe(ROUTES, prefix))
 
 
 def _no_jobs() -> ServiceError:

@@ -23,11 +23,11 @@ _LONGEST_DETAIL = 500  # an unknown field may have any name
 
 
 class DisconnectedError(Exception):
-    """The client went away before its request was complete."""
+    """The client left before its request was complete."""
 
 
 def is_json(headers: Headers) -> bool:
-    """Whether a body is said to be JSON; without a body, nothing need be said."""
+    """Whether a body is declared as JSON; without a body, nothing need be declared."""
     content_type = headers.get(b"content-type")
     if content_type is None or content_type == b"application/json":
         return True
@@ -36,7 +36,7 @@ def is_json(headers: Headers) -> bool:
 
 
 def check_content_type(headers: Headers) -> None:
-    """Refuse bodies that are said to be other than JSON."""
+    """Refuse bodies that are not declared as JSON."""
     if not is_json(headers):
         content_type = headers[b"content-type"][:100].decode("latin-1")
         raise _no_json(repr(content_type))
@@ -53,8 +53,6 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
     if length is not None and length.isdigit() and (len(length) > 18 or int(length) > most_bytes):
         raise too_large(most_bytes)
     body, more = await _part(receive)
-    if (body or more) and b"content-type" not in headers:
-        raise _no_json("none")
     if more:
         try:
             async with asyncio.timeout(_SECONDS):
@@ -68,6 +66,8 @@ async def read_body(receive: Receive, headers: Headers, most_bytes: int) -> byte
         body = b"".join(parts)
     if len(body) > most_bytes:
         raise too_large(most_bytes)
+    if body and b"content-type" not in headers:
+        raise _no_json("none")
     return body
 
 
@@ -107,7 +107,7 @@ def decode(decoder: Decoder[T], body: bytes | memoryview) -> T:
 
 
 def decode_rows(one: Decoder[Any], many: Decoder[list[Any]], body: bytes) -> tuple[list[Any], bool]:
-    """The rows of a body, and whether it is a list, where a bad row is an error in its place."""
+    """The rows of a body, and whether it is a list; in a list, a bad row becomes its own error."""
     if body.lstrip()[:1] != b"[":
         return [decode(one, body)], False
     if _NUL not in body:
@@ -128,7 +128,7 @@ def decode_query(kind: type[T], query: bytes) -> T:
     fields: dict[str, str] = {}
     for name, text in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name in fields:
-            raise invalid(f"the query must have {name!r} once, got it twice")
+            raise invalid(f"the query must have {name!r} only once, got it twice")
         fields[name] = text
     try:
         message = msgspec.convert(fields, kind, strict=False)
@@ -152,7 +152,7 @@ def _check_number(rows: list[Any]) -> None:
 
 
 def _limited(rows: list[Any]) -> list[Any]:
-    """Rows that are few enough, and choose few enough arms: one transaction stores all of them."""
+    """Check that rows, and the arms they choose, are few enough for one transaction."""
     _check_number(rows)
     n = sum(row.n for row in rows if isinstance(row, DecisionRequest))
     if n > MOST_ROWS:

@@ -32,7 +32,7 @@ class Line(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Log:
-    """Writes lines. Those of requests are collected and written ten times per second."""
+    """Writes lines. Lines of requests are collected and written ten times per second."""
 
     def __init__(self, style: LogFormat = "text", stream: TextIO | None = None) -> None:
         self._style = style
@@ -56,7 +56,7 @@ class Log:
         )
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the collected lines."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

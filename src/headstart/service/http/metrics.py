@@ -1,8 +1,8 @@
 """Metrics: what /metrics shows, for Prometheus.
 
 What a process has done has the label `process`, a number that one running process of a store holds.
-Processes that share a port share a folder too, so that whichever is asked shows all of them. How a
-bandit stands, by the store, has no such label: every process says the same.
+Processes that share a port also share a folder, so that any of them can show all. The state of a
+bandit comes from the store and has no such label: every process says the same.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from headstart.live.outcomes import Outcome
 from headstart.service.engine.measures import MEASURES
 from headstart.service.engine.sums import OUTCOMES
 
-# The columns of `minutes` by what became of a reward.
+# The columns of `minutes` by the outcome of a reward.
 _REWARDS = {Outcome.PAID: "rewards", **OUTCOMES}
 # The numbers of `Service.status`: those that only grow, and those that go up and down.
 _COUNTERS = {
@@ -39,6 +39,9 @@ _GAUGES = {
     "last_transaction_rows": "Rows of the latest transaction.",
     "last_transaction_seconds": "Seconds that the latest transaction took.",
     "store_reachable": "1 if the latest transaction could be written, else 0.",
+    "store_bytes": "Bytes of an SQLite file, without its log.",
+    "wal_bytes": "Bytes of the write-ahead log of an SQLite file.",
+    "disk_free_bytes": "Bytes that are free on the disk of an SQLite file.",
     "bandits_in_memory": "Bandits that were used since the start.",
     "tasks_in_memory": "Tasks in the cache.",
     "task_bytes_in_memory": "Bytes of the tasks in the cache.",
@@ -51,7 +54,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10
 _WRITE_SECONDS, _GONE_SECONDS = 1.0, 10.0
 
 
-# What `Service.counts` has of each bandit, but for rewards.
+# The names in `Service.counts` of each bandit, except rewards.
 _BANDIT_COUNTERS = {
     "decisions": "Decisions that were made.",
     "expired": "Decisions whose deadline passed without a reward.",
@@ -62,6 +65,11 @@ _BANDIT_COUNTERS = {
 class Source(Protocol):
     """Where the numbers come from: the service."""
 
+    @property
+    def ready(self) -> bool:
+        """Whether requests can be answered."""
+        ...
+
     def status(self) -> Mapping[str, object]:
         """Numbers of this process."""
         ...
@@ -71,7 +79,7 @@ class Source(Protocol):
         ...
 
     def measures(self) -> Mapping[str, Mapping[str, float]]:
-        """How each bandit stands, by the store."""
+        """The state of each bandit, from the store."""
         ...
 
 
@@ -87,7 +95,8 @@ class Family(msgspec.Struct, array_like=True):
 class Metrics:
     """Requests by route and status, their seconds, and the status of the service.
 
-    folder: where the processes at one port leave their numbers for each other; None for one alone.
+    folder: where the processes on one port leave their numbers for each other; None if there is
+    one.
     """
 
     def __init__(self, source: Source, folder: Path | None = None) -> None:
@@ -117,12 +126,12 @@ class Metrics:
         GCCollector(registry=self._registry)
 
     def start(self) -> None:
-        """Begin to write the numbers for the processes beside this one, if there are any."""
+        """Begin to write the numbers for the other processes on the port, if there are any."""
         if self._folder is not None:
             self._thread.start()
 
     def stop(self) -> None:
-        """Write no more, and take the numbers away."""
+        """Stop writing, and remove the numbers."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -153,7 +162,7 @@ class Metrics:
 
     def _write_on(self) -> None:
         while True:
-            with contextlib.suppress(OSError):  # where the disk is full, others show the rest
+            with contextlib.suppress(OSError):  # if the disk is full, others show the rest
                 self.write()
             if self._stopping.wait(_WRITE_SECONDS):
                 break
@@ -180,7 +189,7 @@ class Metrics:
         ]
 
     def _of_others(self) -> Iterator[list[Family]]:
-        """What the processes at the same port wrote within the last seconds."""
+        """What the processes on the same port wrote within the last seconds."""
         of_this = None if self._folder is None else self._path()
         for path in sorted(self._folder.glob("*.json")) if self._folder is not None else ():
             try:
@@ -209,7 +218,7 @@ class _Families(CollectorRegistry):
 
 
 class _SourceCollector(Collector):
-    """What a process has done and does: its status, and what it has committed for each bandit."""
+    """The numbers of a process: its status, and what it has committed for each bandit."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -225,6 +234,8 @@ class _SourceCollector(Collector):
             if status.get(name) is not None:
                 gauge.add_metric([], _number(status[name]))
             yield gauge
+        words = "1 if requests can be answered, as /readyz says it, else 0."
+        yield GaugeMetricFamily("headstart_ready", words, value=float(self._source.ready))
         yield from self._of_bandits()
 
     def _of_bandits(self) -> Iterator[Metric]:
@@ -235,7 +246,7 @@ class _SourceCollector(Collector):
                 counter.add_metric([bandit], sums[name])
             yield counter
         rewards = CounterMetricFamily(
-            "headstart_rewards", "Rewards by what became of them.", labels=["bandit", "outcome"]
+            "headstart_rewards", "Rewards by outcome.", labels=["bandit", "outcome"]
         )
         for bandit, sums in counts.items():
             for outcome, column in _REWARDS.items():
@@ -252,7 +263,7 @@ def _number(value: object) -> float:
 
 
 def _standing(measures: Mapping[str, Mapping[str, float]]) -> list[Family]:
-    """How bandits stand, by the store."""
+    """The state of bandits, from the store."""
     return [
         Family(
             f"headstart_{name}",

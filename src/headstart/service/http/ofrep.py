@@ -1,7 +1,7 @@
 """OFREP: bandits as flags, for the providers of OpenFeature in every language.
 
 The flag is a bandit, the targeting key a task, and the value the item that was chosen. Every
-evaluation is a decision; `metadata` has its id, to which the reward is given at `/v1`.
+evaluation is a decision; `metadata` has its id, by which the reward is reported at `/v1`.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ from headstart.service.messages import (
 FLAGS = "/ofrep/v1/evaluate/flags"
 ROUTES: list[Route] = []
 _CODES = {400: "PARSE_ERROR", 404: "FLAG_NOT_FOUND", 422: "INVALID_CONTEXT"}
-_FIELDS = ("idempotency_key", "own")  # of a decision, which a context may have
+_FIELDS = ("idempotency_key", "own")  # fields of a decision that a context may have
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class TargetingKeyError(ServiceError):
-    """The context does not say whom the flag is evaluated for."""
+    """The context does not say for whom the flag is evaluated."""
 
     def __init__(self) -> None:
         super().__init__(400, "Bad request", "context must have a targetingKey, got none")
 
 
 class EvaluationRequest(msgspec.Struct):
-    """What is known of whom flags are evaluated for; the protocol may add fields to it."""
+    """The context of an evaluation; the protocol may add fields to it."""
 
     context: Attributes = {}
 
@@ -62,7 +62,7 @@ class Failed(msgspec.Struct, rename="camel"):
 
 
 def refusal(error: ServiceError, names: Mapping[str, str]) -> tuple[int, bytes]:
-    """An error as OFREP has it; of values that are wrong, with the one status that it knows."""
+    """An error in OFREP's form; wrong values have the one status that it knows."""
     status = error.problem.status
     return 400 if status == 422 else status, _encode(_failed(names.get("bandit", ""), error))
 
@@ -83,7 +83,7 @@ async def evaluate(service: Service, wait: Wait, bandit: str, body: EvaluationRe
 async def evaluate_all(
     service: Service, wait: Wait, headers: Headers, body: EvaluationRequest
 ) -> Text:
-    """Choose an item of every bandit, unless the caller has them for this context already."""
+    """Choose an item of every bandit, unless the caller already has them for this context."""
     request = _request(body.context)
     versions = await asyncio.to_thread(service.catalogue_versions)
     digest = hashlib.blake2b(_encode([versions, request]), digest_size=16).hexdigest()

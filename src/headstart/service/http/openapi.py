@@ -27,8 +27,8 @@ _PHRASES = {
 _NAME_IN_PATH = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 
 
-def describe(routes: Sequence[Route]) -> dict[str, Any]:
-    """The document, as OpenAPI 3.1 has it."""
+def describe(routes: Sequence[Route], prefix: str = "") -> dict[str, Any]:
+    """The document in OpenAPI 3.1; prefix: before every path, by a proxy."""
     schemas = _Schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
@@ -41,6 +41,7 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
             "description": f"The interface, version {VERSION}. Answers may gain fields; requests "
             "keep every field that they have.",
         },
+        "servers": [{"url": prefix or "/"}],
         "paths": paths,
         "components": {
             "schemas": schemas.components,
@@ -72,7 +73,7 @@ class _Schemas:
 
 
 def _any_json(kind: type) -> dict[str, Any]:
-    """The schema of `object`: a policy or prior is checked by the class that it names."""
+    """The schema of `object`: the named class checks a policy or prior."""
     if kind is object:
         return {"description": "any JSON"}
     raise NotImplementedError
@@ -134,6 +135,6 @@ def _query(kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """A query has no null: what is not given is absent."""
+    """A query has no null: missing values are absent."""
     some = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
     return some[0] if len(some) == 1 else {k: v for k, v in schema.items() if v is not None}

@@ -1,8 +1,8 @@
 """Personalizer: rank, reward and activate as Azure Personalizer had them, for its clients.
 
 A client is given the address `…/personalizer/{bandit}`. Its events are decisions, and the id of an
-event is their idempotency key. The task is the context's feature `task`; without it, all calls are
-of one task, as Personalizer had it. The first action is the caller's own choice.
+event is their idempotency key. The task is the context's feature `task`; without it, all calls
+belong to one task, as in Personalizer. The first action is the caller's own choice.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Action(msgspec.Struct):
-    """An item, with attributes; without any, it is one of the catalogue."""
+    """An item with attributes; without any, it is in the catalogue."""
 
     id: Name
     features: list[Attributes] | None = None
 
 
 class RankRequest(msgspec.Struct, rename="camel"):
-    """Actions, one of which is to be chosen."""
+    """Actions to choose one from."""
 
     actions: Annotated[list[Action], Meta(min_length=1, max_length=MOST_ARMS)]
     context_features: list[Attributes] | None = None
@@ -55,14 +55,14 @@ class RankRequest(msgspec.Struct, rename="camel"):
 
 
 class RankedAction(msgspec.Struct):
-    """An action and its probability, which is known of the chosen one and of excluded ones."""
+    """An action and its probability, which is known for the chosen and the excluded ones."""
 
     id: str
     probability: float | None
 
 
 class RankResponse(msgspec.Struct, rename="camel"):
-    """The chosen action first, the others as they came."""
+    """The chosen action first, the others in their given order."""
 
     ranking: list[RankedAction]
     event_id: str
@@ -70,13 +70,13 @@ class RankResponse(msgspec.Struct, rename="camel"):
 
 
 class Reward(msgspec.Struct):
-    """What became of it, as a number."""
+    """The reward of an event, as a number."""
 
     value: float
 
 
 def refusal(error: ServiceError, _: Mapping[str, str]) -> tuple[int, bytes]:
-    """An error as Personalizer has it."""
+    """An error in Personalizer's form."""
     status = 400 if error.problem.status == 422 else error.problem.status
     code = {400: "BadRequest", 404: "ResourceNotFound", 500: "InternalServerError"}.get(
         status, error.problem.title.title().replace(" ", "")
@@ -126,7 +126,7 @@ async def rank(
 async def reward(
     service: Service, wait: Wait, bandit: str, event: str, body: Reward, version: str = ""
 ) -> None:
-    """Give an event its reward; one that comes too late, or not first, changes nothing."""
+    """Pay an event's reward; a late or second reward changes nothing."""
     decision = await asyncio.to_thread(service.decision_of_key, bandit, event)
     request = RewardRequest(decision=decision or event, value=body.value)
     (answer,) = await wait(service.reward(bandit, [request]))
@@ -139,13 +139,13 @@ async def reward(
 
 
 def activate(service: Service, bandit: str, event: str, version: str = "") -> None:
-    """Say that an event's action was shown, which changes nothing: only a reward teaches."""
+    """Accept that an event's action was shown, which changes nothing: only a reward teaches."""
     if service.decision_of_key(bandit, event) is None:
         service.decision(bandit, event)
 
 
 def multi_slot(bandit: str, rest: str, version: str = "") -> None:
-    """Refuse what has several slots."""
+    """Refuse calls with several slots."""
     raise invalid("rank must be for one slot, got a multi-slot call: send one rank for each slot")
 
 

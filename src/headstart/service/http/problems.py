@@ -14,7 +14,7 @@ _TITLES = {400: "Bad request", 403: "Forbidden", 404: "Not found", 405: "Method 
 
 
 class MethodError(ServiceError):
-    """The path is known, and has other methods."""
+    """The path is known, but has other methods."""
 
     def __init__(self, method: str, path: str, allowed: list[str]) -> None:
         self.allowed = ", ".join(allowed)
@@ -29,7 +29,7 @@ def no_path(path: str) -> ServiceError:
 
 
 def too_large(most_bytes: int) -> ServiceError:
-    """The body is too long; how long it would be is not known."""
+    """The body is too long; its full length is not known."""
     return ServiceError(
         413, "Content too large", f"the body must have at most {most_bytes} bytes, got more"
     )
@@ -41,7 +41,7 @@ def too_many() -> ServiceError:
 
 
 def from_exception(error: Exception) -> ServiceError | None:
-    """The problem of an exception, None if it is none that is expected."""
+    """The problem of an exception; None if the exception is unexpected."""
     if isinstance(error, ServiceError):
         return error
     if isinstance(error, HTTPException):
@@ -53,7 +53,7 @@ def from_exception(error: Exception) -> ServiceError | None:
 
 
 def internal(request_id: str) -> ServiceError:
-    """An error of the service itself; the log has what happened."""
+    """An error of the service itself; the log says what happened."""
     detail = f"the service failed to answer; its log has the reason under request id {request_id}"
     return ServiceError(500, "Internal server error", detail)
 

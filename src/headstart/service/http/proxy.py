@@ -1,4 +1,4 @@
-"""Behind proxies: what trusted ones say of a caller, and the prefix of all addresses."""
+"""Behind proxies: what trusted proxies say about a caller, and the prefix of all addresses."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# Before the path of every link and redirect: "/bandits" where the service is at /bandits/.
+# Before the path of every link and redirect: "/bandits" if the service is at /bandits/.
 prefix: ContextVar[str] = ContextVar("prefix", default="")
 
 
@@ -34,11 +34,11 @@ def checked_prefix(root_path: str) -> str:
 
 
 class BehindProxies:
-    """An application as callers beyond its proxies see it.
+    """An application as seen by callers beyond its proxies.
 
     From a trusted proxy, X-Forwarded-For says who calls (the last address that is not trusted),
     X-Forwarded-Proto how, and X-Forwarded-Host by which name. A path may come with the prefix of
-    `root_path`, or without it where the proxy has taken it away.
+    `root_path`, or without it if the proxy has removed it.
     """
 
     def __init__(self, app: ASGIApp, *, trusted: Sequence[Network], root_path: str) -> None:

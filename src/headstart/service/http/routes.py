@@ -1,4 +1,4 @@
-"""Routes: every call of the interface, from which calls are routed, decoded and described.
+"""Routes: every call of the interface; calls are routed, decoded and described from these.
 
 A route is a function. Its name, docstring and types are the operation's name, summary and schemas;
 it asks for what it needs by the names of its parameters: `service`, `jobs`, `metrics`,
@@ -26,6 +26,7 @@ from headstart.service.engine import export
 from headstart.service.engine.service import Service
 from headstart.service.http.metrics import Metrics
 from headstart.service.http.problems import MethodError, no_path
+from headstart.service.http.proxy import prefix
 from headstart.service.jobs.files import Upload
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import (
@@ -82,13 +83,13 @@ class Text(msgspec.Struct):
     headers: list[tuple[bytes, bytes]] = []
 
 
-# An error in the words of another protocol, its status and JSON, given the names in the path.
+# An error in another protocol's form, its status and JSON, given the names in the path.
 Refusal = Callable[[ServiceError, Mapping[str, str]], tuple[int, bytes]]
 Wait = Callable[[Future[Any]], Awaitable[Any]]
 
 
 class Stream(msgspec.Struct):
-    """An answer in parts, which are sent as they are made."""
+    """An answer in parts, sent as they are made."""
 
     parts: Iterator[bytes]
     content_type: str
@@ -98,9 +99,9 @@ class Stream(msgspec.Struct):
 class Route:
     """A method and a path, who may call them, and the function that answers.
 
-    errors: the statuses of its own refusals. answer: the type of the answer, of one row where the
-    body is one `row` or a list of them, None without a message; media: then its content type.
-    refusal: how errors are said, if not as problems.
+    errors: the statuses of its own refusals. answer: the type of the answer, for one row if the
+    body is one `row` or a list of rows; None without a message, when media is the content type.
+    refusal: the form of errors, if not problems.
     """
 
     method: str
@@ -116,10 +117,10 @@ class Route:
     row: type[msgspec.Struct] | None
     query: type[msgspec.Struct] | None
     names: tuple[str, ...]  # in the path
-    resources: tuple[str, ...]  # that the function needs of the application
-    takes_upload: bool  # whether a log may take the place of the body
+    resources: tuple[str, ...]  # what the function needs of the application
+    takes_upload: bool  # whether the body may be a log instead
     takes_headers: bool
-    # What the function returns: a future, a coroutine, or, else, what it worked out in a thread.
+    # The function returns a future or a coroutine; otherwise it runs in a thread.
     waits: bool
     is_coroutine: bool
     refusal: Refusal | None
@@ -214,7 +215,7 @@ def decide(
 def reward(
     service: Service, bandit: str, rows: Sequence[RewardRequest]
 ) -> Future[list[RewardAnswer | ServiceError]]:
-    """Give the reward of a decision, or a list of rewards; each counts once."""
+    """Report the reward of a decision, or a list of rewards; each counts once."""
     return service.reward(bandit, rows)
 
 
@@ -222,7 +223,7 @@ def reward(
 def observe(
     service: Service, bandit: str, rows: Sequence[ObservationRequest]
 ) -> Future[list[ObservationAnswer | ServiceError]]:
-    """Give the reward of a choice that was made elsewhere, or a list of them."""
+    """Report the reward of a choice that was made elsewhere, or a list of these."""
     return service.observe(bandit, rows)
 
 
@@ -240,7 +241,7 @@ def put_bandit(service: Service, bandit: str, body: BanditConfiguration) -> Band
 
 @_get(BANDIT, "read", errors=(404,))
 def get_bandit(service: Service, bandit: str) -> BanditView:
-    """A bandit as it is."""
+    """A bandit: its configuration, and how much it has of what."""
     return service.bandit(bandit)
 
 
@@ -252,12 +253,12 @@ def delete_bandit(service: Service, bandit: str) -> None:
 
 @_post(f"{BANDIT}/resume", "admin", errors=(404,))
 def resume_bandit(service: Service, bandit: str) -> BanditView:
-    """Have new tasks start warm again after a guardrail was broken."""
+    """Let new tasks start warm again after a guardrail was broken."""
     return service.resume(bandit)
 
 
 class HistoryQuery(Message):
-    """How many versions of the prior."""
+    """How many versions of the prior to list."""
 
     history: Annotated[int, Meta(ge=0, le=10_000)] = 100
 
@@ -281,7 +282,7 @@ def get_shadow(service: Service, bandit: str) -> ShadowView:
 
 
 class ItemQuery(Message):
-    """Which items: those after an id, at most `limit`."""
+    """Which items: after an id, at most `limit`."""
 
     after: Name | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
@@ -306,8 +307,8 @@ def put_items(
 def patch_items(
     service: Service, bandit: str, body: Annotated[list[ItemChange], Meta(max_length=MOST_ARMS)]
 ) -> ItemCount:
-    """Add items to the catalogue, or change some; what is null stays."""
-    # A change that brings everything is an item, which may be new.
+    """Add items to the catalogue, or change some; null leaves a value unchanged."""
+    # A change with all values is an item, which may be new.
     items = [
         Item(**msgspec.structs.asdict(change))
         if (change.features or change.attributes) is not None and change.tags is not None
@@ -324,7 +325,7 @@ def delete_items(service: Service, bandit: str, body: Names | None = None) -> It
 
 
 class StatisticsQuery(Message):
-    """Which days, in UTC, both included; and at most how many items, the most shown first."""
+    """Which days, in UTC, including both; and at most how many items, the most shown first."""
 
     since: date | None = None
     until: date | None = None
@@ -338,7 +339,7 @@ def item_statistics(service: Service, bandit: str, query: StatisticsQuery) -> It
 
 
 class ExportQuery(Message):
-    """Which decisions: from a time to before another; rewarded: only those with a reward."""
+    """Which decisions: from a time until before another; rewarded: only those with a reward."""
 
     start: Time = 0.0
     end: Time = 1e11
@@ -364,7 +365,7 @@ def export_csv(service: Service, bandit: str, query: ExportQuery) -> Stream:
 
 @_get(f"{BANDIT}/decisions/{{decision}}", "read", errors=(404,))
 def get_decision(service: Service, bandit: str, decision: str) -> DecisionRecord:
-    """A decision as it was made: why this arm, and what became of it."""
+    """A decision: why this arm, and what happened to its reward."""
     return service.decision(bandit, decision)
 
 
@@ -382,7 +383,7 @@ def erase_task(service: Service, bandit: str, task: str) -> Erased:
 
 @_post(f"{BANDIT}/tasks/{{task}}/finish", "decide", status=204, errors=(404,))
 def finish_task(service: Service, bandit: str, task: str) -> Future[None]:
-    """Finish a task; rarely needed, since open tasks count as they are."""
+    """Finish a task; rarely needed, since open tasks count too."""
     return service.finish(bandit, task)
 
 
@@ -408,13 +409,13 @@ class LimitQuery(Message):
 
 @_get(f"{BANDIT}/jobs", "read", errors=(404,))
 def list_jobs(jobs: Jobs, bandit: str, query: LimitQuery) -> list[JobView]:
-    """The jobs of a bandit, the latest first."""
+    """The jobs of a bandit, latest first."""
     return jobs.jobs(bandit, limit=query.limit)
 
 
 @_get(f"{BANDIT}/jobs/{{job}}", "read", errors=(404,))
 def get_job(jobs: Jobs, bandit: str, job: str) -> JobView:
-    """A job as it stands: progress, and its report once it is done."""
+    """The state of a job: progress, and its report once it is done."""
     return jobs.job(bandit, job)
 
 
@@ -432,7 +433,7 @@ def _fit_number(text: str) -> int:
 
 @_get(f"{BANDIT}/fits", "read", errors=(404,))
 def list_fits(jobs: Jobs, bandit: str) -> list[FitView]:
-    """The logs that were learned, the latest first."""
+    """The logs that were learned, latest first."""
     return jobs.fits(bandit)
 
 
@@ -444,13 +445,13 @@ def get_fit(jobs: Jobs, bandit: str, fit: str) -> FitView:
 
 @_post(f"{BANDIT}/fits/{{fit}}/promote", "admin", errors=(404, 409))
 def promote_fit(jobs: Jobs, bandit: str, fit: str) -> FitChange:
-    """Have a fit count for the prior, which gets a new version."""
+    """Let a fit count for the prior, which gets a new version."""
     return jobs.promote(bandit, _fit_number(fit))
 
 
 @_post(f"{BANDIT}/fits/{{fit}}/withdraw", "admin", errors=(404, 409))
 def withdraw_fit(jobs: Jobs, bandit: str, fit: str) -> FitChange:
-    """Have a fit count no longer; the prior gets a new version, without it."""
+    """Stop counting a fit; the prior gets a new version without it."""
     return jobs.withdraw(bandit, _fit_number(fit))
 
 
@@ -484,11 +485,11 @@ class Readiness(Message):
 def readiness(service: Service) -> Readiness:
     """Whether calls are answered: 503 until all is compiled and the store answers."""
     if not service.ready:
-        raise unavailable("the service is not ready: it compiles, or its store does not answer")
+        raise unavailable("the service is not ready: it is compiling, or its store does not answer")
     return Readiness(ready=True)
 
 
-PROBES = frozenset(("/healthz", "/readyz"))  # which come every second, and are not logged
+PROBES = frozenset(("/healthz", "/readyz"))  # called every second, and not logged
 
 
 @_get("/metrics", "read", media="text/plain")
@@ -498,16 +499,16 @@ def metrics(metrics: Metrics) -> Text:
 
 
 @_get("/openapi.json", None)
-def openapi(description: bytes) -> Text:
+def openapi(description: Callable[[str], bytes]) -> Text:
     """The description of all calls."""
-    return Text(description, JSON)
+    return Text(description(prefix.get()), JSON)
 
 
 class RouteTable:
     """Routes by method and path, matched as Starlette does, but percent-encoded.
 
-    So a name in a path is one segment, whatever it holds; and a method that a path does not have
-    is answered with all that it has.
+    So a name in a path is one segment, whatever it holds; and an unknown method is answered with
+    all methods of the path.
     """
 
     def __init__(self, routes: Sequence[Route]) -> None:
@@ -518,7 +519,7 @@ class RouteTable:
         self._first = {path.split("/")[1] for path in by_path} | {"bandits"}
 
     def knows(self, path: str) -> bool:
-        """Whether a path is one of the interface, right or wrong; else it is that of a page."""
+        """Whether a path belongs to the interface, right or wrong; else it is a page."""
         first = path.split("/", 2)[1:2]
         return bool(first) and (first[0] in self._first or _is_version(first[0]))
 
@@ -534,7 +535,7 @@ class RouteTable:
         first = path.split("/", 2)[1] if "/" in path else ""
         if first != VERSION and (_is_version(first) or first == "bandits"):
             raise not_found(
-                f"the path must begin with /{VERSION}/, the version spoken, got {path[:200]!r}"
+                f"the path must begin with /{VERSION}/, this service's version, got {path[:200]!r}"
             )
         raise no_path(path)
 

@@ -1,4 +1,4 @@
-"""Who may call: keys and roles, and what a browser may be made to send."""
+"""Who may call: keys and roles, and protection against other sites in a browser."""
 
 from headstart.service.http.decoding import Headers
 from headstart.service.messages import Role, ServiceError
@@ -35,7 +35,7 @@ class Security:
         return key
 
     def key_of(self, headers: Headers) -> Key:
-        """The key that a call shows: `Authorization: Bearer hs_…`, or as other protocols do."""
+        """The key of a call: `Authorization: Bearer hs_…`, or in the form of other protocols."""
         scheme, _, text = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         if scheme.lower() != "bearer":
             others = (headers.get(name, b"") for name in _KEY_HEADERS)
@@ -49,12 +49,12 @@ class Security:
             raise ServiceError(
                 401,
                 "Unauthorized",
-                "the key must be one of this service, got another or a revoked one",
+                "the key is unknown or revoked",
             )
         return key
 
     def check_browser(self, headers: Headers, *, changes: bool) -> None:
-        """Refuse what another site may have made a browser send; only where no key is needed."""
+        """Refuse what another site may have made a browser send; only if no key is needed."""
         if self.keys.needed:
             return
         host = headers.get(b"host", b"localhost")
@@ -72,13 +72,13 @@ class Security:
 
 
 def check_origin(headers: Headers, *, needed: bool = False) -> None:
-    """Refuse what a page of another site sends; needed: a form, which only browsers send."""
+    """Refuse what another site's page sends; needed: for forms, which only browsers send."""
     origin = headers.get(b"origin")
     if origin is None and not needed:
         return
     if not origin or origin.partition(b"://")[2] != headers.get(b"host"):
         got = "none" if origin is None else repr(origin[:200].decode("latin-1"))
-        raise ServiceError(403, "Forbidden", f"Origin must be that of the service, got {got}")
+        raise ServiceError(403, "Forbidden", f"Origin must be the service's own, got {got}")
 
 
 def _without_port(host: bytes) -> bytes:

@@ -22,11 +22,11 @@ from headstart.service.http.logs import Handler, Log
 from headstart.service.http.problems import CONTENT_TYPE, content_of
 from headstart.service.messages import ServiceError
 
-# After the first signal, how long what is under way may take.
+# How long current requests may take after the first signal.
 _END_SECONDS = 30
 _KEEP_ALIVE_SECONDS = 75
 _BACKLOG = 2_048
-# What comes before a body: bytes, and seconds until it is complete.
+# Limits of what comes before a body: bytes, and seconds until it is complete.
 MOST_HEAD_BYTES = 64 * 1024
 HEAD_SECONDS = 30.0
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -60,7 +60,7 @@ def is_loopback(listener: socket.socket) -> bool:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Where a browser on this machine finds a socket: http://127.0.0.1:8000."""
+    """The address of a socket for a browser on this machine: http://127.0.0.1:8000."""
     host, port = listener.getsockname()[:2]
     address = ipaddress.ip_address(host)
     if address.is_unspecified:
@@ -69,22 +69,22 @@ def address_of(listener: socket.socket) -> str:
 
 
 def keep_out_of_collection() -> None:
-    """Have the garbage collector leave alone all that is there now, and come less often.
+    """Make the garbage collector ignore everything that exists now, and run less often.
 
-    Compiled functions and modules are a million objects that never become garbage; to look at
-    them again and again took half of the time of a request.
+    Compiled functions and modules are a million objects that never become garbage; checking them
+    again and again took half of the time of a request.
     """
-    gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(50_000, 20, 50)
     sys.setswitchinterval(5e-4)
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """The HTTP of uvicorn, where the first line and the headers of a request have limits.
+    """Uvicorn's HTTP, with limits for the first line and the headers of a request.
 
-    They may have so many bytes and take so long, for which uvicorn has no setting; and what is no
-    request is answered with a problem.
+    uvicorn has no setting for their size and time. Bytes that are not a request are answered with a
+    problem.
     """
 
     _head_bytes = 0
@@ -115,7 +115,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._begin_head()
 
     def on_headers_complete(self) -> None:
-        """Have a request answered, unless its headers came in one piece and are too long."""
+        """Answer a request, unless its headers came in one piece and are too long."""
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         if size > MOST_HEAD_BYTES:
             self._refuse_head()
@@ -134,7 +134,7 @@ class LimitedProtocol(HttpToolsProtocol):
             super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse bytes that are no request, and end the connection."""
+        """Refuse bytes that are not a request, and end the connection."""
         problem = ServiceError(
             400, "Bad request", f"{msg[:1].lower()}{msg[1:]}".rstrip(".")
         ).problem
@@ -164,7 +164,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
 
 class Server(uvicorn.Server):
-    """Ends in order after one signal, and at once after the second."""
+    """Ends in order after the first signal, and at once after the second."""
 
     failed = False
 
@@ -176,15 +176,15 @@ class Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take one signal."""
         if self.should_exit:
-            # All that was acknowledged is in the store.
+            # Everything that was acknowledged is in the store.
             os._exit(128 + sig)
         self.should_exit = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle signals while the server runs, and raise none again afterwards."""
+        """Handle signals while the server runs, and do not raise them again afterwards."""
         if threading.current_thread() is not threading.main_thread():
-            yield  # only the main thread is told of signals
+            yield  # only the main thread gets signals
             return
         previous = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
         try:
@@ -215,7 +215,7 @@ def server_of(app: ASGIApp) -> Server:
 
 
 def log_libraries(log: Log) -> None:
-    """Have warnings of libraries become lines of the log."""
+    """Turn warnings of libraries into lines of the log."""
     handler = Handler(log)
     handler.setFormatter(logging.Formatter())
     root = logging.getLogger()

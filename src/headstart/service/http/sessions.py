@@ -36,7 +36,7 @@ _MOST_ADDRESSES = 10_000
 _LARGEST_FORM = 64 * 1024
 _SESSION_IN_SCOPE, _VISIT_IN_SCOPE = "headstart.session", "headstart.visit"
 
-# Of every page. Nothing is loaded from elsewhere, and nothing inline.
+# For every page: nothing is loaded from elsewhere, and nothing is inline.
 PAGE_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
@@ -51,9 +51,9 @@ PAGE_HEADERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One login. Without keys there is none, and every page is shown as to an admin."""
+    """One login. Without keys there is none, and every page is shown as for an admin."""
 
-    key: str  # the id of its key, "" where none is needed
+    key: str  # the id of its key, "" if none is needed
     name: str  # of the key
     role: Role  # read or admin
 
@@ -70,7 +70,7 @@ class Session:
 
 @dataclass(frozen=True, kw_only=True)
 class Visit:
-    """The login page as it is shown: a sentence, and the page to go on to."""
+    """What the login page shows: a sentence, and the page that follows."""
 
     notice: str = ""
     next: str = "/"
@@ -89,7 +89,7 @@ def visit(request: HTTPConnection) -> Visit:
 
 
 def attach(scope: MutableMapping[str, object], session: Session) -> None:
-    """Have `current` find a session."""
+    """Make `current` find a session."""
     scope[_SESSION_IN_SCOPE] = session
 
 
@@ -102,7 +102,7 @@ class Sessions:
         self._clock = clock
 
     def begin(self, key: Key) -> str:
-        """Begin a session; the content of its cookie."""
+        """Begin a session. Returns the content of its cookie."""
         cookie, now = secrets.token_urlsafe(32), self._clock()
         row = {
             "hash": _digest(cookie),
@@ -151,7 +151,7 @@ class Attempts:
         self._failures: dict[str, deque[float]] = {}
 
     def too_many(self, address: str) -> bool:
-        """Whether one more login would be one too many."""
+        """Whether there were too many failures."""
         return len(self._recent(address)) >= MOST_FAILURES
 
     def failed(self, address: str) -> None:
@@ -170,7 +170,7 @@ class Attempts:
 
 
 class Pages:
-    """An application of pages that is called only for those who may see them.
+    """An application of pages, called only for those who may see them.
 
     Without a session the login page answers, with status 401, at any address. A form that changes
     something needs the role admin.
@@ -262,7 +262,7 @@ class Pages:
             await self._show_login(request, send, 401, Visit(next=next_path))
 
     async def _show_login(self, request: Request, send: Send, status: int, visit: Visit) -> None:
-        """Have the application show its login page, whatever the address."""
+        """Show the login page, whatever the address."""
         scope = {**request.scope, "path": LOGIN, "raw_path": LOGIN.encode(), "method": "GET"}
         scope |= {"query_string": b"", _VISIT_IN_SCOPE: visit}
 

@@ -1,4 +1,4 @@
-"""The files of jobs: those of the data folder that a request may name, and logs that it uploads."""
+"""The files of jobs: files of the data folder that a request may name, and uploaded logs."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ _BLOCK = 1 << 22
 class Folders:
     """Where the files of jobs are.
 
-    data: the folder whose files requests may name; None where they may name none. uploads: where
+    data: the folder of files that requests may name; None if they may name none. uploads: where
     uploaded logs are kept until their job has ended.
     """
 
@@ -41,11 +41,11 @@ class Folders:
     def resolve(self, names: Sequence[str]) -> list[str]:
         """The files that paths, folders and patterns name, relative to the data folder.
 
-        Nothing outside of it can be named: not by "..", an absolute path, an address or a link.
+        Nothing outside it can be named, not even by "..", an absolute path, an address or a link.
         """
         if self.data is None:
             raise invalid(
-                "files must not be given, for the service has no data folder: start it with "
+                "files must not be given, since the service has no data folder: start it with "
                 "--data, or upload the log"
             )
         root = self.data.resolve()
@@ -63,7 +63,7 @@ class Folders:
         return paths
 
     def of_job(self, files: Sequence[str], upload: str | None) -> tuple[Path, list[str]] | None:
-        """The folder of a job's files and their names in it; None where they are not here."""
+        """The folder of a job's files and their names in it; None if they are not here."""
         if upload is not None:
             folder = self.uploads / upload
             held = [name for name in _UPLOADED.values() if (folder / name).is_file()]
@@ -76,7 +76,7 @@ class Folders:
             return None
 
     def receive(self, media_type: str) -> "Upload":
-        """A new upload; its bytes are to be written to it."""
+        """A new upload, to write its bytes to."""
         kind = media_type.partition(";")[0].strip().lower()
         if kind not in _UPLOADED:
             raise ServiceError(
@@ -96,7 +96,7 @@ class Folders:
             shutil.rmtree(self.uploads / upload, ignore_errors=True)
 
     def sweep(self, kept: Iterable[str]) -> None:
-        """Delete old uploads that no job is going to read."""
+        """Delete old uploads that no job will read."""
         keep = set(kept)
         before = time.time() - _STALE_SECONDS
         for folder in self.uploads.iterdir() if self.uploads.is_dir() else ():
@@ -105,7 +105,7 @@ class Folders:
 
 
 class Upload:
-    """A log that is being uploaded. As a context, it is deleted where the body raises."""
+    """A log that is being uploaded. As a context, it is deleted if the body raises."""
 
     def __init__(self, name: str, path: Path, largest: int) -> None:
         self.name = name
@@ -114,13 +114,13 @@ class Upload:
         self._file: IO[bytes] = os.fdopen(descriptor, "wb")
 
     def write(self, content: bytes) -> None:
-        """Add bytes; more than the limit are refused."""
+        """Add bytes; raises past the limit."""
         self._size += len(content)
         if self._size > self._largest:
             raise ServiceError(
                 413,
                 "Content too large",
-                f"a log that is uploaded must have at most {self._largest:,} bytes: put it into "
+                f"an uploaded log must have at most {self._largest:,} bytes: put it into "
                 "the data folder",
             )
         try:
@@ -130,7 +130,7 @@ class Upload:
             raise unavailable("the log cannot be stored now: is the disk full?") from error
 
     def check(self) -> None:
-        """Refuse a Parquet file that would become too large when it is read, by its footer.
+        """Refuse a Parquet file that would become too large when read, by its footer.
 
         It may have as many values as text of the same limit, at two bytes each.
         """
@@ -141,7 +141,7 @@ class Upload:
             raise ServiceError(
                 413,
                 "Content too large",
-                f"a log that is uploaded must have at most {self._largest // 2:,} values, got "
+                f"an uploaded log must have at most {self._largest // 2:,} values, got "
                 f"{rows:,} rows of {columns} columns: put it into the data folder",
             )
 
@@ -166,7 +166,7 @@ class Upload:
 
 
 def estimated_rows(folder: Path, files: Sequence[str]) -> int:
-    """About how many rows files have, by their lines or footers; 0 where it cannot be known."""
+    """About how many rows files have, by their lines or footers; 0 if that is not known."""
     total = 0
     for name in files:
         if Path(name).suffix.lower() in (".parquet", ".pq"):
@@ -192,7 +192,7 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def _own(folder: Path) -> None:
-    """Create a folder for its owner alone, if there is none."""
+    """Create a folder, for its owner only, if there is none."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if folder.lstat().st_uid != os.geteuid() or folder.is_symlink():
         raise unavailable(f"the folder of uploads, {folder.name}, belongs to another user")

@@ -43,7 +43,7 @@ _FITS = schema.fits
 class Jobs:
     """The jobs and fits of a service.
 
-    data: the folder whose files requests may name, or None. uploads: where uploaded logs are kept
+    data: the folder of files that requests may name, or None. uploads: where uploaded logs are kept
     until their job has ended.
     """
 
@@ -63,29 +63,29 @@ class Jobs:
         self.runner = Runner(service.database, self.folders, clock=service.clock, **options)
 
     def start(self) -> None:
-        """Begin to do jobs, in the background."""
+        """Begin to run jobs in the background."""
         self.runner.start()
 
     def stop(self) -> None:
-        """Stop; the job that is under way waits for another process, or for the next start."""
+        """Stop; the current job waits for another process, or for the next start."""
         self.runner.stop()
 
     def receive(self, media_type: str) -> Upload:
-        """A log that is uploaded: write its bytes to it, in a with statement, then start a job."""
+        """An upload of a log: write its bytes to it, in a with statement, then start a job."""
         return self.folders.receive(media_type)
 
     def start_fit(self, bandit: str, request: FitRequest, upload: Upload | None = None) -> JobView:
-        """Have a log read: reported on, and unless it is a dry run, learned as a shadow fit."""
+        """Start a fit: read and report on a log and, unless it is a dry run, learn a shadow fit."""
         return self._start(bandit, request, upload)
 
     def start_evaluate(
         self, bandit: str, request: EvaluateRequest, upload: Upload | None = None
     ) -> JobView:
-        """Have a bandit's mean reward on a log of decisions estimated."""
+        """Start an estimate of a bandit's mean reward on a log of decisions."""
         return self._start(bandit, request, upload)
 
     def start_own_evaluation(self, bandit: str) -> JobView:
-        """Have the nightly evaluation done now."""
+        """Start the nightly evaluation now."""
         with self._database.reading() as connection:
             settings = bandits.named(connection, bandit).configuration
         return self._start(bandit, EvaluateRequest(alternatives=settings.evaluate_nightly), None)
@@ -99,27 +99,25 @@ class Jobs:
         return row.view(bandit)
 
     def jobs(self, bandit: str, *, limit: int = 100) -> list[JobView]:
-        """The jobs of a bandit, the latest first."""
+        """The jobs of a bandit, latest first."""
         with self._database.reading() as connection:
             number = bandits.named(connection, bandit).id
             rows = queries.of_bandit(connection, number, limit)
         return [row.view(bandit) for row in rows]
 
     def cancel(self, bandit: str, job: str) -> JobView:
-        """Cancel a job that has not ended; what it has done is dropped."""
+        """Cancel a job that has not ended; its work so far is dropped."""
         with self._database.writing() as connection:
             number = bandits.named(connection, bandit).id
             cancelled = table.cancel(connection, number, job, self._service.clock())
         view = self.job(bandit, job)
         if not cancelled:
-            raise conflict(
-                f"a job that has ended cannot be cancelled, and this one is {view.status}"
-            )
+            raise conflict(f"an ended job cannot be cancelled, and this one is {view.status}")
         self.runner.wake()
         return view
 
     def fits(self, bandit: str) -> list[FitView]:
-        """The logs that were learned, the latest first."""
+        """The logs that were learned, latest first."""
         with self._database.reading() as connection:
             number = bandits.named(connection, bandit).id
             return priors.fits_of(connection, number)
@@ -131,7 +129,7 @@ class Jobs:
             return priors.fit(connection, number, fit)
 
     def promote(self, bandit: str, fit: int) -> FitChange:
-        """Have a fit count for the prior, which gets a new version."""
+        """Let a fit count for the prior, which gets a new version."""
         with self._database.reading() as connection:
             row = bandits.named(connection, bandit)
             model = model_of(row.configuration, self._service.clock)
@@ -141,7 +139,7 @@ class Jobs:
         return self._refresh(bandit, fit, before, source="fit")
 
     def withdraw(self, bandit: str, fit: int) -> FitChange:
-        """Have a fit count no longer; the prior gets a new version, without it."""
+        """Stop counting a fit; the prior gets a new version without it."""
         with self._database.writing() as connection:
             number = bandits.named(connection, bandit).id
             _change_status(connection, number, fit, "promoted", "withdrawn")
@@ -156,7 +154,7 @@ class Jobs:
                 raise _wrong_status(connection, number, fit, "withdrawn")
 
     def _refresh(self, bandit: str, fit: int, before: str, *, source: str) -> FitChange:
-        """Compute the prior with the fits as they are now; where that fails, as they were."""
+        """Compute the prior with the changed fits; if that fails, undo the change."""
         try:
             version = self._service.refresh(bandit, source=source)
         except BaseException:
@@ -181,7 +179,7 @@ class Jobs:
                 _check_alternatives(row.configuration, request, upload)
             own_log = isinstance(request, EvaluateRequest) and not request.files and not upload
             if not own_log and (upload is None) == (not request.files):
-                raise invalid("files of the data folder must be given, or one log uploaded")
+                raise invalid("name files of the data folder, or upload one log")
             if upload is not None:
                 upload.check()
             elif not own_log:
@@ -200,21 +198,23 @@ class Jobs:
 def _check_alternatives(
     configuration: BanditConfiguration, request: EvaluateRequest, upload: Upload | None
 ) -> None:
-    """Raise where alternatives cannot be evaluated, or are not on the bandit's own decisions."""
+    """Raise if alternatives cannot be evaluated, or a log is given."""
     own_log = not request.files and upload is None
     given = [n for n in ("policy", "prior", "exploration") if getattr(request, n) is not None]
     if own_log and given:
-        raise invalid(f"{given[0]} must be one of an alternative, where no log is given")
+        raise invalid(f"without a log, {given[0]} must be part of an alternative")
     if request.alternatives and not own_log:
-        raise invalid("alternatives must not be given with a log: they are evaluated without one")
+        raise invalid(
+            "give alternatives or a log, not both: alternatives use the bandit's own decisions"
+        )
     if "current" in request.alternatives:
-        raise invalid("alternatives must have names of their own, got 'current'")
+        raise invalid("alternatives must not be named 'current'")
     for each in request.alternatives.values():
         alternative_of(configuration, each, lambda: 0.0)
 
 
 def uploads_folder(store: str | Path) -> Path:
-    """Where a service on this store keeps uploads: beside an SQLite file, else a temporary one."""
+    """Where a service on this store keeps uploads: next to an SQLite file, or temporary."""
     url = parsed(store)
     if is_sqlite(url):
         path = Path(str(url.database)).resolve()
@@ -223,15 +223,15 @@ def uploads_folder(store: str | Path) -> Path:
 
 
 def _check_promotable(connection: Connection, bandit: int, fit: int, model: Model) -> str:
-    """Raise unless a fit can be promoted: it must not count yet, and fit what does; its status."""
+    """Raise unless a fit can be promoted: it must not count yet, and suit those that do."""
     chosen = priors.fit(connection, bandit, fit)
     if chosen.status == "promoted":
-        raise conflict(f"fit {fit} is promoted already")
+        raise conflict(f"fit {fit} is already promoted")
     digest = chosen.report.digest
     for other in priors.fits_of(connection, bandit):
         if other.status == "promoted" and digest is not None and other.report.digest == digest:
             raise conflict(
-                f"fit {other.id} is promoted and of the same files as fit {fit}, so that their "
+                f"fit {other.id} is promoted and has the same files as fit {fit}, so their "
                 "tasks would count twice: withdraw it first"
             )
     memory, promoted = priors.memories(connection, bandit)
@@ -243,7 +243,7 @@ def _check_promotable(connection: Connection, bandit: int, fit: int, model: Mode
 
 
 def _change_status(connection: Connection, bandit: int, fit: int, before: str, after: str) -> None:
-    """Have a fit count, or no longer."""
+    """Let a fit count, or stop counting it."""
     change = update(_FITS).where(_which(bandit, fit), _FITS.c.status == before)
     if not connection.execute(change.values(status=after)).rowcount:
         raise _wrong_status(connection, bandit, fit, before)
@@ -259,7 +259,7 @@ def _which(bandit: int, fit: int) -> ColumnElement[bool]:
 
 
 def _check_columns(model: Model, named: LogColumns, features: Features | None) -> None:
-    """Raise where the columns cannot be those of the bandit's features."""
+    """Raise if the columns do not match the bandit's features."""
     if features is not None:
         check_settled(features)
     try:
@@ -283,4 +283,4 @@ def _check_columns(model: Model, named: LogColumns, features: Features | None) -
             f"got {columns.n_side}"
         )
     if model.settings.half_life_seconds is not None and columns.time is None:
-        raise invalid("time must name a column where there is a half-life in seconds, got none")
+        raise invalid("a half-life in seconds needs a column of times: give time, got none")

@@ -1,4 +1,4 @@
-"""What an evaluation on a bandit's own decisions does: other settings, on what was on offer."""
+"""Evaluation on a bandit's own decisions: other settings, on the arms that were on offer."""
 
 import io
 from collections import Counter
@@ -21,7 +21,7 @@ from headstart.service.jobs.work import Done, EvaluateWork, Steps
 from headstart.service.messages import Alternative, Evaluated, OwnLogReport
 from headstart.service.schemas import schema_of
 
-# Decisions that are read, and features of all arms of all of them.
+# How many decisions are read, and how many features of all their arms.
 _MOST_ROUNDS, _MOST_NUMBERS = 100_000, 1 << 26
 _READ = (
     *("task", "arm", "slate", "observed", "time", "propensity", "reward"),
@@ -30,12 +30,12 @@ _READ = (
 
 
 def n_rounds(n_items: int, dimension: int) -> int:
-    """How many of the latest decisions are evaluated on."""
+    """How many of the latest decisions are used."""
     return max(min(_MOST_ROUNDS, _MOST_NUMBERS // max(n_items * dimension, 1)), 1)
 
 
 def own_log(work: EvaluateWork, steps: Steps) -> Done:
-    """Evaluate the settings as they are, and alternatives."""
+    """Evaluate the current settings and alternatives."""
     steps.begin(0.0, "reading decisions")
     log, left_out = _logged(work)
     wanted = {"current": Alternative(), **work.request.alternatives}
@@ -87,7 +87,7 @@ def _evaluated(
 
 
 def _logged(work: EvaluateWork) -> tuple[dict[str, Any], dict[str, int]]:
-    """What `LoggedDecisions` takes of the decisions that can be used, and why others cannot."""
+    """The arguments of `LoggedDecisions` from usable decisions, and why others are not usable."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - a third of a second
 
     table = pq.read_table(io.BytesIO(work.log or b""))
@@ -117,7 +117,7 @@ def _logged(work: EvaluateWork) -> tuple[dict[str, Any], dict[str, int]]:
     n = len(places)
     if not n:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in why.most_common())
-        raise ValueError(f"no decision of the bandit can be evaluated on: {reasons or 'none yet'}")
+        raise ValueError(f"no decision of the bandit can be used: {reasons or 'none yet'}")
     kept = {name: [values[i] for i in places] for name, values in columns.items()}
     log = {
         "tasks": kept["task"],
@@ -132,7 +132,7 @@ def _logged(work: EvaluateWork) -> tuple[dict[str, Any], dict[str, int]]:
 
 
 def _unusable(row: Mapping[str, Any], index: Mapping[str, int], digest: int) -> str | None:
-    """Why a decision cannot be evaluated on; None if it can."""
+    """Why a decision cannot be used; None if it can."""
     if row["observed"]:
         return "of choices that were made elsewhere"
     if row["slate"] is not None:
@@ -145,7 +145,7 @@ def _unusable(row: Mapping[str, Any], index: Mapping[str, int], digest: int) -> 
 
 
 def _in_context(schema: Features, items: Floats, x: Floats, side: bytes | None) -> Floats:
-    """The arms (K, d) of a decision, in the context that the features of its arm tell."""
+    """The arms (K, d) of a decision, in the context shown by its arm's features."""
     context = x[schema.n_item : schema.n_item + schema.n_context]
     task = schema.encode_task(None) if side is None else floats(side)
     return schema.arms(items, np.array(context), np.array(task))

@@ -1,4 +1,4 @@
-"""JobProcess: the process of a job, as the runner sees it; `main`, what it does."""
+"""JobProcess: the process of a job for the runner, and `main`, which runs in it."""
 
 import os
 import signal
@@ -20,14 +20,14 @@ MOST_BYTES = 4 << 30
 
 
 class JobProcess:
-    """A process that does some work. `next` gives its answers; the last is `Done` or `Failed`.
+    """A process that does some work. `next` returns its answers; the last is `Done` or `Failed`.
 
     most_bytes: the memory that it may take.
     """
 
     def __init__(self, work: Work, *, most_bytes: int = MOST_BYTES) -> None:
         self._child = Child(main, nice=_NICE, most_bytes=most_bytes)
-        # Large work, of memories, is sent while the process begins, which takes seconds.
+        # Large work is sent while the process starts, which takes seconds.
         self._sender = threading.Thread(target=self._send, args=(work,), daemon=True)
         self._sender.start()
 
@@ -37,7 +37,7 @@ class JobProcess:
         return self._child.pid
 
     def next(self, seconds: float) -> Answer | None:
-        """The next answer; None where there is none within so many seconds."""
+        """The next answer; None if there is none within this many seconds."""
         try:
             if not self._child.connection.poll(seconds):
                 return None
@@ -47,13 +47,13 @@ class JobProcess:
         return answer
 
     def end(self) -> None:
-        """End it at once; nothing happens where it has ended."""
+        """End it at once; does nothing if it has ended."""
         self._child.kill()  # which ends the sending
         self._sender.join()
         self._child.end()
 
     def _send(self, work: Work) -> None:
-        with suppress(OSError):  # it has ended, which `next` tells
+        with suppress(OSError):  # it has ended, which `next` reports
             self._child.connection.send(work)
 
 
@@ -67,14 +67,14 @@ def _how_it_ended(status: int) -> str:
 
 
 def main(connection: Connection) -> None:
-    """In the process of a job: do the work that the connection gives."""
+    """In the process of a job: do the work from the connection."""
     work: Work = connection.recv()
     os.chdir(work.folder)  # so that errors and reports name files as the request did
     connection.send(answer(work, connection.send))
 
 
 def answer(work: Work, tell: Callable[[Update], object]) -> Done | Failed:
-    """The last answer to some work; updates are told on the way."""
+    """The last answer to some work; reports updates on the way."""
     steps = Steps(tell)
     try:
         if isinstance(work, FitWork):
@@ -87,5 +87,5 @@ def answer(work: Work, tell: Callable[[Update], object]) -> Done | Failed:
             error="the job needs more memory than it may take (--limit-job-memory): use a part of "
             "the log"
         )
-    except Exception as error:  # a fault of ours: the job fails, the service goes on
+    except Exception as error:  # a fault of ours: the job fails, the service continues
         return Failed(error=f"{type(error).__name__}: {error}", unexpected=True)

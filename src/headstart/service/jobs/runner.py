@@ -27,18 +27,18 @@ _log = logging.getLogger("headstart.service.jobs")
 
 _BEAT_SECONDS = 0.5
 _POLL_SECONDS = 2.0
-# How often bandits are looked through for evaluations that are due.
+# How often to look for evaluations that are due.
 _LOOK_SECONDS, _DAY = 60.0, 86_400.0
-# Without a word for this long, the process of a job is taken to be gone.
+# If the process of a job is silent for this long, it is assumed to be gone.
 LOST_SECONDS = 30.0
 _JOIN_SECONDS = 15.0
 
 
 class Attempt(Protocol):
-    """A job that is under way; `JobProcess` does it in a process of its own."""
+    """A running job; `JobProcess` runs it in a separate process."""
 
     def next(self, seconds: float) -> Answer | None:
-        """The next answer; None where there is none within so many seconds."""
+        """The next answer; None if there is none within this many seconds."""
         ...
 
     def end(self) -> None:
@@ -47,17 +47,17 @@ class Attempt(Protocol):
 
 
 class RunnerOptions(TypedDict, total=False):
-    """How a runner works, for tests: after how long a job is lost, and what does a job."""
+    """How a runner works, for tests: after how long a job is lost, and what runs a job."""
 
     lost_seconds: float
     begin: Callable[[Work], Attempt]
 
 
 class Runner:
-    """A thread that takes jobs and does each in a process of its own.
+    """A thread that takes jobs and runs each in a separate process.
 
-    Any process of the service may take a waiting job. One whose process is gone, by the time of its
-    last heartbeat, is begun anew by another.
+    Any process of the service may take a waiting job. If a job's process is gone, judged by its
+    last heartbeat, another process starts the job again.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class Runner:
         self._stopping, self._wake = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._next_look = -math.inf
-        self.attempt: Attempt | None = None  # the job that is under way
+        self.attempt: Attempt | None = None  # the current job
 
     def start(self) -> None:
-        """Start the thread. Jobs that an earlier owner of an SQLite file left are taken up."""
+        """Start the thread. It takes up jobs that an earlier owner of an SQLite file left."""
         self._thread = threading.Thread(target=self._run, name="headstart-jobs", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the job that is under way, which waits for another process from now on."""
+        """End the current job, which then waits for another process."""
         self._stopping.set()
         self._wake.set()
         if self._thread is not None:
@@ -112,7 +112,7 @@ class Runner:
 
     def _take(self, *, first: bool) -> JobRow | None:
         now = self._clock()
-        # Where one process owns the store, no other can have begun what is running.
+        # If one process owns the store, no other can have started a running job.
         alone = first and self._database.is_sqlite
         before = now + 1.0 if alone else now - self._lost_seconds
         with self._database.reading() as connection:
@@ -136,7 +136,7 @@ class Runner:
         return job
 
     def _nightly(self, connection: Connection, now: float) -> list[tuple[int, EvaluateRequest]]:
-        """The evaluations on bandits' own decisions that are due: a day after the last began."""
+        """Start evaluations on bandits' own decisions that are due: a day after the last began."""
         if now < self._next_look:
             return []
         self._next_look = now + _LOOK_SECONDS
@@ -153,7 +153,7 @@ class Runner:
         return self._folders.of_job(job.request.files, job.upload) is not None
 
     def _do(self, job: JobRow) -> None:
-        """Do a job to its end, or until it is no longer this process's."""
+        """Run a job to its end, or until this process no longer owns it."""
         _log.info("job %s begins: %s", job.id, job.kind)
         with self._database.reading() as connection:
             work = self._work(connection, job)
@@ -185,7 +185,7 @@ class Runner:
         self._folders.delete(job.upload)
 
     def _answer(self, job: JobRow, attempt: Attempt) -> Done | Failed | None:
-        """The last answer; None where the job is no longer this process's, or the service stops."""
+        """The last answer; None if this process no longer owns the job, or the service stops."""
         last, at = -1.0, Update(0.0, "starting")
         while not self._stopping.is_set():
             answer = attempt.next(_BEAT_SECONDS / 5)
@@ -201,11 +201,11 @@ class Runner:
                     if not table.beat(connection, job, at.progress, at.step, self._clock()):
                         return None
             except DBAPIError:
-                continue  # the store is away; the work goes on
+                continue  # the store is away; the work continues
         return None
 
     def _write(self, what: Callable[[Connection], object]) -> None:
-        """Write the end of a job; where the store is away, once it is back."""
+        """Write the end of a job; if the store is away, once it is back."""
         while True:
             try:
                 with self._database.writing() as connection:
@@ -225,6 +225,10 @@ class Runner:
             return None
         configuration = bandit.configuration
         folder, names = str(here[0]), here[1]
+        catalogue = {}
+        if request.columns.arm is not None:
+            items = Catalogue.read(connection, bandit)
+            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
         if isinstance(request, FitRequest):
             memory, promoted = priors.memories(connection, job.bandit)
             return FitWork(
@@ -232,13 +236,10 @@ class Runner:
                 files=names,
                 configuration=configuration,
                 request=request,
+                catalogue=catalogue,
                 memory=memory,
                 promoted=promoted,
             )
-        catalogue = {}
-        if request.columns.arm is not None:
-            items = Catalogue.read(connection, bandit)
-            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
         return EvaluateWork(
             folder=folder,
             files=names,

@@ -1,7 +1,7 @@
-"""The tables of jobs and fits: how a job is noted, taken by a process, kept alive and ended.
+"""The tables of jobs and fits: a job is noted, taken by a process, kept alive and ended.
 
-A job belongs to the process that took it, which is known by the moment `started`. Every write of
-that process names it: a job that was cancelled, or that another process took up, is left alone.
+A job belongs to the process that took it, identified by the moment `started`. Every write of that
+process names it, so a job that was cancelled, or taken up by another process, is left alone.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from headstart.service.store.queries import jobs as queries
 from headstart.service.store.queries.jobs import JobRow, StoredRequest
 from headstart.service.store.schema import fits, jobs
 
-# How many times a job is begun whose process ends each time.
+# How often a job is started if its process ends each time.
 MOST_ATTEMPTS = 3
 MOST_WAITING = 100
 _LOOKED_AT = 20  # waiting jobs, the oldest first
@@ -39,10 +39,12 @@ def add(
     upload: str | None,
     now: float,
 ) -> str:
-    """Note a job that is to be done; its id."""
+    """Note a job to run. Returns its id."""
     if queries.n_waiting(connection) >= MOST_WAITING:
         raise ServiceError(
-            429, "Too many requests", f"{MOST_WAITING} jobs wait already: cancel some, or wait"
+            429,
+            "Too many requests",
+            f"{MOST_WAITING} jobs are already waiting: cancel some, or wait",
         )
     job = uuid.uuid4().hex
     values = {
@@ -64,7 +66,7 @@ def take(
 ) -> tuple[JobRow | None, list[str | None]]:
     """Take the oldest job that waits and whose files are here.
 
-    Also the uploads of jobs that failed since no process took them.
+    Also returns the uploads of jobs that failed because no process took them.
     """
     gone: list[str | None] = []
     for job in queries.waiting(connection, _LOOKED_AT):
@@ -86,13 +88,13 @@ def take(
 
 
 def beat(connection: Connection, job: JobRow, progress: float, step: str, now: float) -> bool:
-    """Say that a job is alive, and how far it is; whether it is still this process's."""
+    """Report that a job is alive, and its progress. Returns whether this process still owns it."""
     values = {"heartbeat": now, "progress": progress, "step": step}
     return bool(connection.execute(update(jobs).where(_mine(job)).values(values)).rowcount)
 
 
 def finish(connection: Connection, job: JobRow, done: Done, now: float) -> None:
-    """Store what a job found, unless it was cancelled or another process took it up.
+    """Store a job's report, unless it was cancelled or another process took it up.
 
     What a fit learned becomes a shadow fit, whose number the report has.
     """
@@ -110,7 +112,7 @@ def finish(connection: Connection, job: JobRow, done: Done, now: float) -> None:
 def _add_shadow(
     connection: Connection, job: JobRow, report: FitReport, memory: bytes, now: float
 ) -> int:
-    """Note a fit that does not count; its number."""
+    """Note a fit that does not count. Returns its number."""
     if report.after is None:
         raise ValueError("a fit must have the prior that it gives, got none")
     aside = report.log.set_aside
@@ -130,26 +132,26 @@ def _add_shadow(
 
 
 def fail(connection: Connection, job: JobRow, error: str, now: float) -> bool:
-    """A job has failed; whether it was still this process's."""
+    """Note that a job has failed. Returns whether this process still owned it."""
     return _end(connection, _mine(job), "failed", now, error=error)
 
 
 def put_back(connection: Connection, job: JobRow) -> None:
-    """Leave a job to the next process: this one stops, which is no fault of the job."""
+    """Leave a job to the next process, because this one stops through no fault of the job."""
     request = _text(job.request, job.upload, job.attempts - 1)
     values = {"status": "waiting", "step": "waiting", "request": request}
     connection.execute(update(jobs).where(_mine(job)).values(progress=0.0, **values))
 
 
 def cancel(connection: Connection, bandit: int, job: str, now: float) -> bool:
-    """Cancel a job that has not ended; whether it had not."""
+    """Cancel a job that has not ended. Returns whether it had not."""
     which = (jobs.c.id == job) & (jobs.c.bandit == bandit)
     unfinished = which & jobs.c.status.in_(("waiting", "running"))
     return _end(connection, unfinished, "cancelled", now)
 
 
 def take_up_lost(connection: Connection, before: float, now: float) -> int:
-    """Have jobs begun anew whose process has not been heard of since a time; how many there are."""
+    """Restart jobs whose process has been silent since a time. Returns how many there are."""
     lost = queries.lost(connection, before)
     for job in lost:
         one = jobs.c.id == job.id

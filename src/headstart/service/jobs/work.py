@@ -1,4 +1,4 @@
-"""Work: what a job's process is given, and what it answers on the way and at the end."""
+"""Work: what a job's process gets, and what it answers on the way and at the end."""
 
 import time
 from collections.abc import Callable
@@ -12,18 +12,19 @@ _SECONDS_BETWEEN = 0.1
 
 
 class FitWork(msgspec.Struct, kw_only=True):
-    """All that a fit needs, but for the files themselves."""
+    """Everything that a fit needs, except the files themselves."""
 
     folder: str
     files: list[str]
     configuration: BanditConfiguration
     request: FitRequest
+    catalogue: dict[str, list[float]] = {}  # where the log names items
     memory: bytes | None = None  # of the store's tasks
     promoted: list[bytes] = []  # the memories of fits that count
 
 
 class EvaluateWork(msgspec.Struct, kw_only=True):
-    """All that an evaluation needs, but for the files themselves."""
+    """Everything that an evaluation needs, except the files themselves."""
 
     folder: str
     files: list[str]
@@ -35,21 +36,21 @@ class EvaluateWork(msgspec.Struct, kw_only=True):
 
 
 class Update(msgspec.Struct):
-    """How far a job is, from 0 to 1, and what it does."""
+    """The progress of a job, from 0 to 1, and what it is doing."""
 
     progress: float
     step: str
 
 
 class Done(msgspec.Struct, kw_only=True):
-    """A job's report; a fit that was no dry run has a memory."""
+    """A job's report; a fit that was not a dry run has a memory."""
 
     report: Report
     memory: bytes | None = None
 
 
 class Failed(msgspec.Struct, kw_only=True):
-    """Why a job failed, in one sentence; unexpected: through no fault of the request."""
+    """Why a job failed, in one sentence; unexpected: not the request's fault."""
 
     error: str
     unexpected: bool = False
@@ -62,21 +63,21 @@ Answer = Update | Done | Failed
 class Steps:
     """The progress of a job over several steps, each with a share of the whole.
 
-    tell: is given updates, not more often than ten times per second.
+    tell: called with updates, at most ten times per second.
     """
 
     def __init__(self, tell: Callable[[Update], object]) -> None:
         self._tell, self._last = tell, -1.0
 
     def begin(self, at: float, what: str) -> None:
-        """Tell that a step begins."""
+        """Report that a step begins."""
         self._last = time.monotonic()
         self._tell(Update(at, what))
 
     def within(self, start: float, end: float, what: str, total: int = 0) -> Progress:
         """The progress of a step that takes the job from start to end.
 
-        what: a format of the numbers `done` and `total`. total: where the work does not know it.
+        what: a format of the numbers `done` and `total`. total: if the work does not know it.
         """
 
         def progress(done: int, of: int) -> None:

@@ -32,14 +32,14 @@ from headstart.service.store import schema
 from headstart.service.store.database import Database, is_sqlite, n_running, parsed, snapshot
 from headstart.service.store.migrations import version_of
 
-# A number in the head of the file, by which a backup is known.
+# A number in the head of the file that identifies a backup.
 _BACKUP = 0x48534255
-# Where the head of an SQLite file has a number that is free to use: here a checksum of the file.
+# The place of a free number in the head of an SQLite file: we keep a checksum there.
 _CHECKSUM = slice(60, 64)
 _BLOCK = 1 << 20
 _PAGES = 20_000
 _ROWS = 1_000
-# Sessions end with a restore: one that was logged out must not come back.
+# A restore ends sessions: one that was logged out must not come back.
 _LEFT_OUT = (schema.sessions,)
 _TABLES = [
     each
@@ -51,7 +51,7 @@ _NUMBERED: dict[Table, Column[int]] = {
     table: table.autoincrement_column for table in _TABLES if table.autoincrement_column is not None
 }
 
-# What has been done so far, and of how much.
+# How much is done, and of how much.
 Progress = Callable[[int, int], None]
 
 
@@ -62,18 +62,16 @@ def _silent(done: int, total: int) -> None:
 def backup(
     store: str | Path, file: Path, *, force: bool = False, progress: Progress = _silent
 ) -> dict[str, int]:
-    """Write all of a store into a file, as it is at one moment; the number of rows by table.
+    """Write the state of a store at one moment into a file. Returns the number of rows by table.
 
-    The service may run meanwhile. The file is written whole or not at all, for its owner alone. One
-    that is there is refused, unless `force` says that it is replaced.
+    The service may run meanwhile. The file is written whole or not at all, readable by its owner
+    only. An existing file is refused unless `force` is set.
     """
     url = parsed(store)
     if is_sqlite(url) and Path(str(url.database)).resolve() == file.resolve():
-        raise ValueError(f"file must be another than the store, got {file} for both")
+        raise ValueError(f"file must differ from the store, got {file} for both")
     if file.exists() and not force:
-        raise ValueError(
-            f"file must be a new one, got {file}, which is there: replace it by --force"
-        )
+        raise ValueError(f"{file} exists: replace it with --force")
     with snapshot(store) as source:
         found = version_of(source)
         if found != schema.VERSION:
@@ -82,7 +80,7 @@ def backup(
                 "back it up with the version of headstart that wrote it"
             )
         with atomic_write(file, mode=0o600) as part:
-            part.chmod(0o600)  # whatever the file that is replaced had
+            part.chmod(0o600)  # whatever mode the replaced file had
             if is_sqlite(url):
                 _copy_pages(source, part, progress)
             else:
@@ -102,14 +100,14 @@ def backup(
 
 
 def seal(file: Path) -> None:
-    """Write the checksum of a backup into its head; a changed bit anywhere is noticed then."""
+    """Write the checksum of a backup into its head, so that any changed bit is noticed."""
     with file.open("r+b") as opened:
         opened.seek(_CHECKSUM.start)
         opened.write(checksum(file))
 
 
 def checksum(file: Path) -> bytes:
-    """CRC-32 of a file, but for the bytes where it is kept."""
+    """The CRC-32 of a file, without the bytes where it is kept."""
     with file.open("rb") as opened:
         head = bytearray(opened.read(_BLOCK))
         head[_CHECKSUM] = bytes(4)
@@ -122,9 +120,9 @@ def checksum(file: Path) -> bytes:
 def restore(
     store: str | Path, file: Path, *, force: bool = False, progress: Progress = _silent
 ) -> dict[str, int]:
-    """Put a backup into a store, in one transaction; the number of rows by table.
+    """Put a backup into a store, in one transaction. Returns the number of rows by table.
 
-    A store that holds anything is refused, unless `force` says that it is replaced.
+    A store that holds anything is refused unless `force` is set.
     """
     _check(file)
     with (
@@ -149,7 +147,7 @@ def restore(
 
 @contextmanager
 def _opened(store: str | Path) -> Iterator[Database]:
-    """A store; one that was made for this is taken away again where the body raises."""
+    """A store; if it was made for this, it is removed again if the body raises."""
     url = parsed(store)
     path = Path(str(url.database)).resolve() if is_sqlite(url) else None
     made = path is not None and not path.exists()
@@ -166,33 +164,27 @@ def _opened(store: str | Path) -> Iterator[Database]:
 
 
 def _check_unused(target: Connection, force: bool) -> None:
-    """Raise ValueError where processes use the store, or where it holds something."""
+    """Raise ValueError if processes use the store, or if it holds something."""
     n = 0 if target.dialect.name == "sqlite" else n_running(target)
     if n:
-        raise ValueError(
-            f"store must be used by no process of the service, got {n}: stop them first"
-        )
+        raise ValueError(f"no process of the service may use the store, got {n}: stop them first")
     held = ", ".join(f"{n} {name}" for name, n in _counts(target).items() if n)
     if held and not force:
-        raise ValueError(f"store must be empty, got {held}; --force replaces all that it holds")
+        raise ValueError(f"store must be empty, got {held}; --force replaces everything in it")
 
 
 def _check(file: Path) -> None:
     """Raise ValueError for what is not a whole backup."""
     if not file.is_file():
-        raise ValueError(f"file must be a backup, got {file}, which is not there")
+        raise ValueError(f"no such backup: {file}")
     try:
         with _file(file, mode="ro") as connection:
             known = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
             problem = connection.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
     except DBAPIError as error:
-        raise ValueError(
-            f"file must be a backup, got {file}, which cannot be read: {_reason(error)}"
-        ) from error
+        raise ValueError(f"cannot read the backup {file}: {_reason(error)}") from error
     if known != _BACKUP:
-        raise ValueError(
-            f"file must be a backup, got {file}, which `headstart backup` did not write"
-        )
+        raise ValueError(f"{file} is not a backup: `headstart backup` did not write it")
     with file.open("rb") as opened:
         written = opened.read(_CHECKSUM.stop)[_CHECKSUM]
     if problem != "ok" or written != checksum(file):
@@ -200,7 +192,7 @@ def _check(file: Path) -> None:
 
 
 def _check_columns(source: Connection, file: Path) -> None:
-    """Raise ValueError where a table or a column of the backup is missing."""
+    """Raise ValueError if a table or a column of the backup is missing."""
     known = inspect(source)
     for table in _TABLES:
         held = known.get_columns(table.name) if known.has_table(table.name) else []
@@ -211,7 +203,7 @@ def _check_columns(source: Connection, file: Path) -> None:
 
 
 def _broken(file: Path, reason: str) -> ValueError:
-    return ValueError(f"file must be a whole backup, got {file}, which is not: {reason}")
+    return ValueError(f"the backup {file} is damaged: {reason}")
 
 
 def _reason(error: DBAPIError) -> str:
@@ -221,7 +213,7 @@ def _reason(error: DBAPIError) -> str:
 
 @contextmanager
 def _current(file: Path, folder: str) -> Iterator[Path]:
-    """The backup with tables of the current version: the file, or a migrated copy of it."""
+    """The backup in the current version: the file, or a migrated copy of it."""
     with _file(file, mode="ro") as connection:
         current = version_of(connection) == schema.VERSION
         if not current:
@@ -234,7 +226,7 @@ def _current(file: Path, folder: str) -> Iterator[Path]:
 
 @contextmanager
 def _file(path: Path, mode: str = "rw") -> Iterator[Connection]:
-    """A transaction over a file that no other process uses, with nothing beside it after that."""
+    """A transaction over a file that no other process uses; it leaves no other files behind."""
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(
@@ -252,14 +244,14 @@ def _file(path: Path, mode: str = "rw") -> Iterator[Connection]:
 
 def _copy_pages(source: Connection, path: Path, progress: Progress) -> None:
     """Copy an SQLite file as the source's transaction sees it."""
-    source.execute(select(schema.schema_version))  # the transaction sees one state from here on
+    source.execute(select(schema.schema_version))  # from here on, the transaction sees one state
     given: Any = source.connection.dbapi_connection
     target = sqlite3.connect(path)
     try:
         given.backup(
             target, pages=_PAGES, progress=lambda _, left, total: progress(total - left, total)
         )
-        target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+        target.execute("PRAGMA journal_mode = DELETE")  # one file, without a log next to it
     finally:
         target.close()
 
@@ -287,7 +279,7 @@ def _counts(connection: Connection) -> dict[str, int]:
 
 
 def _numbers(connection: Connection) -> dict[Table, int]:
-    """The largest number that each table has given to a row, of those that are gone too."""
+    """The largest number that each table has ever given to a row, including deleted ones."""
     found = {}
     for table, column in _NUMBERED.items():
         largest = connection.execute(select(func.max(column))).scalar_one() or 0
@@ -307,7 +299,7 @@ def _last_number(connection: Connection, table: Table, column: Column[int]) -> i
 
 
 def _advance(connection: Connection, numbers: dict[Table, int]) -> None:
-    """Have new rows numbered after those that are, and were, in the tables."""
+    """Number new rows after all rows that are, or ever were, in the tables."""
     for table, column in _NUMBERED.items():
         if connection.dialect.name == "postgresql":
             sequence = func.pg_get_serial_sequence(table.name, column.name)

@@ -1,9 +1,9 @@
-"""Blocks: decisions that were made about the same time, and how those of a task are found.
+"""Blocks: decisions made at about the same time, and how to find the decisions of a task.
 
-The index of decisions by task is an index by block and then by task. So a new decision goes into a
-small part of it, that of the latest block. In an index of tasks alone every decision of a batch has
-a place of its own, and to write all of these pages took more than half of the time of a commit.
-What it costs: to find the decisions of a task, every block is looked into.
+The index of decisions is by block and then by task. So a new decision goes into a small part of it,
+the latest block. In an index by task alone, every decision of a batch would go to another page, and
+writing these pages took more than half of the time of a commit. In exchange, finding one task's
+decisions means searching every block.
 """
 
 import math
@@ -14,18 +14,18 @@ from sqlalchemy import ColumnElement, Connection, and_, func, select
 from headstart.service.store.schema import decisions
 
 _C = decisions.c
-# A block ends with so many decisions, or after so long.
+# A block ends after this many decisions, or after this long.
 _DECISIONS = 1 << 15
 SECONDS = 3600
-# How many blocks one statement looks into at most.
+# How many blocks one statement searches at most.
 _MOST = 512
 
 
 class Blocks:
     """The block into which the decisions of a process go.
 
-    Its number is the second in which it began; that of a decision is at most SECONDS later. Where
-    processes begin blocks in the same second, they share one.
+    Its number is the second in which it began; its decisions are made at most SECONDS later.
+    Processes that begin blocks in the same second share one.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Blocks:
 
 
 def all_blocks(connection: Connection) -> list[int]:
-    """The blocks of a store, the latest first; each is found by one step in the index."""
+    """The blocks of a store, latest first; each is found by one step in the index."""
     found = select(func.max(_C.block).label("block")).cte("blocks", recursive=True)
     earlier = select(func.max(_C.block)).where(_C.block < found.c.block).scalar_subquery()
     found = found.union_all(select(earlier).where(found.c.block.is_not(None)))
@@ -50,9 +50,9 @@ def all_blocks(connection: Connection) -> list[int]:
 
 
 def of_task(connection: Connection, task: int) -> Iterator[tuple[ColumnElement[bool], str]]:
-    """Conditions of which one holds for each decision of a task, for the latest blocks first.
+    """Conditions, one of which holds for each decision of a task, for the latest blocks first.
 
-    With each, a bound: the ids of the decisions for which a later one holds are below it.
+    Each comes with a bound: decisions that meet a later condition have ids below it.
     """
     blocks, size = all_blocks(connection), 1
     while blocks:
@@ -63,5 +63,5 @@ def of_task(connection: Connection, task: int) -> Iterator[tuple[ColumnElement[b
 
 
 def first_id(time: float) -> str:
-    """What is not above the id of any decision from a time on: ids begin with milliseconds."""
+    """A lower bound of the ids of decisions from a time on: ids begin with milliseconds."""
     return f"{max(int(time * 1000), 0):012x}"

@@ -3,51 +3,58 @@
 import fcntl
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from headstart.service.store.migrations import STEPS, migrate, version_of
+from headstart.service.store.migrations import STEPS, due, migrate, version_of
 
 _log = logging.getLogger("headstart.service")
 
 # How long a statement waits for a lock, and a connection for the server.
 _BUSY_SECONDS = 10
 _CONNECT_SECONDS = 3
-# SQLite: after how many pages of its log a commit itself copies them into the file, where
-# `Checkpoints` is late or not there; and what a connection caches.
+# SQLite: after how many pages of its log a commit itself copies them into the file, if
+# `Checkpoints` is late or absent; and what a connection caches.
 _PAGES_PER_CHECKPOINT, _CACHE_KIB = 64_000, 32_768
 # Readers next to the one that writes: pages, and requests that only read.
 _READERS = 4
 # How often the log is copied.
 _PAUSE_SECONDS = 0.5
-# Once the log has so many pages, it is to begin anew: that happens by itself with the next commit
-# after a checkpoint during which nothing was written. So small ones follow each other, so often.
+# Once the log has this many pages, it should start over. That happens by itself with the next
+# commit after a checkpoint during which nothing was written, so small checkpoints follow each
+# other, this often.
 _MANY_PAGES = 16_000
 _TRIES = 3
-# From so many pages on, writers wait for a moment, so that the log begins anew.
+# From this many pages on, writers wait for a moment, so that the log can start over.
 _MOST_PAGES = 32_000
 # PostgreSQL: the first halves of its advisory locks.
 _PROCESS, _REFRESH = 7_310_418, 7_310_419
 _MOST_PROCESSES = 10_000
-# How long a file is looked at for damage when it is opened, and after how many steps of SQLite's
-# machine the time is looked at.
+# How long a file is checked for damage when it is opened, and after how many steps of SQLite's
+# machine the time is checked.
 _CHECK_SECONDS, _STEPS_PER_LOOK = 1.0, 10_000
+
+
+_PASSWORD_FILE = "password_file"
+# What `Database.disk` says.
+_DISK = ("store_bytes", "wal_bytes", "disk_free_bytes")
 
 
 class Database:
     """Transactions over the tables.
 
-    `writing` is a transaction that writes, `reading` one that only reads and never blocks a writer.
+    `writing` is a transaction that writes; `reading` only reads and never blocks a writer.
     With SQLite one process owns the file; any number of processes may share a PostgreSQL database.
     """
 
@@ -57,12 +64,14 @@ class Database:
         reader: Engine,
         lock: int | None = None,
         connect: Callable[[], sqlite3.Connection] | None = None,
+        path: Path | None = None,
     ) -> None:
         self._writer = writer
         self._reader = reader
         self._lock = lock
-        self._connect = connect  # to the SQLite file
+        self._connect, self._path = connect, path  # to the SQLite file
         self._checkpoints: Checkpoints | None = None
+        self.damaged = False  # whether a page of the SQLite file was found to be
         # The threads of a process share one connection that writes to an SQLite file.
         self._turn = threading.Lock() if self.is_sqlite else nullcontext()
 
@@ -70,16 +79,16 @@ class Database:
     def open(cls, store: str | Path, *, alone: bool = True, create: bool = True) -> "Database":
         """Open a store, and create or migrate its tables.
 
-        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: an error
-        if another process has the file open; without it, write nothing but keys. create: without
-        it, an error if there is no store yet.
+        store: the path of an SQLite file, or postgresql://user:password@host/name. alone: raise if
+        another process has the file open; without it, write only keys. create: without it, raise if
+        there is no store yet.
         """
         url = parsed(store)
         if is_sqlite(url):
             path = Path(str(url.database))
             if not create:
                 _check_there(path)
-            # Of a link, the file itself: its lock is beside it.
+            # For a link, the file itself: its lock is next to it.
             database = _sqlite(path.resolve(), alone=alone)
             _check_sound(database)
         else:
@@ -87,7 +96,7 @@ class Database:
         try:
             with database.writing() as connection:
                 _check_tables(connection, create=create)
-                # A process that has the file open has migrated it, to a version that it knows.
+                # A process that has the file open has migrated it to its own version.
                 shared = database.is_sqlite and database._lock is None
                 migrate(connection, STEPS[: version_of(connection)] if shared else STEPS)
         except BaseException:
@@ -103,21 +112,43 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is committed at the end, durably, or not at all."""
-        with self._turn, self._writer.begin() as connection:
+        with self._noting_damage(), self._turn, self._writer.begin() as connection:
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the tables and changes nothing."""
-        with self._reader.connect() as connection, connection.begin():
+        with self._noting_damage(), self._reader.connect() as connection, connection.begin():
             yield connection
 
+    @contextmanager
+    def _noting_damage(self) -> Iterator[None]:
+        """Log once that an SQLite file is damaged, and remember it: no other page is trusted."""
+        try:
+            yield
+        except DatabaseError as error:
+            # Errors that may pass, such as a full disk, are of subclasses.
+            if type(error.orig) is sqlite3.DatabaseError and not self.damaged:
+                self.damaged = True
+                _log.error("the store is damaged, restore a backup: %s", reason_of(error))
+            raise
+
     def connect(self) -> Connection:
-        """A connection of its own, on which every statement is a transaction."""
+        """A separate connection, on which every statement is a transaction."""
         return self._writer.connect().execution_options(isolation_level="AUTOCOMMIT")
 
+    def disk(self) -> dict[str, int | None]:
+        """Bytes of an SQLite file, of its log, and free on its disk; None where it is none."""
+        sizes: dict[str, int | None] = dict.fromkeys(_DISK)
+        if self._path is not None:
+            with suppress(OSError):  # files that are gone
+                sizes["disk_free_bytes"] = shutil.disk_usage(self._path.parent).free
+                sizes["store_bytes"] = self._path.stat().st_size
+                sizes["wal_bytes"] = Path(f"{self._path}-wal").stat().st_size
+        return sizes
+
     def keep_log_short(self) -> None:
-        """Have a thread copy SQLite's log into its file, so that no commit has to."""
+        """Start a thread that copies SQLite's log into its file, so that no commit has to."""
         if self._connect is not None and self._checkpoints is None:
             self._checkpoints = Checkpoints(self._connect)
 
@@ -166,9 +197,17 @@ def facts(connection: Connection) -> StoreFacts:
     )
 
 
+def steps_due(store: str | Path) -> tuple[int, list[str]]:
+    """The version of a store's tables, and the steps to the current one in words; none is taken."""
+    with snapshot(store) as connection:
+        _check_tables(connection, create=False)
+        steps = [(step.__doc__ or step.__name__).rstrip(".") for step in due(connection)]
+        return version_of(connection), steps
+
+
 @contextmanager
 def snapshot(store: str | Path) -> Iterator[Connection]:
-    """One state of a store that may be in use by others; nothing is created or migrated."""
+    """One state of a store that others may be using; creates and migrates nothing."""
     url = parsed(store)
     if is_sqlite(url):
         path = Path(str(url.database))
@@ -184,7 +223,7 @@ def snapshot(store: str | Path) -> Iterator[Connection]:
 
 
 def parsed(store: str | Path) -> URL:
-    """The address of a store."""
+    """The address of a store; `?password_file=` names a file that has its password."""
     address = str(store)
     if "://" not in address:
         return URL.create("sqlite", database=address)
@@ -196,6 +235,9 @@ def parsed(store: str | Path) -> URL:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in ("sqlite", "postgresql+psycopg"):
         raise ValueError(f"store must be a path or postgresql://…, got {url.drivername}://…")
+    if (file := url.query.get(_PASSWORD_FILE)) is not None:
+        password = Path(str(file)).read_text("utf-8").strip()
+        url = url.difference_update_query([_PASSWORD_FILE]).set(password=password)
     return url
 
 
@@ -210,7 +252,7 @@ def _check_there(path: Path) -> None:
 
 
 def _check_sound(database: Database) -> None:
-    """Raise ValueError where an SQLite file is found to be damaged, in a second at most."""
+    """Raise ValueError if an SQLite file turns out to be damaged; takes a second at most."""
     assert database._connect is not None
     end = time.monotonic() + _CHECK_SECONDS
     try:
@@ -221,7 +263,7 @@ def _check_sound(database: Database) -> None:
         finally:
             connection.close()
     except sqlite3.OperationalError as error:
-        if "interrupted" not in str(error):  # the rest is not looked at
+        if "interrupted" not in str(error):  # the rest is not checked
             database.close()
             raise
         return
@@ -229,15 +271,15 @@ def _check_sound(database: Database) -> None:
         found = str(error)
     if found != "ok":
         database.close()
-        raise ValueError(f"store must be sound, and it is damaged: {found}; restore a backup of it")
+        raise ValueError(f"the store is damaged: {found}; restore a backup")
 
 
 def _check_tables(connection: Connection, *, create: bool) -> None:
-    """Raise ValueError where there are no tables of a store, and none may be made."""
+    """Raise ValueError if there are no tables of a store, and none may be made."""
     if version_of(connection):
         return
     if not create:
-        raise ValueError("store must be one that headstart serve made, got one without its tables")
+        raise ValueError("the store has no tables: headstart serve did not make it")
     if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
         raise ValueError(
             "store must be a new file or one that headstart serve made, got a file of another "
@@ -267,7 +309,7 @@ def _sqlite(path: Path, *, alone: bool) -> Database:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(writer, "begin", begin_writing)
-    return Database(writer, _reader(connect), lock, connect)
+    return Database(writer, _reader(connect), lock, connect, path)
 
 
 def _connect(address: str) -> sqlite3.Connection:
@@ -293,7 +335,7 @@ def _reader(connect: Callable[[], sqlite3.Connection]) -> Engine:
 
 
 def _own(path: Path) -> int:
-    """Create the file for its owner alone if there is none, and hold a lock beside it."""
+    """Create the file, readable by its owner only, if there is none, and hold a lock next to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     lock = os.open(path.with_name(path.name + ".lock"), os.O_RDWR | os.O_CREAT, 0o600)
@@ -302,7 +344,7 @@ def _own(path: Path) -> int:
     except OSError:
         os.close(lock)
         raise ValueError(
-            f"store {path} must be used by one process at a time, and another has it open; "
+            f"another process has the store {path} open, and only one may use it; "
             "several processes can share postgresql://…"
         ) from None
     return lock
@@ -318,7 +360,7 @@ def _postgresql(url: URL) -> Database:
 class Checkpoints:
     """A thread that copies pages of the log into the file; no writer waits for that.
 
-    Only where the log has become long because writers never rest, they wait until it begins anew.
+    Writers wait only if the log has become long because they never rest, until it starts over.
     """
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
@@ -328,7 +370,7 @@ class Checkpoints:
         self._thread.start()
 
     def stop(self) -> None:
-        """End after what is under way."""
+        """End after the current work."""
         self._stopping.set()
         self._thread.join()
 
@@ -345,7 +387,7 @@ class Checkpoints:
 
 
 def _shorten(connection: sqlite3.Connection) -> None:
-    """Copy what is in the log; where it is long, until it can begin anew."""
+    """Copy the log into the file; if the log is long, until it can start over."""
     pages = _copied(connection)
     tries = 0
     while pages > _MANY_PAGES and tries < _TRIES:
@@ -358,13 +400,13 @@ def _shorten(connection: sqlite3.Connection) -> None:
 
 
 def _copied(connection: sqlite3.Connection) -> int:
-    """Copy pages of the log into the file; how many pages the log has."""
+    """Copy pages of the log into the file. Returns how many pages the log has."""
     _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
     return int(pages)
 
 
 class ProcessNumber:
-    """The lowest number that no other running process of the store holds; 0 where one owns it."""
+    """The lowest number that no other running process of the store holds; 0 if one owns it."""
 
     def __init__(self, database: Database) -> None:
         self._connection: Connection | None = None
@@ -386,7 +428,7 @@ class ProcessNumber:
 
 @contextmanager
 def refresh_lock(database: Database, bandit: int) -> Iterator[bool]:
-    """Whether this process may refresh the prior of a bandit now; no other may meanwhile."""
+    """Whether this process may refresh the prior of a bandit now; excludes other processes."""
     if database.is_sqlite:
         yield True
         return

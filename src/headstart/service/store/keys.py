@@ -12,7 +12,7 @@ from headstart.service.messages import Role
 from headstart.service.store.database import Database
 from headstart.service.store.schema import keys
 
-# How often the table is read: a key that is created or revoked counts after at most this time.
+# How often the table is read: creating or revoking a key takes effect after at most this time.
 REFRESH_SECONDS = 3.0
 ROLES: tuple[Role, ...] = ("decide", "read", "admin")
 _SECRET_BYTES = 32
@@ -34,7 +34,7 @@ class Key:
 
 
 def create_key(database: Database, *, name: str, role: Role, now: float) -> str:
-    """Add a key `hs_<id>_<secret>` and return it: it can be read only now."""
+    """Add a key `hs_<id>_<secret>` and return it. It cannot be read again."""
     if role not in ROLES:
         raise ValueError(f"role must be decide, read or admin, got {role!r}")
     if not 1 <= len(name) <= 200 or "\x00" in name:
@@ -48,12 +48,12 @@ def create_key(database: Database, *, name: str, role: Role, now: float) -> str:
 
 
 def list_keys(database: Database) -> list[Key]:
-    """All keys, revoked ones included, the oldest first."""
+    """All keys, including revoked ones, oldest first."""
     return [key for key, _ in _rows(database)]
 
 
 def revoke_key(database: Database, identity: str, *, now: float) -> bool:
-    """Revoke a key; whether there is one with this id."""
+    """Revoke a key. Returns whether there is one with this id."""
     is_it = keys.c.id == identity
     with database.writing() as connection:
         connection.execute(update(keys).where(is_it, keys.c.revoked.is_(None)).values(revoked=now))
@@ -61,9 +61,9 @@ def revoke_key(database: Database, identity: str, *, now: float) -> bool:
 
 
 class Keys:
-    """The keys of a store, as they were when `refresh` was last called.
+    """The keys of a store, as of the last call of `refresh`.
 
-    Once a store has had a key, every call needs one, so that revoking the last opens nothing.
+    Once a store has had a key, every call needs one, so revoking the last key does not open it.
     """
 
     def __init__(self, database: Database, *, always_needed: bool) -> None:
@@ -105,5 +105,5 @@ def _rows(database: Database) -> list[tuple[Key, bytes]]:
 
 
 def _digest(secret: str) -> bytes:
-    # The secret has 256 random bits, so one SHA-256 is enough: there is nothing to guess.
+    # The secret has 256 random bits and cannot be guessed, so one SHA-256 is enough.
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

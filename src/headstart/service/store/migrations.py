@@ -8,22 +8,24 @@ from sqlalchemy.schema import CreateColumn
 
 from headstart.service.store import schema
 
-# The step at index i leads from version i to version i + 1, in the transaction that is given. The
-# first makes the tables as they are now: a new store needs no other.
+# The step at index i leads from version i to version i + 1, in the transaction that is given, and
+# says so in its docstring. The first makes the tables as they are now: a new store needs no other.
 Step = Callable[[Connection], None]
 
 
 def _create(connection: Connection) -> None:
+    """All tables."""
     schema.metadata.create_all(connection)
     connection.execute(insert(schema.schema_version).values(version=schema.VERSION))
 
 
 def _attributes_of_items(connection: Connection) -> None:
+    """A column for the attributes of items."""
     connection.exec_driver_sql("ALTER TABLE items ADD COLUMN attributes TEXT")
 
 
 def _compared_tasks(connection: Connection) -> None:
-    """The gain is measured anew: before, tasks counted as warm that had no prior to start from."""
+    """The gain is measured again: tasks counted as warm that had no prior to start from."""
     connection.exec_driver_sql("ALTER TABLE tasks ADD COLUMN share DOUBLE PRECISION")
     connection.exec_driver_sql(
         "ALTER TABLE gains ADD COLUMN log_chance DOUBLE PRECISION NOT NULL DEFAULT 0"
@@ -32,6 +34,7 @@ def _compared_tasks(connection: Connection) -> None:
 
 
 def _effects_of_items(connection: Connection) -> None:
+    """A column for the effect of a decision's item."""
     connection.exec_driver_sql("ALTER TABLE decisions ADD COLUMN effect DOUBLE PRECISION")
 
 
@@ -47,7 +50,7 @@ def _version_5(connection: Connection) -> None:
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:
-    """Add a column to the rows that are there."""
+    """Add a column to existing rows."""
     words = CreateColumn(column).compile(dialect=connection.dialect)
     connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {words}")
 
@@ -68,22 +71,28 @@ def version_of(connection: Connection) -> int:
     return int(connection.execute(select(schema.schema_version.c.version)).scalar_one())
 
 
-def migrate(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
-    """Bring the tables to the current version; those of a later version are refused."""
-    _lock(connection)
+def due(connection: Connection, steps: Sequence[Step] = STEPS) -> Sequence[Step]:
+    """The steps to the current version; tables of a later version are refused."""
     found = version_of(connection)
     if found > len(steps):
         raise ValueError(
             f"the store has version {found} and this version of headstart knows {len(steps)}: "
             "install the newer headstart, or restore a backup"
         )
-    for step in steps[found:] if found else steps[:1]:
+    return steps[found:] if found else steps[:1]
+
+
+def migrate(connection: Connection, steps: Sequence[Step] = STEPS) -> None:
+    """Bring the tables to the current version."""
+    _lock(connection)
+    wanted = due(connection, steps)
+    for step in wanted:
         step(connection)
-    if found < len(steps):
+    if wanted:
         connection.execute(update(schema.schema_version).values(version=len(steps)))
 
 
 def _lock(connection: Connection) -> None:
-    """Have processes that start together migrate one after the other."""
+    """Let processes that start together migrate one after another."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7310417)")

@@ -1,7 +1,7 @@
 """Others: the best arms that a decision did not choose, as the bytes of one column.
 
 They are the score of the chosen arm, then the means and the scores of five other arms, as float32,
-and behind them the ids of as many as there were, separated by the character that no name has.
+and after them the ids of the arms, separated by a character that no name has.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ def packed_others(numbers: bytes, arms: Sequence[str]) -> bytes:
 
 
 def unpacked(content: bytes | None) -> tuple[float | None, list[Other]]:
-    """The score of the chosen arm, and the others; None and none where they are not kept."""
+    """The score of the chosen arm, and the others; None and empty if they are not kept."""
     if content is None:
         return None, []
     score, *numbers = np.frombuffer(content[:_SIZE], dtype="<f4").tolist()

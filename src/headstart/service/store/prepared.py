@@ -1,7 +1,7 @@
 """Statements that every request needs, made into SQL once.
 
-They go past SQLAlchemy's work on each statement and row, which would take longer than the database
-does. Values must be of the driver's own types, and those that are read are.
+They bypass SQLAlchemy's work on each statement and row, which would take longer than the database.
+Values are of the driver's own types, written and read.
 """
 
 import sqlite3
@@ -59,8 +59,8 @@ class Prepared:
 class Lookup:
     """A SELECT of the rows in which a column is one of many values: `column.in_(LISTED)`.
 
-    `names` are its other parameters. Values are looked up in lists of 1, 2, 4, … of them, so that a
-    driver that keeps statements has few to keep.
+    `names` are its other parameters. Values are looked up in lists of 1, 2, 4, …, so that a driver
+    that caches statements has few to cache.
     """
 
     def __init__(self, statement: Any, names: Sequence[str] = ()) -> None:
@@ -91,7 +91,7 @@ class Lookup:
 
 
 def with_driver(connection: Connection, method: str, sql: str, parameters: Any) -> Any:
-    """Call a method of SQLite's driver, with errors as SQLAlchemy has them."""
+    """Call a method of SQLite's driver, with SQLAlchemy's errors."""
     driver: Any = connection.connection.driver_connection
     try:
         return getattr(driver, method)(sql, parameters)

@@ -25,16 +25,16 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
-# SQLite numbers rows by itself only where the key is an INTEGER.
+# SQLite numbers rows by itself only if the key is an INTEGER.
 _Number = BigInteger().with_variant(Integer, "sqlite")
 
-# Names are compared by their bytes, so that those with a prefix are neighbours in an index.
+# Names are compared by their bytes, so that names with one prefix are neighbours in an index.
 _Name = Text().with_variant(Text(collation="C"), "postgresql")
 
-# What became of a decision.
+# The status of a decision.
 PENDING, PAID, EXPIRED = range(3)
 DECISION_STATUS: tuple[Literal["pending", "paid", "expired"], ...] = ("pending", "paid", "expired")
-# How a task stands.
+# The status of a task.
 OPEN, FINISHED = range(2)
 TASK_STATUS: tuple[Literal["open", "finished"], ...] = ("open", "finished")
 # What a control task is served: see `BanditConfiguration.control`.
@@ -53,7 +53,7 @@ bandits = Table(
     Column("prior_version", Integer, nullable=False, server_default="0"),
     Column("paused", Double),  # since when a broken guardrail sends new tasks to the control
     Column("accepted", Text),  # a JSON list: guardrails that were broken when somebody resumed
-    sqlite_autoincrement=True,  # the number of one that was deleted is not given again
+    sqlite_autoincrement=True,  # the number of a deleted bandit is not used again
 )
 
 items = Table(
@@ -79,7 +79,7 @@ tasks = Table(
     Column("status", SmallInteger, nullable=False),
     Column("opened", Double, nullable=False),
     Column("last_used", Double, nullable=False),  # opened, or when it last learned
-    Column("n_rewards", BigInteger, nullable=False),  # that count, defaults included
+    Column("n_rewards", BigInteger, nullable=False),  # that count, including defaults
     Column("reward_sum", Double, nullable=False),
     Column("early_rewards", Integer, nullable=False),  # among the first rounds, for the gain
     Column("early_sum", Double, nullable=False),
@@ -100,11 +100,11 @@ tasks = Table(
         sqlite_where=text("changed = 1 OR moves = 1"),
         postgresql_where=text("changed = 1 OR moves = 1"),
     ),
-    sqlite_autoincrement=True,  # the number of a task that was erased is not given again
+    sqlite_autoincrement=True,  # the number of an erased task is not used again
 )
 
-# What the prior counts for a task: only a refresh reads and writes it. That of a task that was
-# erased stays until the prior is computed without it.
+# What the prior counts for a task: only a refresh reads and writes it. An erased task's row stays
+# until the prior is computed without it.
 contributions = Table(
     "contributions",
     metadata,
@@ -136,17 +136,17 @@ decisions = Table(
     Column("propensity", Double),
     Column("mean", Double),
     Column("half", Double),  # half of the 95 % interval
-    Column("effect", Double),  # of the item itself; NULL for arms that are not of the catalogue
+    Column("effect", Double),  # of the item itself; NULL for arms that are not in the catalogue
     Column("prior_version", Integer, nullable=False),
     Column("time", Double, nullable=False),
     Column("status", SmallInteger, nullable=False),
-    Column("value", Double),  # what the task counts for it: while it is pending, its default
+    Column("value", Double),  # what the task counts for it: its default while it is pending
     Column("weight", Double),
     Column("paid_time", Double),
     Column("round", BigInteger),  # the number of this reward among those of the task
-    Column("catalogue", BigInteger),  # the digest of the one that the arms were of, if of any
+    Column("catalogue", BigInteger),  # the digest of the arms' catalogue, if any
     Column("offered", LargeBinary),  # a bit for each item, 1 if it could be chosen; NULL for all
-    # In shadow mode: what the service would have chosen, and the chance that it gives to the arm.
+    # In shadow mode: what the service would have chosen, and its chance of the arm.
     Column("service_arm", Text),
     Column("service_propensity", Double),
     Column("chance", Double),
@@ -161,7 +161,7 @@ decisions = Table(
     ),
 )
 
-# Rewards that came in parts, or with metrics; one that came whole is in its decision alone.
+# Rewards that came in parts, or with metrics; a reward that came whole is in its decision.
 reward_parts = Table(
     "reward_parts",
     metadata,
@@ -196,7 +196,7 @@ priors = Table(
     Column("version", Integer, primary_key=True),
     Column("time", Double, nullable=False),
     Column("source", Text, nullable=False),
-    Column("memory", LargeBinary),  # of the tasks of the store; NULL for versions long past
+    Column("memory", LargeBinary),  # of the store's tasks; NULL for old versions
     Column("fits", Text, nullable=False),  # a JSON list: the fits whose logs count as well
     Column("n_tasks", Integer, nullable=False),
     Column("effective_tasks", Double, nullable=False),
@@ -205,7 +205,7 @@ priors = Table(
     Column("spread", LargeBinary, nullable=False),  # (d,)
 )
 
-# Memories of logs. One counts while it is promoted.
+# Memories of logs. A log counts while it is promoted.
 fits = Table(
     "fits",
     metadata,
@@ -272,7 +272,7 @@ gains = Table(
 )
 EARLY_ROUNDS = 20
 
-# The same of each metric: one value per task, its mean over the first rounds that have the metric.
+# The same for each metric: one value per task, its mean over the first rounds that have it.
 metric_gains = Table(
     "metric_gains",
     metadata,
@@ -285,14 +285,14 @@ metric_gains = Table(
     Column("squares", Double, nullable=False),
 )
 
-# Decisions by item and by the day on which they were made, and the rewards that count for them,
-# defaults included; what was chosen elsewhere is left out.
+# Decisions by item and by their day, and the rewards that count for them, including defaults;
+# choices made elsewhere are left out.
 item_days = Table(
     "item_days",
     metadata,
     Column("bandit", Integer, primary_key=True),
     Column("day", Integer, primary_key=True),  # since 1970
-    Column("item", Text, primary_key=True),  # of the catalogue, or an arm that was given
+    Column("item", Text, primary_key=True),  # of the catalogue, or a given arm
     Column("process", SmallInteger, primary_key=True),
     Column("shown", BigInteger, nullable=False),
     Column("rewards", BigInteger, nullable=False),
@@ -329,7 +329,7 @@ jobs = Table(
     Column("ended", Double),
     Column("heartbeat", Double),  # of the process that runs it
     Column("progress", Double, nullable=False),  # 0 to 1
-    Column("step", Text, nullable=False),  # what it does now, in words
+    Column("step", Text, nullable=False),  # what it is doing, in words
     Column("request", Text, nullable=False),  # JSON
     Column("report", Text),  # JSON
     Column("error", Text),

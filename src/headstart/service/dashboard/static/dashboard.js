@@ -27,7 +27,9 @@
     if (focused >= 0) focusable()[focused]?.focus({ preventScroll: true });
   }
 
-  function selecting() {
+  // Whether somebody selects text or fills in a form, which a refresh would undo.
+  function busyReading() {
+    if (live.querySelector("form :is(input, select):focus")) return true;
     const selection = document.getSelection();
     return selection && !selection.isCollapsed && live.contains(selection.anchorNode);
   }
@@ -45,7 +47,7 @@
     };
 
     async function refresh() {
-      if (paused || busy || document.hidden || selecting()) return;
+      if (paused || busy || document.hidden || busyReading()) return;
       busy = true;
       try {
         const response = await fetch(location.href, {

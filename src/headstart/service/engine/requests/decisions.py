@@ -70,16 +70,16 @@ _COLUMNS = (
     "chance",
 )
 _INSERT = Prepared(insert(table), _COLUMNS)
-# How many decisions of a transaction keep the arms that they did not choose: to pack and store
-# those of all would take up to a tenth of the time of a large batch.
+# How many decisions of a transaction keep the arms that they did not choose: doing so for all would
+# take up to a tenth of the time of a large batch.
 _WITH_OTHERS = 32
 
 
 def new_ids(n: int, now: float) -> list[str]:
-    """Ids that no other process, restart or restored backup gives, in the order of time."""
+    """Ids that are unique across processes, restarts and restored backups, in the order of time."""
     time, drawn = first_id(now), os.urandom(n * _RANDOM_BYTES).hex()
     size = 2 * _RANDOM_BYTES
-    # In order, they go to the end of an index one after the other.
+    # In order, they go to the end of an index one after another.
     return sorted([time + drawn[i : i + size] for i in range(0, size * n, size)])
 
 
@@ -98,7 +98,7 @@ class _Choice:
 
 
 class _Considered(NamedTuple):
-    """What the service would have chosen in shadow mode, and the chance of what was served."""
+    """What the service would have chosen in shadow mode, and its chance of what was served."""
 
     arm: str
     propensity: float
@@ -108,7 +108,7 @@ class _Considered(NamedTuple):
 def decide(
     transaction: Transaction, bandit: Bandit, requests: Sequence[DecisionRequest]
 ) -> list[DecisionAnswer | ServiceError]:
-    """Decide for requests; each has an answer or an error of its own."""
+    """Decide for requests; each gets its own answer or error."""
     answers: list[DecisionAnswer | ServiceError | None] = [None] * len(requests)
     keys = Keys(transaction, bandit, requests, DecisionAnswer)
     wanted = []
@@ -132,7 +132,7 @@ def decide(
     _complete(bandit, wanted)
     batch = _Batch(transaction, bandit, len(wanted))
     found = [choice for choice in wanted if choice.entry is not None]
-    # Where decisions teach nothing, those of one task are made together.
+    # If decisions teach nothing, a task's decisions are made together.
     one_by_one = bandit.model.settings.default_reward is not None
     for wave in _waves(found, tasks_once=one_by_one):
         for choice in wave if keys else ():
@@ -154,26 +154,26 @@ def decide(
 
 
 def _own(bandit: Bandit, request: DecisionRequest, shown: DecisionSet) -> int | None:
-    """Where the caller's own choice is among the arms, checked for all tasks alike."""
+    """The place of the caller's own choice among the arms, checked for all tasks."""
     settings = bandit.configuration
     is_needed = settings.shadow or settings.control == "own"
     if request.own is None:
         if request.own_propensity is not None:
-            raise invalid("own_propensity must be given with own, got it alone")
+            raise invalid("own_propensity needs own, got own_propensity alone")
         if is_needed:
             why = "in shadow mode" if settings.shadow else 'where control is "own"'
             raise invalid(f"own must be the arm that you would serve {why}, got none")
         return None
     if is_needed and request.n > 1:
-        raise invalid(f"n must be 1 where own is served, got {request.n}")
+        raise invalid(f"n must be 1 if own is served, got {request.n}")
     place = bandit.catalogue.place(shown, request.own)
     if place is None:
-        raise invalid(f"own must be one of the arms that can be chosen, got {request.own!r}")
+        raise invalid(f"own must be an arm that can be chosen, got {request.own!r}")
     return place
 
 
 def _at_random(shown: DecisionSet, n: int) -> tuple[list[int], list[float]]:
-    """Arms drawn uniformly, each of those that are left, and their propensities."""
+    """Arms drawn uniformly without replacement, and their propensities."""
     allowed = np.flatnonzero(shown.allowed).tolist()
     if n > len(allowed):
         raise ValueError(f"n must be at most the {len(allowed)} available arms, got {n}")
@@ -186,9 +186,9 @@ def _find_tasks(
     wanted: Sequence[_Choice],
     answers: list[DecisionAnswer | ServiceError | None],
 ) -> list[TaskEntry]:
-    """Find or open the tasks of requests; returns those that were opened."""
+    """Find or open the tasks of requests. Returns the opened ones."""
     names = {choice.task for choice in wanted}
-    # Tasks that learn a default with their decisions are to change.
+    # Tasks that learn a default with their decisions will change.
     lock = bandit.model.settings.default_reward is not None
     found: dict[str, TaskEntry | ServiceError] = {**by_names(transaction, bandit, names, lock=lock)}
     new: dict[str, list[float] | Floats | None] = {}
@@ -219,7 +219,7 @@ def _complete(bandit: Bandit, wanted: Sequence[_Choice]) -> None:
 
 
 def _waves(wanted: Sequence[_Choice], *, tasks_once: bool) -> list[list[_Choice]]:
-    """Requests in groups in which every key, and if asked for every task, is there once."""
+    """Requests in groups in which every key, and if asked every task, occurs once."""
     if not tasks_once or len({choice.task for choice in wanted}) == len(wanted):
         keyed = [
             choice.request.idempotency_key for choice in wanted if choice.request.idempotency_key
@@ -259,7 +259,7 @@ class _Batch:
     def decide(
         self, wanted: Sequence[_Choice]
     ) -> list[tuple[_Choice, DecisionAnswer | ServiceError]]:
-        """Decide: for those that want one arm together, for others one by one."""
+        """Decide: together for requests of one arm, one by one for others."""
         answers: list[tuple[_Choice, DecisionAnswer | ServiceError]] = []
         chosen: dict[bool, list[_Choice]] = {False: [], True: []}
         for choice in wanted:
@@ -276,7 +276,7 @@ class _Batch:
         return answers
 
     def _served(self, choice: _Choice, task: TaskEntry) -> Literal["random", "own"] | None:
-        """What is served instead of the choice of the task's own estimate."""
+        """What is served instead of the estimate's choice."""
         if self._bandit.configuration.shadow:
             return "own"
         control = schema.CONTROLS[task.against] if task.control else "cold"
@@ -419,13 +419,13 @@ class _Batch:
     def _count(
         self, task: TaskEntry, features: Floats, item: str | None, ratio: float | None
     ) -> tuple[float | None, float | None, int | None]:
-        """Have a task learn the default, if there is one: its value, weight and number."""
+        """Let a task learn the default, if there is one. Returns its value, weight and number."""
         if self._default is None:
             return None, None, None
         self._transaction.touch(self._bandit, [task])
         try:
             self._bandit.rows(task).learn(task.id, features, self._default, 1.0, item)
-        except ValueError:  # too large to be learned: the decision counts from its reward on
+        except ValueError:  # too large to be learned: the decision counts only from its reward on
             return None, None, None
         self._transaction.sums.counted(self._bandit.number, task, self._default, ratio)
         self._learned[task.id] = task
@@ -459,7 +459,7 @@ class _Parts:
         both = np.stack([chosen.from_prior, chosen.from_rewards], 1).astype("<f4").tobytes()
         # Two halves of the precision: as many bytes.
         self.contributions = [both[i * size : (i + 1) * size] for i in range(len(self.indices))]
-        # Of a list of arms there is one row of others, which the first of them has.
+        # A list of arms has one row of others, kept by its first decision.
         self._others: list[list[int]] = []
         self._numbers: list[bytes] = []
         if chosen.others is not None:
@@ -468,7 +468,7 @@ class _Parts:
             self._numbers = packed_numbers(own[: len(places)], means, scores)
 
     def others(self, i: int, ids: Sequence[Any]) -> bytes | None:
-        """The best arms that were not chosen, as they are stored; None if there were none."""
+        """The best arms that were not chosen, in stored form; None if there were none."""
         if i >= len(self._others):
             return None
         places = self._others[i]

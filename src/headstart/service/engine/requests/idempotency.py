@@ -16,7 +16,7 @@ Answer = TypeVar("Answer", bound=Message)
 
 
 class Keys(Generic[Answer]):
-    """The keys of the requests of a transaction, and the answers that they got before."""
+    """The keys of a transaction's requests, and the answers that they got before."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Keys(Generic[Answer]):
             )
 
     def write(self) -> None:
-        """Store the new keys; where another process stored one meanwhile, the transaction fails."""
+        """Store the new keys; if another process has just stored one, the transaction fails."""
         if self._new:
             self._transaction.connection.execute(insert(table), self._new)
 

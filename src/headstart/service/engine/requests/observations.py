@@ -37,7 +37,7 @@ from headstart.service.store.schema import decisions as table
 def observe(
     transaction: Transaction, bandit: Bandit, requests: Sequence[ObservationRequest]
 ) -> list[ObservationAnswer | ServiceError]:
-    """Learn observations in their order; each is stored as a decision that was paid at once."""
+    """Learn observations in order; each is stored as a decision that was paid at once."""
     keys = Keys(transaction, bandit, requests, ObservationAnswer)
     tells = [_told(bandit, each) for each in requests]
     tasks = _tasks(
@@ -121,7 +121,7 @@ def _tasks(
 
 
 def _features(bandit: Bandit, request: ObservationRequest, task: TaskEntry, tell: Told) -> Floats:
-    """The features of an observation: given, or those of an arm of the catalogue."""
+    """The features of an observation: given, or of an arm in the catalogue."""
     if bandit.schema is not None:
         return features_of(bandit, request, task, tell)
     if request.item is not None:
@@ -136,7 +136,7 @@ def _features(bandit: Bandit, request: ObservationRequest, task: TaskEntry, tell
 
 
 def _item(bandit: Bandit, request: ObservationRequest) -> str | None:
-    """The item of the catalogue that was observed; None for what has features of its own."""
+    """The observed item of the catalogue; None if the observation has its own features."""
     own = request.features is not None or request.item is not None
     return None if own or request.arm not in bandit.catalogue.index else request.arm
 

@@ -1,4 +1,4 @@
-"""Parts: a decision's reward that comes in parts, what they amount to, and their metrics."""
+"""Parts: a decision's reward that comes in parts, their total, and their metrics."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -29,12 +29,12 @@ _INSERT = Prepared(insert(table), [*_OWN, "number", "value", "time", "metrics"])
 
 
 def check(request: RewardRequest, parts: Parts, configuration: BanditConfiguration) -> None:
-    """Raise where a reward with a key or with metrics cannot be taken."""
+    """Raise for a reward with a key or metrics that cannot be accepted."""
     if request.key is not None:
         check_text("key", request.key)
     if request.key is not None and request.weight != 1.0:
         raise ValueError(
-            "weight must be given with the reward without a key: it is that of the decision's "
+            "give weight with the reward without a key: it belongs to the decision's "
             f"whole reward, got {request.weight:g} with the key {request.key!r}"
         )
     if request.key is not None and len(parts) >= MOST_PARTS and request.key not in parts:
@@ -47,7 +47,7 @@ def check(request: RewardRequest, parts: Parts, configuration: BanditConfigurati
 
 
 def with_reward(parts: Parts, request: RewardRequest, value: float, happened: float) -> Parts:
-    """The parts with a reward that comes; one that replaces another stays in its place."""
+    """The parts with a new reward; a replacement keeps the place of the old part."""
     key = request.key or ""
     before = parts.get(key)
     if before is None:
@@ -58,7 +58,7 @@ def with_reward(parts: Parts, request: RewardRequest, value: float, happened: fl
 
 
 def combined(parts: Parts, rule: Combination) -> float:
-    """What parts amount to."""
+    """The total of parts."""
     if len(parts) == 1:
         (only,) = parts.values()
         return only.value
@@ -73,7 +73,7 @@ def combined(parts: Parts, rule: Combination) -> float:
 def metric_changes(
     before: Parts, after: Parts, names: Iterable[str]
 ) -> dict[str, tuple[float | None, float]]:
-    """The metrics of a decision before a reward and after it; those of its parts add up."""
+    """The metrics of a decision before and after a reward; metrics of parts add up."""
     return {name: (_metric(before, name), _metric(after, name) or 0.0) for name in names}
 
 
@@ -83,14 +83,14 @@ def _metric(parts: Parts, name: str) -> float | None:
 
 
 def to_store(before: Parts, after: Parts, key: str) -> list[str]:
-    """The keys of the parts to store; a reward that came whole is in its decision alone."""
+    """The keys of the parts to store; a reward that came whole is stored in its decision."""
     if set(after) == {""} and not after[""].metrics:
         return []
     return list(after) if set(before) == {""} else [key]
 
 
 def write(connection: Connection, bandit: int, parts: Mapping[tuple[str, str], Part]) -> None:
-    """Store parts by decision and key, instead of those that are there."""
+    """Store parts by decision and key, replacing existing ones."""
     own = [(bandit, decision, key) for decision, key in parts]
     _DELETE.execute(connection, own)
     _INSERT.execute(

@@ -1,7 +1,7 @@
 """Rewards: each ends as one outcome, and is learned once; or its decision expires.
 
-A decision's reward may come in parts. Its task counts what all parts that came amount to: another
-part, or a correction of one, replaces that.
+A decision's reward may come in parts. Its task counts the total of the parts so far; another part,
+or a correction of one, replaces it.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _PAY = Prepared(
 
 @dataclass(slots=True)
 class Payment:
-    """A decision that waits for its reward, or had it."""
+    """A decision that waits for its reward, or has had it."""
 
     id: str
     task: int
@@ -51,11 +51,11 @@ class Payment:
     round: int | None  # None: the task has learned nothing for it
     observed: bool
     arm: str
-    effect: float | None  # None: the arm is not of the catalogue
+    effect: float | None  # None: the arm is not in the catalogue
     propensity: float | None
-    chance: float | None  # that the service gives to the arm, in shadow mode
+    chance: float | None  # the service's chance of the arm, in shadow mode
     paid_time: float | None
-    parts: Parts = field(default_factory=dict)  # of the reward, that came
+    parts: Parts = field(default_factory=dict)  # of the reward so far
 
     @property
     def item(self) -> str | None:
@@ -64,7 +64,7 @@ class Payment:
 
     @property
     def ratio(self) -> float | None:
-        """π/p in shadow mode, the chance that the service gives to the arm over the caller's."""
+        """π/p in shadow mode: the service's chance of the arm over the caller's."""
         return ratio_of(self.chance, self.propensity)
 
 
@@ -82,7 +82,7 @@ class Payments:
         numbers = {payment.task for payment in payments}
         self._tasks = by_numbers(transaction, bandit, numbers, lock=True)
         if not transaction.owns_store:
-            # The task's row is the lock of its decisions: they are read after it is held.
+            # The task's row is the lock of its decisions: they are read once it is held.
             payments = self._read(wanted)
         self.payments = {payment.id: payment for payment in payments}
         self._read_parts([payment for payment in payments if payment.status == schema.PAID])
@@ -92,7 +92,7 @@ class Payments:
         return [Payment(*row) for row in rows]
 
     def _read_parts(self, paid: Sequence[Payment]) -> None:
-        """Read the parts of rewards that came; one that came whole is the part without a key."""
+        """Read the parts of rewards so far; a reward that came whole is the part without a key."""
         ids = [payment.id for payment in paid]
         found = of_decisions(self._transaction.connection, self._bandit.number, ids)
         for payment in paid:
@@ -101,7 +101,7 @@ class Payments:
             payment.parts = found.get(payment.id) or {"": Part(payment.value, time, 0, {})}
 
     def pay(self, request: RewardRequest) -> Outcome:
-        """Pay a reward if it can be paid; what became of it."""
+        """Pay a reward if it can be paid. Returns the outcome."""
         payment = self.payments.get(request.decision)
         if payment is None or payment.task not in self._tasks:
             return Outcome.UNKNOWN
@@ -111,13 +111,13 @@ class Payments:
         if request.key is not None:
             weight = payment.weight or 1.0
         happened = self._transaction.now
-        if request.time is not None:  # by a clock that may be wrong: not before, and not to come
+        if request.time is not None:  # a wrong clock may be too early, or in the future
             happened = min(max(request.time, payment.time), happened)
         settings, key = self._bandit.model.settings, request.key or ""
         before = payment.parts.get(key)
         after = parts.with_reward(payment.parts, request, value, happened)
         total = parts.combined(after, self._bandit.configuration.parts)
-        # Of what came before, nothing stands in the way of a correction that changes it.
+        # An earlier reward does not prevent a correction.
         corrects = request.correction and (before, payment.weight) != (after[key], weight)
         paid = None if before is None or corrects else before.value
         outcome = outcome_of(
@@ -140,7 +140,7 @@ class Payments:
         return outcome
 
     def _keep(self, payment: Payment, after: Parts, request: RewardRequest) -> None:
-        """Note the parts of a reward that was paid, and count the metrics that came with it."""
+        """Note the parts of a paid reward, and count its metrics."""
         before, payment.parts = payment.parts, after
         for key in parts.to_store(before, after, request.key or ""):
             self._parts[payment.id, key] = after[key]
@@ -150,7 +150,7 @@ class Payments:
             self._transaction.sums.measured(self._bandit.number, task, payment.round, changes)
 
     def _replace(self, payment: Payment, value: float, weight: float, happened: float) -> Outcome:
-        """Have the decision's task count a reward instead of the one that it counts."""
+        """Let the decision's task count a reward instead of its present one."""
         task, sums = self._tasks[payment.task], self._transaction.sums
         assert payment.value is not None
         assert payment.weight is not None
@@ -171,7 +171,7 @@ class Payments:
     def learn(
         self, payment: Payment, value: float, weight: float, happened: float, status: int
     ) -> Outcome:
-        """Have the decision's task learn a reward: PAID, or OUT_OF_RANGE where it cannot."""
+        """Let the decision's task learn a reward: PAID, or OUT_OF_RANGE if it cannot."""
         task = self._tasks[payment.task]
         self._transaction.touch(self._bandit, [task])
         features = floats(payment.features)
@@ -195,7 +195,7 @@ class Payments:
         happened: float | None = None,
         number: int | None = None,
     ) -> None:
-        """Note what became of a decision."""
+        """Note the new status of a decision."""
         if not payment.observed:
             counted = None if payment.round is None else payment.value
             sums, counts = self._transaction.sums, None if number is None else value
@@ -211,7 +211,7 @@ class Payments:
         return self._tasks.get(payment.task)
 
     def write(self) -> None:
-        """Store what was paid and what was learned."""
+        """Store what was paid and learned."""
         _PAY.execute(self._transaction.connection, self._rows)
         parts.write(self._transaction.connection, self._bandit.number, self._parts)
         write_learned(self._transaction, self._bandit, list(self._learned.values()))
@@ -240,10 +240,10 @@ def reward(
 
 
 def expire(transaction: Transaction, bandit: Bandit, limit: int) -> int:
-    """Have decisions expire whose deadline has passed, the oldest first, and so many at most.
+    """Let decisions expire whose deadline has passed, oldest first, at most this many.
 
-    Those that count as their default stay with it; others learn it, if there is one by now. Returns
-    how many there were.
+    Decisions that count as their default keep it; others learn it, if there is one by now. Returns
+    how many expired.
     """
     deadline = bandit.configuration.deadline_seconds
     if deadline is None:

@@ -81,7 +81,7 @@ def by_names(
 def _as_stored(
     transaction: Transaction, bandit: Bandit, versions: Mapping[int, int]
 ) -> list[TaskEntry]:
-    """Tasks of these versions, read where those in memory are not of them."""
+    """Tasks in these versions, read from the store if memory has others."""
     tasks, stale = [], []
     for number, version in versions.items():
         task = bandit.by_number(number)
@@ -103,7 +103,7 @@ def _load(transaction: Transaction, bandit: Bandit, numbers: list[int]) -> list[
 def _kept(
     transaction: Transaction, bandit: Bandit, rows: Iterable[tuple[TaskEntry, bytes]]
 ) -> list[TaskEntry]:
-    """Take tasks into memory as they were read."""
+    """Take tasks that were read into memory."""
     tasks = []
     for task, state in rows:
         before = bandit.by_number(task.id)
@@ -123,7 +123,7 @@ def _side_of(task: TaskEntry) -> Floats | None:
 def open_all(
     transaction: Transaction, bandit: Bandit, sides: Mapping[str, list[float] | Floats | None]
 ) -> dict[str, TaskEntry | ServiceError]:
-    """Open tasks that the store does not have, with what is known of them beforehand."""
+    """Open new tasks, with what is known of them beforehand."""
     opened: dict[str, TaskEntry | ServiceError] = {}
     names = sorted(sides)
     for name, number in zip(names, _numbers(transaction.connection, len(names)), strict=True):
@@ -157,14 +157,14 @@ def open_all(
 
 
 def _control_share(bandit: Bandit) -> float:
-    """The share of control tasks among those that are opened now."""
+    """The share of control tasks among new tasks."""
     if bandit.configuration.shadow:
         return 0.0
     return 1.0 if bandit.paused else bandit.configuration.control_share
 
 
 def _against(bandit: Bandit) -> int:
-    """What tasks are compared with that are opened now, as the table has it."""
+    """What new tasks are compared with, as in the table."""
     settings = bandit.configuration
     return schema.SHADOW if settings.shadow else schema.CONTROLS.index(settings.control)
 
@@ -188,7 +188,7 @@ def side_of(bandit: Bandit, side: list[float] | Floats | None) -> Floats | None:
 def know_all(
     transaction: Transaction, bandit: Bandit, new: Iterable[tuple[TaskEntry, Floats]]
 ) -> None:
-    """Store what is first told of tasks that are open; the next refresh counts them with it."""
+    """Store what becomes known of open tasks; the next refresh counts them with it."""
     for task, side in new:
         content = packed(side)
         moves = int(n_side(bandit.model.prior) > 0 and not task.control)
@@ -204,7 +204,7 @@ def know_all(
             task.side = content
             task.version += 1
             bandit.rows(task).know(task.id, side)
-        else:  # another process was told before: it is read again
+        else:  # another process knew it before: read it again
             bandit.drop([task])
 
 
@@ -225,7 +225,7 @@ def _numbers(connection: Connection, n: int) -> list[int]:
 def _stored(
     transaction: Transaction, bandit: Bandit, opened: dict[str, TaskEntry | ServiceError]
 ) -> dict[str, TaskEntry | ServiceError]:
-    """Insert tasks; one that another process has opened meanwhile is taken as it is there."""
+    """Insert tasks; if another process has just opened one, that one is used."""
     new = [task for task in opened.values() if isinstance(task, TaskEntry)]
     rows = [_row(transaction, bandit, task) for task in new]
     if not rows:
@@ -250,7 +250,7 @@ def _stored(
 
 
 def close_all(transaction: Transaction, bandit: Bandit, tasks: Collection[TaskEntry]) -> None:
-    """Take back tasks that were opened for requests that are refused."""
+    """Remove tasks that were opened for refused requests."""
     if tasks:
         numbers = [task.id for task in tasks]
         transaction.connection.execute(delete(table).where(table.c.id.in_(numbers)))
@@ -300,7 +300,7 @@ def write_learned(transaction: Transaction, bandit: Bandit, tasks: Collection[Ta
 
 
 def finish(transaction: Transaction, bandit: Bandit, name: str) -> None:
-    """Note that a task is finished; it goes on when it comes back."""
+    """Note that a task is finished; it continues when it comes back."""
     entry = by_names(transaction, bandit, [name], lock=True).get(name)
     if entry is None:
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")
@@ -311,7 +311,7 @@ def finish(transaction: Transaction, bandit: Bandit, name: str) -> None:
 
 
 def erase(transaction: Transaction, bandit: Bandit, name: str) -> bool:
-    """Erase a task with its decisions; whether the prior counts it, until it is recounted."""
+    """Erase a task with its decisions. Returns whether the prior still counts it."""
     entry = by_names(transaction, bandit, [name], lock=True).get(name)
     if entry is None:
         raise not_found(f"bandit {bandit.name!r} has no task {name!r}")

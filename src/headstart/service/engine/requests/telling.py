@@ -1,4 +1,4 @@
-"""Telling: what requests tell of the context and of tasks, as numbers, where there is a schema."""
+"""Telling: the context and attributes of tasks in requests, as numbers, if there is a schema."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -24,10 +24,10 @@ from headstart.service.store.queries.tasks import TaskEntry
 
 
 class Told(NamedTuple):
-    """What one request tells, as numbers; both are None for a bandit whose features are numbers."""
+    """What one request says, as numbers; both are None for a bandit whose features are numbers."""
 
     context: Floats | None
-    about: Floats | None  # (p,), None where nothing is told of the task
+    about: Floats | None  # (p,), None if the request says nothing about the task
 
 
 NOTHING = Told(None, None)
@@ -39,7 +39,7 @@ def strict(bandit: Bandit, request: DecisionRequest) -> DecisionRequest:
         return request
     if request.deferred and bandit.configuration.default_reward is not None:
         raise invalid(
-            "a decision may be deferred only where there is no default_reward, which it would count"
+            "a decision may be deferred only without a default_reward, which it would count"
             f" as, got {bandit.configuration.default_reward:g}"
         )
     given = {name: getattr(request, name) for name in DecisionRequest.__struct_fields__}
@@ -64,7 +64,7 @@ def strict(bandit: Bandit, request: DecisionRequest) -> DecisionRequest:
 
 
 def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
-    """What a request tells of the context and of its task, checked."""
+    """What a request says about the context and its task, checked."""
     schema, context, about = bandit.schema, request.context, request.about
     if schema is None:
         if context is None and about is None:
@@ -73,7 +73,7 @@ def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
             raise schemas.no_schema("context", context)
         raise schemas.no_schema("about", about)
     if request.side is not None:
-        raise invalid("side must be given as attributes where there are features: about")
+        raise invalid("give side information to a bandit with features as attributes: about")
     try:
         c = schema.encode_context(context)
         return Told(c, schema.encode_task(about) if about and schema.n_task else None)
@@ -82,7 +82,7 @@ def told(bandit: Bandit, request: DecisionRequest | ObservationRequest) -> Told:
 
 
 def known_of(bandit: Bandit, task: TaskEntry, told: Told) -> Floats:
-    """What counts as known of a task, (p,): the first that was told."""
+    """What counts as known of a task, (p,): the first values."""
     assert bandit.schema is not None
     if task.side is not None:
         return floats(task.side)
@@ -90,7 +90,7 @@ def known_of(bandit: Bandit, task: TaskEntry, told: Told) -> Floats:
 
 
 class Shown:
-    """The arms of requests, as their contexts and tasks have them; those that are equal are one."""
+    """The arms of requests in their contexts and for their tasks; equal ones are shared."""
 
     def __init__(self, bandit: Bandit, schema: Features) -> None:
         self._bandit = bandit
@@ -98,7 +98,7 @@ class Shown:
         crossed = (schema.sides[name] for pair in schema.cross for name in pair)
         self._with_tasks = "task" in crossed
         self._nothing = schema.encode_task(None)
-        # By the arms, the context and the task; the arms are held, so that their ids stay theirs.
+        # By arms, context and task; the arms are kept alive, so that their ids stay valid.
         self._known: dict[tuple[int, bytes, bytes], tuple[DecisionSet, Floats]] = {}
 
     def arms(self, items: DecisionSet, task: TaskEntry, told: Told) -> DecisionSet:
@@ -114,12 +114,12 @@ class Shown:
 
 
 def features_of(bandit: Bandit, request: ObservationRequest, task: TaskEntry, told: Told) -> Floats:
-    """The features of an observed item, of the catalogue or with attributes of its own."""
+    """The features of an observed item, in the catalogue or given by attributes."""
     schema, catalogue = bandit.schema, bandit.catalogue
     assert schema is not None
     assert told.context is not None
     if request.features is not None:
-        raise ValueError("item must be given where there are features, got numbers")
+        raise ValueError("a bandit with features needs item, got numbers")
     if request.item is not None:
         schemas.check_settled(schema)
         own = schema.encode_items({request.arm or "item": request.item}).matrix
@@ -135,7 +135,7 @@ def features_of(bandit: Bandit, request: ObservationRequest, task: TaskEntry, to
 
 
 def new_of(pairs: Iterable[tuple[TaskEntry, Told]]) -> dict[int, tuple[TaskEntry, Floats]]:
-    """What requests tell of tasks of which nothing was known, by the tasks' numbers."""
+    """What requests say about tasks that were unknown, by the tasks' numbers."""
     new: dict[int, tuple[TaskEntry, Floats]] = {}
     for task, told in pairs:
         if told.about is not None and task.side is None:

@@ -39,7 +39,7 @@ COUNTS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Activity:
-    """Moments over equal stretches of minutes, the first of which begins at `start`."""
+    """Moments over equal stretches of minutes; the first begins at `start`."""
 
     start: int  # minute since 1970
     width: int  # minutes
@@ -97,7 +97,7 @@ def processes(connection: Connection, bandit: int, *, since: int) -> int:
 
 
 def _groups(bandit: BanditRow) -> tuple[int, int]:
-    """The groups of a bandit's warm tasks, and of those that its control is served now."""
+    """The groups of a bandit's warm tasks, and of its present control."""
     first = 2 * CONTROLS.index(bandit.configuration.control)
     return first, first + 1
 
@@ -120,11 +120,11 @@ def by_round(connection: Connection, bandit: BanditRow) -> tuple[list[Moments], 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """Mean rewards of tasks over their first rounds, of those that could have been either."""
+    """Mean rewards over the first rounds of tasks that could have been warm or control."""
 
     warm: Moments
     control: Moments
-    log_chance: float  # of the groups that the tasks are in, by the shares that were asked for
+    log_chance: float  # of the tasks' groups, by the requested shares
 
 
 def early_means(connection: Connection, bandit: BanditRow) -> Compared:
@@ -152,7 +152,7 @@ def metric_means(connection: Connection, bandit: BanditRow) -> dict[str, list[Mo
 
 
 def agreement(connection: Connection, bandit: int) -> tuple[int, int]:
-    """How many decisions were made in shadow mode, and how many the service would have made too."""
+    """How many decisions were made in shadow mode, and in how many the service agreed."""
     c = shadows.c
     query = select(func.sum(c.decisions), func.sum(c.agreed)).where(c.bandit == bandit)
     decisions, agreed = connection.execute(query).one()
@@ -160,7 +160,7 @@ def agreement(connection: Connection, bandit: int) -> tuple[int, int]:
 
 
 def shadow_means(connection: Connection, bandit: int, most: int) -> tuple[Floats, Floats, Floats]:
-    """Of tasks in shadow mode, the latest: their means of y, of π/p and of yπ/p, (n,) each."""
+    """The means of y, π/p and yπ/p of the latest tasks in shadow mode, (n,) each."""
     c = shadows.c
     query = select(c.rewards, c.sum, c.weights, c.weighted)
     query = query.where(c.bandit == bandit, c.rewards > 0).order_by(c.task.desc()).limit(most)

@@ -1,4 +1,4 @@
-"""Bandits: which there are, how they are set up, and the items of their catalogues."""
+"""Bandits: their names and configurations, and the items of their catalogues."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -46,12 +46,12 @@ class BanditRow:
 
     @property
     def schema(self) -> Features | None:
-        """The attributes that features come from; None where features are numbers."""
+        """The schema of attributes; None if features are numbers."""
         return schema_of(self.configuration)
 
     @property
     def feature_names(self) -> list[str]:
-        """What the features are called."""
+        """The names of the features."""
         if self.schema is not None:
             return list(self.schema.columns)
         return self.configuration.feature_names or list(default_names(self.dimension))
@@ -61,13 +61,13 @@ class ItemRow(NamedTuple):
     """An item of a catalogue as it is stored."""
 
     id: str
-    features: Floats  # (d,); (0,) where there are attributes
+    features: Floats  # (d,); (0,) with attributes
     tags: list[str]
     attributes: dict[str, Any] | None
 
 
 def named(connection: Connection, name: str) -> BanditRow:
-    """The bandit of a name; an error if there is none."""
+    """The bandit of a name; raises if there is none."""
     bandit = find(connection, name)
     if bandit is None:
         raise not_found(f"there is no bandit {name[:LONGEST_NAME]!r}")
@@ -92,7 +92,7 @@ def all_bandits(connection: Connection) -> list[BanditRow]:
 
 
 def view(connection: Connection, bandit: BanditRow) -> BanditView:
-    """A bandit with how many it has of what, which are sums over its minutes."""
+    """A bandit with its counts, which are sums over its minutes."""
     sums = [func.coalesce(func.sum(minutes.c[n]), 0) for n in ("opened", "decisions", "rewards")]
     tasks, decisions, rewards = connection.execute(
         select(*sums).where(minutes.c.bandit == bandit.id)
@@ -152,7 +152,7 @@ def n_items(connection: Connection, bandit: int) -> int:
 
 
 def _bandit(row: Any) -> BanditRow:
-    # A field that a later version of headstart adds to the configuration has its default.
+    # Fields that a later version of headstart adds have their defaults.
     read = {
         "configuration": _decode(row.configuration),
         "accepted": msgspec.json.decode(row.accepted or "[]", type=list[str]),

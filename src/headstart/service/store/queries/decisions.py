@@ -1,4 +1,4 @@
-"""Decisions: one as it was made, pages of the latest, and what waits for a reward."""
+"""Decisions: a single one, pages of the latest, and those that wait for a reward."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,16 +36,16 @@ from headstart.service.store.schema import DECISION_STATUS, PENDING, decisions, 
 from headstart.service.store.schema import tasks as task_table
 
 PAGE = 50
-# No index is by arm: the latest of a bandit are searched, this many numbers of features at once, so
-# that a page takes its time however rare an arm is.
+# There is no index by arm: the latest decisions of a bandit are searched, this many numbers of
+# features at once, so that a page takes the same time however rare an arm is.
 _SCANNED_NUMBERS = 400_000
 _COUNTED = 10_000
-# How many of the latest decisions stand for what is decided now.
+# How many of the latest decisions represent the present.
 _LATEST = 1_000
 
 _C = decisions.c
 STATUSES = DECISION_STATUS
-# The index of pending decisions serves a query only that has its condition word for word.
+# The index of pending decisions serves only queries that have its condition word for word.
 _IS_PENDING = _C.status == literal_column(str(PENDING))
 _PAYMENT = (
     "id",
@@ -100,11 +100,11 @@ class DecisionPage:
     rows: list[DecisionRow]
     names: dict[int, str]  # of the tasks
     after: str | None
-    searched: int | None = None  # where not all were
+    searched: int | None = None  # if not all were
 
 
 def record(connection: Connection, bandit: BanditRow, decision: str) -> DecisionRecord:
-    """A decision as it was made, and what became of it."""
+    """A decision, its reasons, and what happened to its reward."""
     query = (
         select(decisions, task_table.c.name, task_table.c.control)
         .join(task_table, task_table.c.id == _C.task)
@@ -234,7 +234,7 @@ def _rows(connection: Connection, query: Select[Any]) -> list[DecisionRow]:
 
 
 def _fields(row: Any) -> dict[str, Any]:
-    """The columns of a decision; while it waits, what it counts as is no reward of its own."""
+    """The columns of a decision; while it is pending, what it counts as is not its reward."""
     value = None if row["status"] == PENDING else row["value"]
     changed = {"observed": bool(row["observed"]), "status": STATUSES[row["status"]]}
     return {**row, **changed, "value": value}
@@ -248,7 +248,7 @@ def _page(
 
 
 def pending_times(bandit: int, limit: int = _COUNTED + 1) -> Select[tuple[float]]:
-    """When the decisions of a bandit that wait for a reward were made, the oldest first."""
+    """The times of a bandit's pending decisions, oldest first."""
     query = select(_C.time).where(_C.bandit == bandit, _IS_PENDING)
     return query.order_by(_C.time).limit(limit)
 
@@ -261,13 +261,13 @@ def pending(connection: Connection, bandit: int) -> tuple[int, bool, float | Non
 
 
 def overdue(connection: Connection, bandit: int, before: float, limit: int) -> list[str]:
-    """The ids of decisions that wait for a reward since a time or longer, the oldest first."""
+    """The ids of decisions that have been pending since a time or longer, oldest first."""
     query = select(_C.id).where(_C.bandit == bandit, _C.status == PENDING, _C.time <= before)
     return list(connection.execute(query.order_by(_C.time).limit(limit)).scalars())
 
 
 def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]:
-    """What paying decisions needs to know of them, in the order of _PAYMENT.
+    """What paying decisions needs, in the order of _PAYMENT.
 
     They are of the driver's own types.
     """
@@ -277,7 +277,7 @@ def to_pay(connection: Connection, bandit: int, ids: list[str]) -> Iterable[Any]
 def counted(
     connection: Connection, condition: ColumnElement[bool]
 ) -> list[tuple[str, float, float | None]]:
-    """Of decisions of the service: their arm, when they were made, and the reward that counts."""
+    """The arm, the time and the counted reward of the service's decisions."""
     value = case((_C.round.is_not(None), _C.value))
     query = select(_C.arm, _C.time, value).where(condition, _C.observed == 0)
     return [(arm, made, reward) for arm, made, reward in connection.execute(query)]

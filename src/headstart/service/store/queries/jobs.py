@@ -1,4 +1,4 @@
-"""Jobs: what was asked for, and how it stands."""
+"""Jobs: their requests and their state."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ _UNFINISHED = _C.status.in_(("waiting", "running"))
 
 
 class StoredRequest(msgspec.Struct, kw_only=True):
-    """What the column of a job's request holds, as JSON."""
+    """The column of a job's request, as JSON."""
 
     content: msgspec.Raw
     upload: str | None = None
@@ -38,7 +38,7 @@ class StoredRequest(msgspec.Struct, kw_only=True):
 class JobRow(msgspec.Struct, kw_only=True, frozen=True):
     """A job as it is stored.
 
-    upload: the folder of a log that was uploaded. attempts: how often a process began it.
+    upload: the folder of an uploaded log. attempts: how often a process began it.
     """
 
     id: str
@@ -58,7 +58,7 @@ class JobRow(msgspec.Struct, kw_only=True, frozen=True):
     error: str | None
 
     def view(self, bandit: str) -> JobView:
-        """The job as requests see it, with the name of its bandit."""
+        """The job as a message, with the name of its bandit."""
         return JobView(
             id=self.id,
             bandit=bandit,
@@ -82,7 +82,7 @@ def is_own_log(job: JobRow) -> bool:
 
 
 def last_own_log(connection: Connection, bandit: int) -> float | None:
-    """When the bandit's latest evaluation on its own decisions was asked for."""
+    """When the bandit's latest evaluation on its own decisions was requested."""
     query = select(jobs).where(_C.bandit == bandit, _C.kind == "evaluate")
     rows = _rows(connection, query.order_by(_C.created.desc()).limit(_LOOKED_AT))
     return next((job.created for job in rows if is_own_log(job)), None)
@@ -101,13 +101,13 @@ def one(connection: Connection, bandit: int, job: str) -> JobRow | None:
 
 
 def waiting(connection: Connection, limit: int) -> list[JobRow]:
-    """Jobs that wait, the oldest first, but for those that another process looks at now."""
+    """Waiting jobs, oldest first, except those that another process has locked."""
     query = select(jobs).where(_C.status == "waiting").order_by(_C.created).limit(limit)
     return _rows(connection, query.with_for_update(skip_locked=True))
 
 
 def lost(connection: Connection, before: float) -> list[JobRow]:
-    """Running jobs whose process has not been heard of since a time."""
+    """Running jobs whose process has been silent since a time."""
     query = select(jobs).where(_C.status == "running", _C.heartbeat < before)
     return _rows(connection, query.with_for_update(skip_locked=True))
 
@@ -126,6 +126,13 @@ def n_waiting(connection: Connection) -> int:
     """How many jobs wait."""
     query = select(func.count()).select_from(jobs).where(_C.status == "waiting")
     return int(connection.execute(query).scalar_one())
+
+
+def n_failed(connection: Connection, bandit: int, since: float) -> int:
+    """How many jobs of a bandit have failed since a time."""
+    query = select(func.count()).select_from(jobs).where(_C.bandit == bandit)
+    failed = query.where(_C.status == "failed", _C.ended >= since)
+    return int(connection.execute(failed).scalar_one())
 
 
 def _rows(connection: Connection, query: Select[Any]) -> list[JobRow]:

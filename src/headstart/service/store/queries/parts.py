@@ -1,4 +1,4 @@
-"""Parts of rewards: those of decisions whose reward came in parts, or with metrics."""
+"""Parts of rewards, for decisions whose reward came in parts or with metrics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Part:
 
     @property
     def order(self) -> tuple[float, int]:
-        """What parts are sorted by: when they happened, and of one moment as they came."""
+        """The order of parts: by when they happened, then by arrival."""
         return self.time, self.number
 
 

@@ -1,4 +1,4 @@
-"""Priors: their versions, and the memories of tasks and of logs that they are made of."""
+"""Priors: their versions, and the memories of tasks and logs behind them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,16 +12,16 @@ from headstart.service.messages import FitReport, FitView, PriorVersion, not_fou
 from headstart.service.store.schema import fits, priors
 
 SPREAD_VERSIONS = 60
-_NUMBERS = 60_000  # of a history that is spread, at most
+_NUMBERS = 60_000  # at most, in a spread history
 _C = priors.c
 _VERSION = select(*(_C[name] for name in PriorVersion.__struct_fields__))
-# Of a fit, all but the memory, which may be large.
+# All columns of a fit except the memory, which may be large.
 _FIT = select(*(column for column in fits.c if column.name not in ("memory", "bandit")))
 _decode_report = msgspec.json.Decoder(FitReport).decode
 
 
 class PriorMemory(NamedTuple):
-    """The memory of the store's tasks in a version of the prior, and the fits that it counts."""
+    """The memory of the store's tasks in a version of the prior, and its fits."""
 
     version: int
     memory: bytes
@@ -49,13 +49,13 @@ def history(connection: Connection, bandit: int) -> list[PriorVersion]:
 
 
 def times(connection: Connection, bandit: int, wanted: Sequence[int]) -> dict[int, float]:
-    """When versions were made, for those that are there."""
+    """When versions were made, for those that exist."""
     query = select(_C.version, _C.time).where(_C.bandit == bandit, _C.version.in_(wanted))
     return {row.version: row.time for row in connection.execute(query)}
 
 
 def latest_memory(connection: Connection, bandit: int) -> PriorMemory | None:
-    """That of the latest version; None if there is none yet."""
+    """The memory of the latest version; None if there is none yet."""
     query = select(_C.version, _C.memory, _C.fits).where(_C.bandit == bandit)
     row = connection.execute(query.order_by(_C.version.desc()).limit(1)).one_or_none()
     return row and PriorMemory(row.version, row.memory, msgspec.json.decode(row.fits))
@@ -74,7 +74,7 @@ def fit_memories(connection: Connection, numbers: Sequence[int]) -> list[bytes]:
 
 
 def memories(connection: Connection, bandit: int) -> tuple[bytes | None, list[bytes]]:
-    """The memory of the store's tasks, None before any, and those of the fits that count now."""
+    """The memory of the store's tasks (None before any), and of the fits that count now."""
     latest = latest_memory(connection, bandit)
     of_fits = fit_memories(connection, promoted(connection, bandit))
     return None if latest is None else latest.memory, of_fits
@@ -87,7 +87,7 @@ def fits_of(connection: Connection, bandit: int, limit: int | None = None) -> li
 
 
 def fit(connection: Connection, bandit: int, number: int) -> FitView:
-    """One fit of a bandit; an error if there is none of this number."""
+    """One fit of a bandit; raises if there is none of this number."""
     row = connection.execute(_FIT.where(fits.c.bandit == bandit, fits.c.id == number)).one_or_none()
     if row is None:
         raise not_found(f"there is no fit {number} of this bandit")

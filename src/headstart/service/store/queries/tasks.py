@@ -1,4 +1,4 @@
-"""Tasks: pages of them by name or by last use, their states, and those that a refresh counts."""
+"""Tasks: pages by name or by last use, their states, and those that a refresh counts."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from headstart.service.store.prepared import LISTED, Lookup
 from headstart.service.store.schema import TASK_STATUS, contributions, tasks
 
 PAGE = 50
-# Above every character that a name can go on with.
+# Above every character in a name.
 _LAST = "\U0010ffff"
 _C = tasks.c
 
@@ -22,7 +22,7 @@ class TaskEntry:
     id: int
     name: str
     control: bool
-    against: int  # what control tasks were served when it was opened, see the table
+    against: int  # what control tasks were served when it was opened; see the table
     status: int
     version: int
     n_rewards: int
@@ -41,7 +41,7 @@ class TaskEntry:
 
     @property
     def is_compared(self) -> bool:
-        """Whether it could have been warm or control, and counts for the gain."""
+        """Whether it could have been warm or control, and so counts for the gain."""
         return self.share is not None and 0.0 < self.share < 1.0
 
 
@@ -73,7 +73,7 @@ class TaskRow:
 
     @property
     def start(self) -> Start:
-        """Whether it started from what others taught."""
+        """Whether it started warm."""
         if self.control:
             return "control"
         return "no prior" if self.share is None else "warm"
@@ -105,7 +105,7 @@ class TaskPage:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskToCount:
-    """A task that the next version of the prior counts, with what the last one counted for it."""
+    """A task that the next version of the prior counts, with its last contribution."""
 
     id: int
     version: int
@@ -191,7 +191,7 @@ def versions(
     named: tuple[int, Collection[str]] | None = None,
     lock: bool,
 ) -> dict[int, int]:
-    """The versions of tasks by their numbers; with `lock` no other process changes them meanwhile.
+    """The versions of tasks by number; `lock` keeps other processes from changing them.
 
     Tasks are asked for by their numbers, or by a bandit and their names.
     """
@@ -213,7 +213,7 @@ _HAS_CHANGED = or_(_C.changed == 1, _C.moves == 1)
 
 
 def changed(connection: Connection, bandit: int, limit: int) -> list[TaskToCount]:
-    """Tasks that the prior has not counted as they are, the longest ago counted first."""
+    """Tasks that have changed since the prior counted them, longest ago first."""
     query = _TO_COUNT.where(_C.bandit == bandit, _HAS_CHANGED)
     return _to_count(connection, query.order_by(_C.bandit, _C.counted_in).limit(limit))
 
@@ -228,7 +228,7 @@ def _to_count(connection: Connection, query: Select[Any]) -> list[TaskToCount]:
 
 
 def erased(connection: Connection, bandit: int) -> dict[int, bytes]:
-    """What the prior still counts for tasks that were erased, by their numbers."""
+    """What the prior still counts for erased tasks, by number."""
     query = select(contributions.c.task, contributions.c.content).where(_gone(bandit))
     return {row.task: row.content for row in connection.execute(query)}
 
@@ -241,7 +241,7 @@ def waiting_since(connection: Connection, bandit: int) -> float | None:
 
 
 def any_to_count(connection: Connection, bandit: int) -> bool:
-    """Whether the prior has to count tasks, or to leave out some that were erased."""
+    """Whether the prior must count tasks, or remove erased ones."""
     queries: list[Select[Any]] = [
         select(_C.id).where(_C.bandit == bandit, _HAS_CHANGED),
         select(contributions.c.task).where(_gone(bandit)),
