@@ -455,5 +455,5 @@ def test_the_dimension_may_be_first_and_a_decision_stands_for_its_id() -> None:
     decision = bandit.decide("ann", np.eye(2))
     assert bandit.reward(decision, 1.0) is hs.Outcome.PAID
     assert bandit.reward(decision.id, 1.0) is hs.Outcome.DUPLICATE
-    with pytest.raises(TypeError, match="random_state.*seed"):
+    with pytest.raises(TypeError, match=r"random_state.*seed"):
         hs.MetaBandit(2, random_state=0)  # type: ignore[call-arg]

@@ -98,7 +98,7 @@ def test_what_is_not_there_is_named() -> None:
         catalogue.remove(9)
     with pytest.raises(ValueError, match="shape"):
         catalogue.change(0, [1.0])
-    with pytest.raises(ValueError, match="new items, .*'a'"):
+    with pytest.raises(ValueError, match=r"new items, .*'a'"):
         hs.Catalogue({"a": [1.0]}).add({"a": [2.0]})
     bandit = hs.MetaBandit(dimension=DIMENSION + 1)
     with pytest.raises(ValueError, match="the catalogue must have shape"):
