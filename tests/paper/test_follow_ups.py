@@ -97,6 +97,15 @@ def test_the_published_table() -> None:
     assert claims[-1] == "TS is better than GPUCB"
 
 
+def test_the_documented_report_is_about_these_claims() -> None:
+    report = Path(__file__).parents[2] / "docs" / "report" / "follow-ups.md"
+    text = report.read_text(encoding="utf-8")
+    assert all(one.choices in text for one in sections())
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    for claim in (claim for one in sections() for claim in one.claims):
+        assert any(claim.text in row and claim.rule.difference in row for row in rows)
+
+
 def test_studies_are_files_and_have_different_names() -> None:
     studies = [study for one in sections() for study in one.studies().values()]
     assert len({study.name for study in studies}) == len(studies)

@@ -49,8 +49,8 @@ def reproduce(
     """Play the paper's experiments again: figures, tables and a verdict on every claim.
 
     `non-stochastic` plays the table of another paper, on tasks in which an adversary chooses the
-    rewards, and shows how regret grows there. `follow-ups` plays the experiments of five papers
-    that came after: AdaTS, HierTS, affine subspaces, prior update, and a table of policies.
+    rewards, and shows how regret grows there. `follow-ups` plays the experiments of five related
+    papers: AdaTS, HierTS, affine subspaces, prior update, and a table of policies.
     """
     from headstart.cli.output import progress_bar
     from headstart.paper.follow_ups import reproduce as run_follow_ups

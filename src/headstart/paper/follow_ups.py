@@ -62,8 +62,9 @@ def write_report(every: Sequence[ReportSection], results: Results, out: Path) ->
     blocks: list[Block] = [
         Heading("Follow-up papers, claim by claim", 1),
         Paragraph(
-            "Five papers that came after Meta-learning with Stochastic Linear Bandits, or that "
-            "its successors build on, each in a setting of its own. " + count_text("Claims", kinds)
+            "Four papers that came after Meta-learning with Stochastic Linear Bandits, and the "
+            "table of a paper about policies, each in its own setting. "
+            + count_text("Claims", kinds)
         ),
         summary_table(verdicts),
     ]
