@@ -65,7 +65,7 @@ bench: $(BENCH)
 bench-service: $(DEV) $(BENCH)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.service.report --peers .venv-bench/bin/python
 
-# The site in docs/_build/html, with the gallery run afresh; warnings are errors. Minutes.
+# The site in docs/_build/html, on two cores; examples of the gallery run if they have changed. Warnings are errors.
 docs: $(DOCS)
 	.venv-docs/bin/python -m docs.building
 

@@ -22,7 +22,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -39,12 +38,15 @@ exclude_patterns = [
 
 # A name in backquotes in a docstring: a link where it is a public name.
 default_role = "name"
+smartquotes = False
 autodoc_typehints = "signature"
 # In signatures of overloads, by name: written out they are ten lines long.
 autodoc_type_aliases = {name: name for name in ("ArrayLike", "Arms", "Mask", "Name", "Floats")}
 autodoc_preserve_defaults = True
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_param = False
+napoleon_custom_sections = [("Attributes", "params_style")]
 python_maximum_signature_line_length = 76
 toc_object_entries = False
 add_module_names = False
@@ -97,7 +99,7 @@ html_theme_options = {
     "navbar_persistent": ["search-button"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc", "page-source"],
+    "secondary_sidebar_items": {"**": ["page-toc", "page-source"], "index": []},
     "show_prev_next": True,
     "show_nav_level": 1,
     "navigation_with_keys": False,

@@ -1,4 +1,4 @@
-"""Notebooks made from tutorial pages: the same words and code, in one file that opens anywhere."""
+"""Pages in other forms: tutorials as notebooks, and every page as plain Markdown."""
 
 import base64
 import hashlib
@@ -15,9 +15,24 @@ _FENCE = re.compile(
 )
 _IMAGE = re.compile(r"!\[([^\]]*)\]\((?!https?:)([^)\s]+)\)")
 _LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)]+\)")
+_ROLE = re.compile(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^`]*>)?`")
 _CODE = {"python", "{code-cell}", "{code-cell} python", "{code-cell} ipython3"}
 _NOTES = {"note", "tip", "warning", "important", "seealso", "admonition", "dropdown"}
+_BOXES = {"div", "grid", "grid-item"}
 _TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".svg": "image/svg+xml"}
+
+
+# The first cell of a notebook: what Colab, or another place without the library, needs.
+SETUP = """\
+# Installs headstart from your clone of the repository where it is missing, as in Colab.
+import importlib.util
+import subprocess
+import sys
+
+CLONE = "headstart"
+if importlib.util.find_spec("headstart") is None:
+    command = [sys.executable, "-m", "pip", "install", "--quiet", f"{CLONE}[serve]"]
+    subprocess.run(command, check=True)"""
 
 
 def write_notebooks(tutorials: Path, folder: Path) -> list[Path]:
@@ -26,7 +41,7 @@ def write_notebooks(tutorials: Path, folder: Path) -> list[Path]:
     written = []
     for page in sorted(tutorials.glob("*.md")):
         made = notebook(page.read_text(encoding="utf-8"), page.parent)
-        if any(cell["cell_type"] == "code" for cell in made["cells"]):
+        if sum(cell["cell_type"] == "code" for cell in made["cells"]) > 1:
             path = folder / f"{page.stem}.ipynb"
             text = json.dumps(made, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
             path.write_text(text, encoding="utf-8")
@@ -39,9 +54,9 @@ def notebook(page: str, folder: Path) -> dict[str, Any]:
 
     A python block becomes a code cell and the text block after it that cell's output. Other blocks
     and the prose between become Markdown. Images are embedded, and links to other pages, which a
-    file on its own does not have, become words.
+    file on its own does not have, become words. The first cell installs the library if need be.
     """
-    cells: list[dict[str, Any]] = []
+    cells = [_code_cell(SETUP)]
     for kind, text in _parts(page):
         if kind == "code":
             cells.append(_code_cell(text))
@@ -56,6 +71,19 @@ def notebook(page: str, folder: Path) -> dict[str, Any]:
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def plain_markdown(page: str) -> str:
+    """A page of MyST Markdown as Markdown that needs no Sphinx."""
+    parts = []
+    for kind, text in _parts(page):
+        fence = {"code": "python", "output": "text"}.get(kind)
+        parts.append(text.strip() if fence is None else f"```{fence}\n{text}```")
+    text = "\n\n".join(part for part in parts if part)
+    text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
+    text = _IMAGE.sub(r"*Figure: \1*", text)  # the site keeps pictures elsewhere
+    text = re.sub(r"\{doc\}`([^`<]+?)\s*<([^`>]+)>`", r"[\1](\2.md)", text)
+    return _ROLE.sub(r"`\1`", text) + "\n"
 
 
 def with_notebook_link(page: str, name: str) -> str:
@@ -85,6 +113,12 @@ def _block(info: str, body: str, whole: str) -> Iterator[tuple[str, str]]:
         title = named[2] or named[1].capitalize()
         content = re.sub(r"\A(?::[\w-]+:[^\n]*\n)+\n?", "", body).strip()
         yield "prose", "\n".join(f"> {line}" for line in [f"**{title}**", "", *content.split("\n")])
+    elif named and named[1] in _BOXES:
+        yield from _parts(body)
+    elif named and named[1] == "grid-item-card":
+        link = re.search(r"^:link: (\S+)$", body, flags=re.MULTILINE)
+        title = f"[{named[2]}]({link[1]}.md)" if link else named[2]
+        yield "prose", f"**{title}**: {_caption(body)}"
     elif named and named[1] == "math":
         yield "prose", f"$$\n{body}$$"
     elif named and named[1] in {"figure", "image"}:
@@ -94,6 +128,7 @@ def _block(info: str, body: str, whole: str) -> Iterator[tuple[str, str]]:
 
 
 def _caption(body: str) -> str:
+    """The words of a directive, without its options."""
     return " ".join(line for line in body.split("\n") if line and not line.startswith(":"))
 
 
@@ -119,7 +154,7 @@ def _markdown_cell(text: str, folder: Path) -> dict[str, Any]:
         return f"![{found[1]}](attachment:{path.name})"
 
     text = re.sub(r"^\([\w-]+\)=\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\{[\w:-]+\}`([^`<]*?)(?:\s*<[^`]*>)?`", r"`\1`", text)
+    text = _ROLE.sub(r"`\1`", text)
     text = _LINK.sub(r"\1", _IMAGE.sub(embedded, text))
     cell: dict[str, Any] = {"cell_type": "markdown", "metadata": {}, "source": text}
     return cell | ({"attachments": attachments} if attachments else {})

@@ -35,7 +35,5 @@ with plotting.settings():
         axes.fill_between(curve["round"], mean - reach, mean + reach, color=colour, alpha=0.18)
         axes.annotate(f" {name}", (50, totals[name]), color=colour, va="center")
     axes.set(xlim=(1, 50), ylim=(0, None), xlabel="round of the new task", ylabel="regret so far")
-    axes.set_title(
-        f"Regret of a new task: {totals['from zero, same policy']:.0f} from zero, "
-        f"{totals['after ten tasks']:.1f} after ten tasks"
-    )
+    title = "Regret of a new task: {:.0f} from zero, {:.1f} after ten tasks"
+    axes.set_title(title.format(*list(totals.values())[1:]))

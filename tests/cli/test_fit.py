@@ -171,3 +171,23 @@ def test_missing_files_and_folders_are_named_before_anything_is_read(
         done = _fit(log, *GOOD, "--out", out)
         assert done.exit_code == 2
         assert "is a f" in done.output
+
+
+def test_a_log_may_name_items_of_a_file(tmp_path: Path) -> None:
+    out, log, items = (tmp_path / name for name in ("bandit.npz", "log.csv", "items.csv"))
+    items.write_text("id,price,name,size\n1,0.5,tea,1\n2,2.5,rum,-1\n")
+    log.write_text("task,item,reward\nann,1,1\nann,2,0\nbob,2,1\nbob,1,0\n")
+    given = ["--arm", "item", "--items", items, "--features", "price, size", "--out", out]
+    done = _fit(log, *given)
+    assert done.exit_code == 0, done.output
+    by_hand = pd.DataFrame({"task": ["ann", "ann", "bob", "bob"], "reward": [1.0, 0.0, 1.0, 0.0]})
+    by_hand[["price", "size"]] = [[0.5, 1], [2.5, -1], [2.5, -1], [0.5, 1]]
+    expected = hs.MetaBandit(dimension=2).fit(by_hand, features=["price", "size"])
+    found = hs.MetaBandit.load(out)
+    np.testing.assert_array_equal(found.learned().mean, expected.learned().mean)
+    for wrong, said in (
+        (["--arm", "item"], "--arm item needs --items"),
+        ([*given[:4], "--features", "price, cost"], "'cost' as a column"),
+        ([*given[:4], "--features", "features"], "could not convert"),
+    ):
+        assert said in _fit(log, *wrong).stderr, said

@@ -10,7 +10,7 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 
 # Folders of pages; a page is named by its folder and its file.
-FOLDERS = ("tutorials", "how-to", "explanation", "reference")
+FOLDERS = ("tutorials", "how-to", "explanation", "reference", "developers")
 
 _FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")

@@ -41,7 +41,7 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in _anchors(found), target
 
 
-@pytest.mark.parametrize("folder", ["tutorials", "how-to", "explanation"])
+@pytest.mark.parametrize("folder", ["tutorials", "how-to", "explanation", "developers"])
 def test_the_index_lists_every_page(folder: str) -> None:
     index = (blocks.DOCS / folder / "index.md").read_text("utf-8")
     pages = {path.name for path in (blocks.DOCS / folder).glob("*.md")} - {"index.md"}

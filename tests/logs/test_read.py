@@ -8,8 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.logs.small import NAMES, assert_sums, read, small_log
 
-from headstart.logs import ColumnNames, Columns, n_features, sources
+from headstart.logs import ColumnNames, Columns, ItemColumn, n_features, sources
 from headstart.logs.read import Reader
 
 ROWS = 300_000
@@ -61,3 +62,28 @@ def test_the_number_of_features_is_that_of_the_columns_or_lists(tmp_path: Path) 
 
 def test_columns_are_named_by_the_same_words_everywhere() -> None:
     assert list(ColumnNames.__annotations__) == [field.name for field in fields(Columns)]
+
+
+def test_a_log_that_names_items_has_their_features() -> None:
+    items = {"tea": [1.0, 0.5], "rum": [-2.0, 1.0], "7": [0.0, 3.0]}
+    frame = small_log()
+    named = np.random.default_rng(1).choice(list(items), len(frame))
+    frame[NAMES] = [items[each] for each in named]
+    by_item = frame.drop(columns=NAMES).assign(item=named)
+    columns = Columns(task="user", features=ItemColumn("item", items))
+    assert_sums(read(by_item, columns), frame)
+    # An id may be a number, and an unknown one is a bad row.
+    numbers = by_item[named == "7"].assign(item=7)
+    assert_sums(read(numbers, columns), frame[named == "7"])
+    by_item.loc[3, "item"] = "gin"
+    by_item.loc[5, "item"] = None
+    with pytest.raises(ValueError, match=r"must be one of the items, got 'gin' .*row 3"):
+        read(by_item, columns)
+    kept = frame.drop(index=[3, 5])
+    assert_sums(read(by_item, columns, on_bad="drop"), kept)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": [np.nan]}])
+def test_items_of_a_log_have_features(wrong: dict[str, list[float]]) -> None:
+    with pytest.raises(ValueError, match="items"):
+        ItemColumn("item", wrong)

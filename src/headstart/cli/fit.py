@@ -26,6 +26,12 @@ Features = Annotated[
         help='A column of lists, several columns: "x1, x2, x3", or a file with a schema: shop.json.'
     ),
 ]
+Arm = Annotated[
+    str | None, typer.Option(help="The column that names an item of --items, instead of features.")
+]
+Items = Annotated[
+    Path | None, typer.Option(help="A CSV or Parquet file: the column id, and columns of numbers.")
+]
 Reward = Annotated[str, typer.Option(help="The column of rewards.")]
 Weight = Annotated[str | None, typer.Option(help="The column of weights.")]
 RowId = Annotated[
@@ -81,6 +87,8 @@ def fit(
     out: Out = Path("bandit.npz"),
     task: Task = "task",
     features: Features = "features",
+    arm: Arm = None,
+    items: Items = None,
     reward: Reward = "reward",
     weight: Weight = None,
     row_id: RowId = None,
@@ -105,7 +113,7 @@ def fit(
     try:
         columns: dict[str, Any] = {
             "task": task,
-            "features": _features(features),
+            "features": _features(features) if arm is None else _of_items(arm, items, features),
             "reward": reward,
             "weight": weight,
             "id": row_id,
@@ -138,6 +146,31 @@ def _features(given: str) -> Any:
     if name.lower().endswith(".json"):
         return read_schema(Path(name))
     return names_of(name) if "," in name else name
+
+
+def _of_items(arm: str, file: Path | None, features: str) -> Any:
+    """A column of ids, and the features of the items in a file."""
+    import pandas as pd
+
+    from headstart.cli.settings import names_of
+    from headstart.logs import ItemColumn
+
+    if file is None:
+        raise ValueError(f"--arm {arm} needs --items, a file with the items' features, got none")
+    is_table = file.suffix == ".parquet"
+    frame = pd.read_parquet(file) if is_table else pd.read_csv(file, dtype={"id": str})
+    names = (
+        [each for each in frame if each != "id"] if features == "features" else names_of(features)
+    )
+    absent = [each for each in ("id", *names) if each not in frame]
+    if absent or not frame["id"].is_unique:
+        raise ValueError(
+            f"--items must have {absent[0]!r} as a column, got {list(frame)}"
+            if absent
+            else "--items must have every id once"
+        )
+    rows = frame[names].to_numpy(dtype=float)
+    return ItemColumn(arm, dict(zip(frame["id"].astype(str), rows, strict=True)))
 
 
 def _in_options(error: str) -> str:
@@ -179,14 +212,14 @@ def _learn(
     from headstart import MetaBandit
     from headstart.cli.output import check_parents, progress_bar
     from headstart.cli.settings import bandit_settings
-    from headstart.logs import n_features
+    from headstart.logs import ItemColumn, n_features
 
     if out.is_dir():
         raise ValueError(f"out must be a file, but {out} is a folder")
     check_parents(out)
     settings = bandit_settings(*given)
     features = arguments["features"]
-    if isinstance(features, str | list):
+    if isinstance(features, str | list | ItemColumn):
         bandit = MetaBandit(dimension=n_features(logs, features), **settings)
     else:
         bandit = MetaBandit(features=features, **settings)

@@ -1,5 +1,7 @@
 """Hierarchy: a mean task drawn once, tasks around it, and arms on a sphere or in a cube."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,7 +74,7 @@ class Hierarchy:
         checks.one_of("arm_shape", self.arm_shape, ("sphere", "cube"))
         checks.one_of("decision_set", self.decision_set, ("task", "fresh", "fixed"))
 
-    def prepare(self, replications: int, rng: np.random.Generator) -> "PreparedHierarchy":
+    def prepare(self, replications: int, rng: np.random.Generator) -> PreparedHierarchy:
         """Draw the mean task and the directions of every replication."""
         size, d = checks.count("replications", replications), self.dimension
         mean = np.sqrt(self.mean_variance) * rng.standard_normal((size, d))

@@ -613,8 +613,9 @@ class MetaBandit:
         progress : callable, optional
             Called with the rows read so far, and with their total if it is known.
         **columns
-            The fields of `Columns`: `task`, `features` (several columns, or one of lists) and
-            `reward`, and optionally `weight`, `id`, `time`, `side` and `task_type`.
+            The fields of `Columns`: `task`, `features` (several columns, one of lists, or an
+            `ItemColumn`) and `reward`, and optionally `weight`, `id`, `time`, `side` and
+            `task_type`.
 
         Returns
         -------

@@ -1,6 +1,6 @@
 """Logs of past decisions, read in one pass into statistics per task."""
 
-from headstart.logs.columns import ColumnNames, Columns, DecisionColumns
+from headstart.logs.columns import ColumnNames, Columns, DecisionColumns, ItemColumn
 from headstart.logs.decisions import LoggedDecisions, read_decisions
 from headstart.logs.read import LogReading, check_log, n_features
 from headstart.logs.report import LogReport, Scale
@@ -10,6 +10,7 @@ __all__ = [
     "ColumnNames",
     "Columns",
     "DecisionColumns",
+    "ItemColumn",
     "LogReading",
     "LogReport",
     "LogStatistics",

@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from headstart import checks
+from headstart.arrays import Floats
 from headstart.features import Features, Schema, Transformed
+
+
+@dataclass(frozen=True, eq=False)
+class ItemColumn:
+    """A column that names the item of every row, and the features of all items.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    items : mapping of str to array_like of shape (d,)
+        The features of the items by id. A row with another id is a bad row.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from headstart.logs import ItemColumn
+    >>> log = pd.DataFrame({"task": ["ann", "bob"], "item": ["tea", "rum"], "reward": [1.0, 0.0]})
+    >>> bandit = hs.MetaBandit(dimension=2, seed=0)
+    >>> bandit.fit(log, features=ItemColumn("item", {"tea": [1, 0], "rum": [0, 1]})).n_finished
+    2
+    """
+
+    name: str
+    items: Mapping[str, ArrayLike]
+    ids: Sequence[str] = field(init=False)
+    matrix: Floats = field(init=False)  # (K, d)
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            raise ValueError("items must have features by id, got none")
+        rows = [checks.floats(f"items[{each!r}]", x) for each, x in self.items.items()]
+        for each, row in zip(self.items, rows, strict=True):
+            checks.shape(f"items[{each!r}]", row, rows[0].shape[:1], "(d,)")
+        object.__setattr__(self, "ids", list(map(str, self.items)))
+        object.__setattr__(self, "matrix", np.array(rows))
 
 
 class ColumnNames(TypedDict, total=False):
@@ -21,7 +61,7 @@ class ColumnNames(TypedDict, total=False):
     """
 
     task: str
-    features: str | Sequence[str] | Schema
+    features: str | Sequence[str] | Schema | ItemColumn
     reward: str
     weight: str | None
     id: str | None
@@ -38,10 +78,10 @@ class Columns:
     ----------
     task : str, default "task"
         The column of the tasks' names.
-    features : str, sequence of str or Features, default "features"
-        One column of lists, several columns of numbers, or a schema. With a schema, every attribute
-        is read from the column of its name, and attributes of tasks are the side. In text files
-        only empty text is a missing level.
+    features : str, sequence of str, Features or ItemColumn, default "features"
+        One column of lists, several columns of numbers, a schema, or a column of items' ids. With a
+        schema, every attribute is read from the column of its name, and attributes of tasks are the
+        side. In text files only empty text is a missing level.
     reward : str, default "reward"
         The column of rewards.
     weight : str, optional
@@ -64,7 +104,7 @@ class Columns:
     """
 
     task: str = "task"
-    features: str | Sequence[str] | Schema = "features"
+    features: str | Sequence[str] | Schema | ItemColumn = "features"
     reward: str = "reward"
     weight: str | None = None
     id: str | None = None
@@ -73,7 +113,7 @@ class Columns:
     task_type: Literal["str", "int"] | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.features, str | Features | Transformed):
+        if not isinstance(self.features, str | Features | Transformed | ItemColumn):
             object.__setattr__(self, "features", tuple(self.features))
         side = (self.side,) if isinstance(self.side, str) else tuple(self.side)
         object.__setattr__(self, "side", side)
@@ -97,16 +137,18 @@ class Columns:
         return self.features if isinstance(self.features, Features | Transformed) else None
 
     def feature_columns(self) -> tuple[str, ...]:
-        """The columns of the features: one of lists, d of numbers, or a schema's attributes."""
+        """The columns of the features: of lists, of ids, d of numbers, or a schema's attributes."""
         if isinstance(self.features, Features | Transformed):
             return tuple(self.features.attributes)
+        if isinstance(self.features, ItemColumn):
+            return (self.features.name,)
         return (self.features,) if isinstance(self.features, str) else tuple(self.features)
 
     def feature_names(self) -> tuple[str, ...] | None:
         """The names of the features, if they have names."""
         if isinstance(self.features, Features | Transformed):
             return self.features.columns
-        return None if isinstance(self.features, str) else tuple(self.features)
+        return None if isinstance(self.features, str | ItemColumn) else tuple(self.features)
 
     def side_names(self) -> tuple[str, ...]:
         """The names of the side columns."""
@@ -125,7 +167,8 @@ class Columns:
     def read_as_numbers(self) -> tuple[str, ...]:
         """All columns except names of tasks and ids: their text is read as numbers or times."""
         time = () if self.time is None else (self.time,)
-        features = self.feature_columns() if self.schema is None else ()
+        are_text = isinstance(self.features, ItemColumn | Features | Transformed)
+        features = () if are_text else self.feature_columns()
         return (*features, *self.numeric(), *time)
 
     def names(self) -> list[str]:

@@ -14,7 +14,7 @@ from headstart import checks
 from headstart.arrays import Booleans
 from headstart.features import Features, Schema, Transformed
 from headstart.logs import sources, values
-from headstart.logs.columns import Columns
+from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.report import WRONG_UNIT, Example, LogReport, Tally, TaskCount, examples_of
 from headstart.logs.rows import Batch, Fields, Range, RowBuffer, SeenRows, read_fields
 from headstart.logs.sources import Piece
@@ -408,14 +408,14 @@ def check_log(
     return reading.report
 
 
-def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
+def n_features(logs: Any, features: str | Sequence[str] | Schema | ItemColumn) -> int:
     """The number of features in a log: of columns, or the length of the first list.
 
     Parameters
     ----------
     logs : path, table, or list of paths
         As `MetaBandit.fit` takes them.
-    features : str, sequence of str or Features
+    features : str, sequence of str, Features or ItemColumn
         The columns of the features, as for `Columns`.
 
     Returns
@@ -431,6 +431,8 @@ def n_features(logs: Any, features: str | Sequence[str] | Schema) -> int:
     """
     if isinstance(features, Features | Transformed):
         return features.dimension
+    if isinstance(features, ItemColumn):
+        return int(features.matrix.shape[1])
     if not isinstance(features, str):
         return len(features)
     for piece in sources.pieces(logs, [features]):

@@ -14,7 +14,7 @@ from headstart.arrays import Booleans, Floats, Integers
 from headstart.features import Schema
 from headstart.kernels.compilation import compiled
 from headstart.logs import values
-from headstart.logs.columns import Columns
+from headstart.logs.columns import Columns, ItemColumn
 from headstart.logs.sources import Piece
 from headstart.logs.values import KeyColumn
 
@@ -228,6 +228,8 @@ class _Reading:
         """Features in one column of lists, or in d columns."""
         import pyarrow as pa  # noqa: PLC0415 (an optional extra)
 
+        if isinstance(columns.features, ItemColumn):
+            return self._of_items(columns.features, dimension)
         names = columns.feature_columns()
         first = self._batch.column(names[0])
         if isinstance(columns.features, str) and pa.types.is_nested(first.type):
@@ -239,6 +241,22 @@ class _Reading:
                 f"features must be {dimension} columns, got {len(names)}: {list(names)}"
             )
         return [self.numbers(name) for name in names]
+
+    def _of_items(self, items: ItemColumn, dimension: int) -> Floats:
+        """The features of the items that a column names."""
+        import pyarrow as pa  # noqa: PLC0415 (an optional extra)
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        if items.matrix.shape[1] != dimension:
+            found = items.matrix.shape[1]
+            raise ValueError(f"items must have {dimension} features, got {found}")
+        ids = self._batch.column(items.name).cast(pa.string())
+        places = pc.index_in(ids, value_set=pa.array(items.ids, pa.string()))
+        unknown = places.is_null().to_numpy(zero_copy_only=False)
+        self._refuse(items.name, "is not one of the items", unknown if unknown.any() else None)
+        features: Floats = items.matrix[pc.fill_null(places, 0).to_numpy(zero_copy_only=False)]
+        features[unknown] = np.nan
+        return features
 
     def encoded(self, schema: Schema) -> tuple[Floats, Sequence[Floats]]:
         """Features and what is known of tasks, from columns of attributes."""

@@ -36,7 +36,7 @@ class BayesUCB:
         after t rewards, 1.3 after 50 and 1.8 after 500. If the model is correct and arms are new in
         every round, growing costs a little. If arms stay the same, or rewards are 0/1 and arms
         hardly vary, a fixed z can get stuck with a wrong arm
-        (docs/explanation/learned-prior-results.md).
+        (docs/developers/learned-prior-results.md).
     noise_scale : float, optional
         s; by default the prior's noise scale, learned or given.
     z_mean : float, "arms" or None, default None

@@ -487,9 +487,13 @@ FileNames = Annotated[list[FileName], Meta(max_length=1_000)]
 
 
 class LogColumns(Message):
-    """Which columns of a log hold what; the fields of `headstart.logs.Columns`."""
+    """Which columns of a log hold what; the fields of `headstart.logs.Columns`.
+
+    arm: names an item of the catalogue, which has the features.
+    """
 
     task: Name = "task"
+    arm: Name | None = None
     features: Name | Annotated[list[Name], Meta(min_length=1)] = "features"
     reward: Name = "reward"
     weight: Name | None = None

@@ -64,3 +64,12 @@ def _unsettled(attributes: Any) -> str | None:
 def no_schema(what: str, given: object) -> ServiceError:
     """The error for attributes that are given to a bandit whose features are numbers."""
     return invalid(f"{what} must be given to a bandit with features, got {checks.short(given)}")
+
+
+def check_arm(arm: str, schema: Features | None) -> None:
+    """Refuse a log that names items where their features are not those of the catalogue alone."""
+    if schema is not None and not schema.is_fixed:
+        raise invalid(
+            f"columns.arm = {arm!r} must be left out if features change with the context or the "
+            "task: have the features or attributes themselves in the log"
+        )

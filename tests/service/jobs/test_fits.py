@@ -14,8 +14,10 @@ from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import (
     DecisionAnswer,
     DecisionRequest,
+    FitReport,
     FitRequest,
     FitView,
+    Item,
     LogColumns,
     ObservationRequest,
     ServiceError,
@@ -209,3 +211,27 @@ def test_a_log_in_other_scales_is_refused(jobs: Jobs, data: Path) -> None:
     with pytest.raises(ServiceError, match=r"fit 2 cannot be promoted: .*; fit the log again"):
         jobs.promote("shop", two.id)
     assert jobs.fit("shop", two.id).status == "shadow"
+
+
+@ON_SQLITE
+def test_a_log_may_name_items_of_the_catalogue(service: Service, jobs: Jobs, data: Path) -> None:
+    rng = np.random.default_rng(3)
+    catalogue = {f"i{n}": rng.standard_normal(D).tolist() for n in range(6)}
+    service.put_items("shop", [Item(id=each, features=x) for each, x in catalogue.items()])
+    frame = log()
+    named = rng.choice(list(catalogue), len(frame))
+    frame[NAMES] = [catalogue[each] for each in named]
+    by_item = frame.drop(columns=NAMES).assign(item=named)
+    in_folder(data, "items.csv", by_item)
+    fit = shadow(jobs, "items.csv", LogColumns(task="user", arm="item"))
+    jobs.promote("shop", fit.id)
+    assert_prior(service, fitted(frame))
+    by_item.loc[4, "item"] = "none of them"
+    in_folder(data, "bad.csv", by_item)
+    request = FitRequest(files=["bad.csv"], columns=LogColumns(task="user", arm="item"))
+    report = ended(jobs, jobs.start_fit("shop", request)).report
+    assert isinstance(report, FitReport)
+    assert report.log.n_bad == 1
+    both = FitRequest(files=["bad.csv"], columns=LogColumns(arm="item", features=NAMES))
+    with pytest.raises(ServiceError, match="features must not be named next to arm"):
+        jobs.start_fit("shop", both)

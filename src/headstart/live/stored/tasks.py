@@ -244,7 +244,7 @@ class StoredTasks:
         assert batch.sets is not None
         effects = self._memory.population.item_effects
         own, places = np.empty(chosen.shape), np.empty((batch.n, _OTHERS), dtype=np.int64)
-        means, scores = np.empty((2, batch.n, _OTHERS))
+        means, scores = np.zeros((2, batch.n, _OTHERS))  # 0 where there are fewer others
         for group, table in zip(batch.groups, tables, strict=True):
             given = (slots, group.members, group.arms, group.which, table, chosen)
             _compare(self._tasks.rows, given, (own, places, means, scores))

@@ -22,9 +22,8 @@ from headstart.service.messages import (
     Estimate,
     EvaluateReport,
     EvaluateRequest,
-    invalid,
 )
-from headstart.service.schemas import check_settled, schema_of
+from headstart.service.schemas import check_arm, check_settled, schema_of
 
 _ESTIMATES = ("replay", "inverse_propensity", "self_normalised", "doubly_robust", "mean_weight")
 
@@ -46,11 +45,8 @@ def model_to_evaluate(configuration: BanditConfiguration, request: EvaluateReque
     schema = schema_of(wanted)
     if schema is not None:
         check_settled(schema)
-        if request.columns.arm is not None and not schema.is_fixed:
-            raise invalid(
-                f"columns.arm = {request.columns.arm!r} must be left out if features change "
-                "with the context or the task: log the features of all arms in a column of lists"
-            )
+        if request.columns.arm is not None:
+            check_arm(request.columns.arm, schema)
     return model_of(wanted, time.time)
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -11,13 +12,13 @@ import numpy as np
 from headstart.features import Features
 from headstart.live.decision import Learned
 from headstart.live.stored import default_names, memory_of_log
-from headstart.logs import Columns, LogReading, LogReport, check_log
+from headstart.logs import Columns, ItemColumn, LogReading, LogReport, check_log
 from headstart.service.engine.configuration import model_of
 from headstart.service.engine.priors import memory_that_counts
 from headstart.service.jobs.files import estimated_rows
 from headstart.service.jobs.work import Done, FitWork, Steps
 from headstart.service.messages import FitReport, LogColumns, LogSummary, PriorNumbers
-from headstart.service.schemas import schema_of
+from headstart.service.schemas import check_arm, schema_of
 
 _READING = "reading rows: {done:,} of {total:,}"
 _READING_ON = "reading rows: {done:,}"
@@ -26,10 +27,23 @@ _BLOCK = 1 << 22
 _READ, _COUNTED = 0.2, 0.95
 
 
-def columns_of(named: LogColumns, schema: Features | None = None) -> Columns:
-    """The columns of a request, checked; with a schema, every attribute is a column of its name."""
+def columns_of(
+    named: LogColumns,
+    schema: Features | None = None,
+    catalogue: Mapping[str, Sequence[float]] | None = None,
+) -> Columns:
+    """The columns of a request, checked; with a schema, every attribute is a column of its name.
+
+    catalogue: the features of items where the log names them, once they are known.
+    """
     given = msgspec.structs.asdict(named)
-    if schema is not None:
+    arm = given.pop("arm")
+    if arm is not None:
+        check_arm(arm, schema)
+        if named.features != LogColumns().features:
+            raise ValueError(f"features must not be named next to arm, got {named.features!r}")
+        given["features"] = arm if catalogue is None else ItemColumn(arm, catalogue)
+    elif schema is not None:
         if named.features != LogColumns().features:
             raise ValueError(
                 "features must not be named for a bandit with attributes, which are columns "
@@ -42,12 +56,14 @@ def columns_of(named: LogColumns, schema: Features | None = None) -> Columns:
 def fit(work: FitWork, steps: Steps) -> Done:
     """Read the log; a dry run learns nothing."""
     model, request = model_of(work.configuration, time.time), work.request
-    columns = columns_of(request.columns, schema_of(work.configuration))
+    schema = schema_of(work.configuration)
+    columns = columns_of(request.columns, schema, work.catalogue)
     folder = Path(work.folder)
     steps.begin(0.0, "opening the files")
     rows = estimated_rows(folder, work.files)
     what = _READING if rows else _READING_ON
-    names = list(columns.feature_names() or work.configuration.feature_names or [])
+    known = None if schema is None else schema.columns
+    names = list(columns.feature_names() or known or work.configuration.feature_names or [])
     names = names or list(default_names(model.dimension))
     if request.dry_run:
         report = check_log(

@@ -225,6 +225,10 @@ class Runner:
             return None
         configuration = bandit.configuration
         folder, names = str(here[0]), here[1]
+        catalogue = {}
+        if request.columns.arm is not None:
+            items = Catalogue.read(connection, bandit)
+            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
         if isinstance(request, FitRequest):
             memory, promoted = priors.memories(connection, job.bandit)
             return FitWork(
@@ -232,13 +236,10 @@ class Runner:
                 files=names,
                 configuration=configuration,
                 request=request,
+                catalogue=catalogue,
                 memory=memory,
                 promoted=promoted,
             )
-        catalogue = {}
-        if request.columns.arm is not None:
-            items = Catalogue.read(connection, bandit)
-            catalogue = dict(zip(items.ids, items.features.tolist(), strict=True))
         return EvaluateWork(
             folder=folder,
             files=names,

@@ -18,6 +18,7 @@ class FitWork(msgspec.Struct, kw_only=True):
     files: list[str]
     configuration: BanditConfiguration
     request: FitRequest
+    catalogue: dict[str, list[float]] = {}  # where the log names items
     memory: bytes | None = None  # of the store's tasks
     promoted: list[bytes] = []  # the memories of fits that count
 
