@@ -37,17 +37,24 @@ class Records:
         self.file.write(json.dumps({"kind": kind, **content}) + "\n")
 
 
-def set_up(process: Process, dimension: int, n_items: int, seed: int = 0, **settings: Any) -> None:
+def set_up(
+    process: Process,
+    dimension: int,
+    n_items: int,
+    seed: int = 0,
+    bandit: str = BANDIT,
+    **settings: Any,
+) -> None:
     """A bandit with a catalogue of random arms."""
-    rng = random.Random(seed)
-    status, answer = process.call("PUT", PATH, {"dimension": dimension, "scales": None, **settings})
+    rng, path = random.Random(seed), f"/v1/bandits/{bandit}"
+    status, answer = process.call("PUT", path, {"dimension": dimension, "scales": None, **settings})
     if status != 200:
         raise RuntimeError(f"the bandit was not made: {answer}")
     items = [
         {"id": f"item{i}", "features": [rng.gauss(0.0, dimension**-0.5) for _ in range(dimension)]}
         for i in range(n_items)
     ]
-    status, answer = process.call("PUT", f"{PATH}/items", items)
+    status, answer = process.call("PUT", f"{path}/items", items)
     if status != 200:
         raise RuntimeError(f"the catalogue was not made: {answer}")
 
@@ -63,6 +70,7 @@ class Client:
         self._n_tasks = n_tasks
         self._waiting: list[str] = []  # decisions without a reward
         self._rewarded: list[str] = []
+        self._n_timeouts = 0
         self._n = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -84,8 +92,9 @@ class Client:
             for wire in wires:
                 try:
                     status, answer = await wire.post(f"{PATH}/{path}", [rows[i] for i in left])
-                except (OSError, TimeoutError):
+                except (OSError, TimeoutError) as error:
                     self._records.n_broken += 1
+                    self._n_timeouts += isinstance(error, TimeoutError)
                     continue
                 if status == 200:
                     for i, each in zip(left, answer, strict=True):
@@ -124,8 +133,10 @@ class Client:
 
     async def _reward(self) -> None:
         chosen, self._waiting = self._waiting[:8], self._waiting[8:]
+        timeouts = self._n_timeouts
         await self._pay([self._part(each, self._rng.choice(["", "click"])) for each in chosen])
-        self._rewarded += [each for each in chosen if each in self._records.rewards]
+        if self._n_timeouts == timeouts:
+            self._rewarded += [each for each in chosen if each in self._records.rewards]
 
     async def _amend(self) -> None:
         """Other parts of rewards that came, and corrections of parts."""
@@ -148,8 +159,12 @@ class Client:
         """Send parts, one of each decision."""
         if not rows:
             return
-        before = self._records.n_broken
+        before, timeouts = self._records.n_broken, self._n_timeouts
         answers = await self._post("rewards", rows)
+        if self._n_timeouts > timeouts:
+            # What was sent first may still be done after the next correction, and undo it.
+            uncertain = {row["decision"] for row in rows}
+            self._rewarded = [each for each in self._rewarded if each not in uncertain]
         for row, answer in zip(rows, answers, strict=False):
             # What a request without an answer did is told by the next.
             known = {"paid"} if self._records.n_broken == before else {"paid", "duplicate"}

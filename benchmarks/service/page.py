@@ -10,6 +10,9 @@ def page(figures: Figures) -> str:
     sections = {
         "rates": _rates,
         "latency": _latency,
+        "stall": _stall,
+        "many_bandits": _many_bandits,
+        "memory": _memory,
         "kills_sqlite": _failures,
         "restart": _restart,
         "sizes": _sizes,
@@ -21,7 +24,8 @@ def page(figures: Figures) -> str:
         "Written by `make bench-service`. Service, database and load generator share the machine: "
         f"{figures['machine']}. Every request is answered after its commit is on the disk. "
         f"Other programs that ran before each part, as the load average of the last minute: "
-        f"{_loads(figures['load'])}.\n"
+        f"{_loads(figures['load'])}. Above 2, other work shared the cores: latencies and times "
+        "of such a part say more about the machine than about the service.\n"
     )
     return "\n".join([head, *written])
 
@@ -87,6 +91,60 @@ def _latency(figures: Figures) -> str:
             "| " + " | ".join(shares) + " |",
             "|" + "---:|" * len(shares),
             "| " + " | ".join(f"{1e3 * found[share]:.1f} ms" for share in shares) + " |",
+            "",
+        ]
+    )
+
+
+def _stall(figures: Figures) -> str:
+    lines = [
+        "## Large batches of another\n",
+        "SQLite. One client sends the largest batches that are taken to one bandit, each as soon "
+        "as the last is answered. Meanwhile 50 decisions and 50 rewards per second come for "
+        "another bandit (d = 20, K = 20): their latencies, in ms. The bar is 100 ms at most; what "
+        "the machine does without any batch is in the first row.\n",
+        "| batches | sent | p50 | p99 | max |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for row in figures["stall"]["batches"]:
+        batch = row["batch"]
+        name, sent = "none", ""
+        if batch is not None:
+            tasks = "one task" if batch["tasks"] == 1 else f"{batch['tasks']:,} tasks"
+            name = f"{batch['rows']:,} rows of {tasks}, d = {batch['d']:,}"
+            sent = f"{batch['sent']}"
+        shares = " | ".join(f"{1e3 * row[share]:.0f}" for share in ("p50", "p99", "max"))
+        lines.append(f"| {name} | {sent} | {shares} |")
+    return "\n".join([*lines, ""])
+
+
+def _many_bandits(figures: Figures) -> str:
+    found = figures["many_bandits"]
+    first = found["first_prior"]
+    return "\n".join(
+        [
+            "## Many bandits\n",
+            f"SQLite, {found['bandits']} bandits with 100 tasks each, d = 20, "
+            f"{found['visits_per_second']:.0f} decisions with rewards per second over all of them. "
+            "Seconds from the first decision until every bandit has a prior: "
+            f"{'more than 600' if first is None else f'{first:.0f}'}. How long the longest waiting "
+            f"task of a bandit waits for the prior to count it: {found['lag_p50']:.1f} s in the "
+            f"median over bandits and time, {found['lag_max']:.1f} s at most.",
+            "",
+        ]
+    )
+
+
+def _memory(figures: Figures) -> str:
+    found = figures["memory"]
+    shown = ", ".join(f"{size / 1e6:,.0f} MB at {share}" for share, size in found["at"].items())
+    return "\n".join(
+        [
+            "## Memory over time\n",
+            f"SQLite, `--cache 64`, d = 20, {found['seconds'] / 60:.0f} minutes: "
+            f"{found['decisions']:,} decisions of {found['tasks']:,} tasks, each with a reward in "
+            f"two parts. Memory of the service and its children: {shown} of the time. In the "
+            f"second half it grows by {found['bytes_per_hour'] / 1e6:,.0f} MB per hour.",
             "",
         ]
     )

@@ -1,8 +1,5 @@
 """What `make bench-service` measures, part by part; each returns its figures."""
 
-import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.service import many_tasks, null_worlds, vowpal_wabbit
+from benchmarks.service import many_tasks, null_worlds, sharing, vowpal_wabbit
 from benchmarks.service.disk import SmallDisk
 from benchmarks.service.failures import (
     Disturbance,
@@ -25,6 +22,7 @@ from benchmarks.service.load import PATH, set_up
 from benchmarks.service.postgresql import PostgreSQL
 from benchmarks.service.process import Process
 from benchmarks.service.rates import measured
+from benchmarks.service.steady import steady
 
 from headstart.service.store.backup import backup, restore
 
@@ -32,6 +30,7 @@ Figures = dict[str, Any]
 _N_TASKS = 1_000_000
 _N_KILLS = 100
 _KILL_SECONDS = 600.0
+_MEMORY_SECONDS = 600.0
 # Decisions that wait count as a default, and expire while the load goes on.
 _DEFAULTS: Figures = {"deadline_seconds": 5.0, "default_reward": 0.25}
 _SECONDS_AWAY = 30.0
@@ -84,9 +83,9 @@ def _latency(folder: Path, _: str) -> Figures:
     plan = {"per_second": 300.0, "n_tasks": 20_000, "seconds": 60.0}
     with Process(folder / "store.sqlite", folder, "--no-log-requests") as process:
         set_up(process, 50, 200)
-        _steady(process.port, plan | {"seconds": 10.0, "seed": 1})
+        steady(process.port, plan | {"seconds": 10.0, "seed": 1})
         before = process.call("GET", f"{PATH}/prior")[1]["version"]
-        found = _steady(process.port, plan)
+        found = steady(process.port, plan)
         after = process.call("GET", f"{PATH}/prior")[1]["version"]
     latencies = np.array(found["latencies"])
     shares = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9, "max": 100.0}
@@ -96,16 +95,6 @@ def _latency(folder: Path, _: str) -> Figures:
         "refreshes": after - before,
         **{name: float(np.percentile(latencies, share)) for name, share in shares.items()},
     }
-
-
-def _steady(port: int, plan: Figures) -> Figures:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.service.steady", json.dumps(plan | {"port": port})],
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    found: Figures = json.loads(done.stdout)
-    return found
 
 
 def _figures(result: Result) -> Figures:
@@ -183,6 +172,25 @@ def _peers(folder: Path, python: str) -> Figures | None:
     return None if found is None else {"single": found[0], "stream": found[1]}
 
 
+def _stall(folder: Path, _: str) -> Figures:
+    """SQLite: one bandit's latencies while another takes the largest batches."""
+    with Process(folder / "store.sqlite", folder, "--no-log-requests") as process:
+        return {"batches": sharing.stall(process, seconds=20.0)}
+
+
+def _many_bandits(folder: Path, _: str) -> Figures:
+    """SQLite: 50 bandits, d = 20."""
+    with Process(folder / "store.sqlite", folder, "--no-log-requests") as process:
+        return sharing.many_bandits(process, 50, seconds=60.0)
+
+
+def _memory(folder: Path, _: str) -> Figures:
+    """SQLite: 64 MB of tasks in memory, d = 20."""
+    options = ("--no-log-requests", "--cache", "64")
+    with Process(folder / "store.sqlite", folder, *options) as process:
+        return sharing.memory(process, seconds=_MEMORY_SECONDS)
+
+
 def _null_worlds(folder: Path, _: str) -> Figures:
     return null_worlds.figures()
 
@@ -199,5 +207,8 @@ PARTS: dict[str, Callable[[Path, str], Figures | None]] = {
     "disk": _disk,
     "restart": _restart,
     "sizes": _sizes,
+    "stall": _stall,
+    "many_bandits": _many_bandits,
+    "memory": _memory,
     "null_worlds": _null_worlds,
 }

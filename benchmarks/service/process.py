@@ -113,9 +113,12 @@ class Process:
         kind = answer.headers.get_content_type()
         return answer.status, json.loads(content) if content and kind.endswith("json") else content
 
-    def resident_bytes(self) -> int:
-        """The memory of the process."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+    def resident_bytes(self, *, children: bool = False) -> int:
+        """The memory of the process, or that of its children too."""
+        own = [str(self.pid)]
+        if children:
+            own += Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in own)
         return pages * os.sysconf("SC_PAGE_SIZE")
 
 

@@ -7,9 +7,11 @@ those behind it in the figures too (no coordinated omission).
 import asyncio
 import json
 import random
+import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.service.load import PATH
 from benchmarks.service.wire import Wire, request
@@ -43,8 +45,11 @@ async def latencies(plan: Plan) -> tuple[list[float], int]:
         nonlocal n_refused
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
         wire = await free.get()
+        status, answer = 0, b""
         try:
             status, answer = await wire.send(content)
+        except TimeoutError:
+            pass  # a latency like any other: as long as the client waits
         finally:
             free.put_nowait(wire)
         found.append(time.perf_counter() - due)
@@ -53,7 +58,10 @@ async def latencies(plan: Plan) -> tuple[list[float], int]:
 
     async def pair(due: float, task: int, value: float) -> None:
         body = json.dumps({"task": f"task{task}"}).encode()
-        answer = json.loads(await send(due, request(f"{PATH}/decisions", body)))
+        content = await send(due, request(f"{PATH}/decisions", body))
+        if not content:
+            return
+        answer = json.loads(content)
         reward = json.dumps({"decision": answer["id"], "value": value}).encode()
         await send(due + plan.reward_after, request(f"{PATH}/rewards", reward))
 
@@ -66,6 +74,17 @@ async def latencies(plan: Plan) -> tuple[list[float], int]:
             # Tasks are made shortly before they are due, not all at once.
             await asyncio.sleep(max(0.0, begin + due - 0.2 - time.perf_counter()))
     return found, n_refused
+
+
+def steady(port: int, plan: dict[str, Any]) -> dict[str, Any]:
+    """The latencies of a plan, by a process of its own, and how many requests were refused."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.service.steady", json.dumps(plan | {"port": port})],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def main(argument: str) -> None:

@@ -6,6 +6,7 @@ ask that the picture is current and that the flows are what happens.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -98,6 +99,7 @@ FLOWS = {
 }
 
 
+@cache
 def imports() -> dict[str, set[str]]:
     """Who imports whom, by the first name below headstart."""
     names = packages()

@@ -98,11 +98,8 @@ def request(folder: Path) -> None:
             body = {"task": "ann", "arms": {"a": [1.0, 0.0], "b": [0.0, 1.0]}}
             return await client.post("/v1/bandits/news/decisions", json=body)
 
-    service = Service.open(folder / "store.db")
-    try:
+    with Service.open(folder / "store.db") as service:
         asyncio.run(ask(Application(service, log_requests=False))).raise_for_status()
-    finally:
-        service.stop()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
@@ -102,7 +103,8 @@ def latex(table: Table, *, of: str = "") -> str:
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
     )
     if table.caption:
-        label = f"\\label{{tab:{of and f'{of}-'}{table.name}}}"
+        key = re.sub("[^0-9A-Za-z]+", "-", f"{of} {table.name}").strip("-")
+        label = f"\\label{{tab:{key}}}"
         tabular = (
             f"\\begin{{table}}\n\\centering\n\\caption{{{_escaped(table.caption)}}}\n{label}\n"
             f"{tabular}\\end{{table}}\n"

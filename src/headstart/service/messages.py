@@ -16,6 +16,7 @@ MOST_ROWS = 10_000  # of one batch; also the arms that it chooses
 LONGEST_NAME = 200
 MOST_PARTS = 100  # of one decision's reward
 MOST_GUARDRAILS = 20
+LEAST_PROPENSITY = 1e-6  # of the caller's own choice: rewards are divided by it
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)]
 # A task may be named by an integer too, which is taken as its digits.
@@ -174,7 +175,7 @@ class DecisionRequest(Message):
     about: Attributes | None = None
     n: Annotated[int, Meta(ge=1, le=1_000)] = 1
     own: Name | None = None
-    own_propensity: Annotated[float, Meta(gt=0.0, le=1.0)] | None = None
+    own_propensity: Annotated[float, Meta(ge=LEAST_PROPENSITY, le=1.0)] | None = None
     idempotency_key: Name | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from headstart import checks
 from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.running import RunningEstimate
@@ -66,6 +67,8 @@ class Learner:
 
     def __post_init__(self) -> None:
         check_parts(self.policy, self.prior)
+        if not isinstance(self.joint, bool):
+            raise ValueError(f"joint must be True or False, got {checks.short(self.joint)}")
         if self.joint and not isinstance(self.prior, LivePriorEstimator):
             raise ValueError(
                 "a joint learner needs a prior that can remove a task from its memory, with scale "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TypeVar
 
@@ -159,6 +160,8 @@ class Rounds:
         if flat.size != self.replications * self.n_arms:
             expected = (*self.lead, self.n_arms)
             raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
+        if math.isnan(flat.max()):
+            raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
         if self._several and not np.isfinite(flat).all():
             raise ValueError("scores must be finite to choose several arms, got NaN or ∞")
         choices, rewards = self._choices[t], self._rewards[t]

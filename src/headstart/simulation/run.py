@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from headstart import checks
-from headstart.arrays import Floats
+from headstart.arrays import Floats, Integers
 from headstart.core.task import Task, realised
 from headstart.interfaces import Environment, PreparableEnvironment
 from headstart.progress import Progress
@@ -31,6 +31,7 @@ from headstart.simulation.agent import (
     several,
     take,
 )
+from headstart.simulation.learner import Learner
 from headstart.simulation.results import Results
 from headstart.simulation.rounds import Rounds, draw_uniforms
 from headstart.simulation.turns import Stretch, Turns, checked_order, stretches
@@ -133,6 +134,8 @@ class Run:
         checks.having(
             "schedule", self._schedule, "order", "a schedule, such as schedules.InParallel(5)"
         )
+        delay = getattr(self._schedule, "delay", None)
+        checks.count("the schedule's delay", cast(int, delay), least=0)
         self._n_chosen = checks.count("n_chosen", n_chosen)
         self._horizon = checks.count("horizon", horizon)
         self._replications = checks.count("replications", replications)
@@ -256,6 +259,7 @@ class Run:
     def _drawn(self, agent: AnyAgent, task: Task, kind: int, number: int) -> Drawn:
         """The task with the agent's random numbers."""
         n_uniforms = agent.n_uniforms(task.n_arms, task.dimension)
+        checks.count(f"{agent.name}.n_uniforms(…)", n_uniforms, least=0)
         rng = self._rng(_AGENT, zlib.crc32(agent.name.encode()), kind, number)
         uniforms = draw_uniforms(task, n_uniforms, rng)
         return Drawn(task=task, uniforms=uniforms, n_chosen=self._n_chosen)
@@ -343,7 +347,8 @@ def _play_jointly(
     assert isinstance(agent, JointAgent)
     every = [one.rounds(part) for one in drawn]
     turns = Turns(every, stretch.order, stretch.delay)
-    after = agent.play_jointly(state, turns)
+    with _left_as_shown(agent, [one.task[part] for one in drawn], every):
+        after = agent.play_jointly(state, turns)
     if not turns.over:
         n, got = turns.n_turns, turns.n_played
         raise ValueError(f"{agent.name} must play all {n} turns, got {got}")
@@ -391,13 +396,40 @@ def _play(
             )
         played = agent.play_informed(state, rounds, task.means)
     else:
-        played = agent.play(state, rounds)
+        with _left_as_shown(agent, [task], [rounds]):
+            played = agent.play(state, rounds)
     if not rounds.over:
         n = rounds.choices.shape[len(rounds.lead)]
         raise ValueError(f"{agent.name} must play all {rounds.horizon} rounds of a task, got {n}")
     if record is not None:
         record.write(part, task, rounds)
     return played
+
+
+@contextmanager
+def _left_as_shown(
+    agent: AnyAgent, tasks: Sequence[Task], every: Sequence[Rounds]
+) -> Iterator[None]:
+    """Check that an agent does not write to what it is shown: other agents are shown the same.
+
+    A `Learner` does not, and is spared the time that the check takes.
+    """
+    before = [] if isinstance(agent, Learner) else [task.arms.copy() for task in tasks]
+    yield
+    for arms, task, rounds in zip(before, tasks, every, strict=False):
+        choices, rewards = rounds.choices, rounds.rewards
+        paid = np.take_along_axis(task.rewards[:, : choices.shape[1]], _by_arm(choices), -1)
+        same = task.adversary is not None or np.array_equal(paid.reshape(rewards.shape), rewards)
+        if not same or not np.array_equal(arms, task.arms):
+            what = "arms" if same else "choices or rewards"
+            raise ValueError(
+                f"{agent.name} must not write to the {what} that it is shown: write to a copy"
+            )
+
+
+def _by_arm(choices: Integers) -> Integers:
+    """Choices (R, t) or (R, t, m) as (R, t, m)."""
+    return choices[..., None] if choices.ndim == 2 else choices
 
 
 def _chunks(task: Task) -> list[slice]:
@@ -427,6 +459,8 @@ _AN_AGENT = "Learner objects, such as learners.itl(), or have the members of sim
 
 
 def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
+    if not isinstance(agents, Iterable):
+        raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agents)}")
     known = list(agents)
     if not known:
         raise ValueError("agents must hold at least one agent, got none")
@@ -435,6 +469,9 @@ def _check_agents(agents: Sequence[AnyAgent]) -> list[AnyAgent]:
         if not isinstance(agent, Agent | InformedAgent | JointAgent):
             raise ValueError(f"agents must be {_AN_AGENT}, got {checks.short(agent)}")
     names = [agent.name for agent in known]
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"the name of an agent must be text, got {checks.short(name)}")
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"agents must have different names, got {sorted(twice)} more than once")

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from sqlalchemy import select
@@ -13,6 +14,7 @@ from tests.service.engine.setting import Clock, D, K, answer_of, decided, items,
 from headstart.intervals import PLANNED
 from headstart.service.engine.service import Service
 from headstart.service.messages import (
+    LEAST_PROPENSITY,
     BanditConfiguration,
     DecisionRequest,
     ServiceError,
@@ -82,6 +84,18 @@ def test_what_own_must_be(sqlite: str) -> None:
         assert len(answer.arms) == 2
         assert answer.shadow is None
         assert service.bandit("shop").tasks == 1
+
+
+def test_the_least_propensity_leaves_numbers_that_can_be_said(sqlite: str) -> None:
+    for wrong in (LEAST_PROPENSITY / 2, 0.0, 5e-324, 1.5):
+        with pytest.raises(msgspec.ValidationError, match="own_propensity"):
+            msgspec.convert({"task": "a", "own": "b", "own_propensity": wrong}, DecisionRequest)
+    with shop(sqlite, shadow=True, exploration=0.5) as service:
+        for task, told in (("ann", LEAST_PROPENSITY), ("bob", LEAST_PROPENSITY), ("eve", 0.5)):
+            (one,) = decided(service, task, own="item3", own_propensity=told)
+            assert paid(service, [one.id], 1e9) == ["paid"]
+        view = service.shadow("shop")
+        assert (view.tasks, view.own.mean) == (3, 1e9)
 
 
 def test_control_tasks_are_served_the_own_choice(

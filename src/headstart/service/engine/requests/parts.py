@@ -11,6 +11,7 @@ from headstart.service.messages import (
     BanditConfiguration,
     Combination,
     RewardRequest,
+    check_text,
 )
 from headstart.service.store.prepared import Prepared
 from headstart.service.store.queries.parts import Part
@@ -28,7 +29,9 @@ _INSERT = Prepared(insert(table), [*_OWN, "number", "value", "time", "metrics"])
 
 
 def check(request: RewardRequest, parts: Parts, configuration: BanditConfiguration) -> None:
-    """Raise ValueError for a reward with a key or metrics that cannot be accepted."""
+    """Raise for a reward with a key or metrics that cannot be accepted."""
+    if request.key is not None:
+        check_text("key", request.key)
     if request.key is not None and request.weight != 1.0:
         raise ValueError(
             "give weight with the reward without a key: it belongs to the decision's "

@@ -229,6 +229,9 @@ def reward(
         except ValueError as error:
             answers.append(invalid(str(error)))
             continue
+        except ServiceError as error:
+            answers.append(error)
+            continue
         if outcome is not Outcome.PAID:
             transaction.sums.refused(bandit.number, outcome)
         answers.append(RewardAnswer(decision=request.decision, outcome=outcome))
