@@ -148,7 +148,7 @@ class Arrivals:
     Examples
     --------
     >>> hs.schedules.Arrivals(2).order(4, 3, np.random.default_rng(0))
-    array([0, 1, 1, 2, 0, 0, 3, 2, 1, 2, 3, 3])
+    array([0, 1, 2, 3, 2, 0, 3, 0, 1, 3, 2, 1])
     """
 
     n: float
