@@ -79,7 +79,7 @@ class _Against:
 
 
 def test_informed_agents_cannot_play_against_a_reaction() -> None:
-    with pytest.raises(ValueError, match="OPT needs the means of all rounds before the first"):
+    with pytest.raises(ValueError, match="OPT needs the means of all rounds before it plays"):
         hs.simulate(_Against(), [hs.Optimal()], n_tasks=1, horizon=3)
 
 

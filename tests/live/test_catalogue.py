@@ -94,11 +94,11 @@ def test_widths_stay_right_over_many_rewards() -> None:
 
 def test_what_is_not_there_is_named() -> None:
     catalogue = hs.Catalogue(np.eye(DIMENSION))
-    with pytest.raises(ValueError, match="in the catalogue, got 9"):
+    with pytest.raises(ValueError, match="in the catalogue: 9"):
         catalogue.remove(9)
     with pytest.raises(ValueError, match="shape"):
         catalogue.change(0, [1.0])
-    with pytest.raises(ValueError, match="new items, got 'a'"):
+    with pytest.raises(ValueError, match=r"new items, .*'a'"):
         hs.Catalogue({"a": [1.0]}).add({"a": [2.0]})
     bandit = hs.MetaBandit(dimension=DIMENSION + 1)
     with pytest.raises(ValueError, match="the catalogue must have shape"):

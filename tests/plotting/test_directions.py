@@ -27,6 +27,6 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="features must be 4 names, got 1"):
         plot_directions(_directions(1), path, features=["a"])
     several = Directions(np.ones(2), np.ones((2, 4, 8)), np.ones(2))
-    with pytest.raises(ValueError, match=r"of one memory, .* got loadings of shape \(2, 4, 8\)"):
+    with pytest.raises(ValueError, match=r"one memory, .* got loadings of shape \(2, 4, 8\)"):
         plot_directions(several, path)
     assert not path.exists()

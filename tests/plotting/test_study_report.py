@@ -137,7 +137,7 @@ def test_what_the_study_does_not_have_is_refused(
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"is not the folder of a finished study.*results\.nc"):
+    with pytest.raises(ValueError, match=r"not the folder of a finished study.*results\.nc"):
         write_study_report(tmp_path, tmp_path / "report")
 
 

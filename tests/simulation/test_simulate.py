@@ -296,7 +296,7 @@ def test_what_is_written_from_habit_means_what_it_says() -> None:
         ENVIRONMENT, [replace(UNIFORM, name="Thompson"), replace(THOMPSON, name="other")], **SHORT
     )
     xr.testing.assert_identical(named, again)
-    with pytest.raises(ValueError, match="names that a dict gives them, got 'mine' for"):
+    with pytest.raises(ValueError, match=r"named by a dict .* got 'mine' for"):
         hs.simulate(ENVIRONMENT, {"mine": Nameless()}, **SHORT)  # type: ignore[dict-item]
 
 

@@ -166,7 +166,8 @@ def test_an_old_client_reads_the_answers_of_a_new_service(client: Client, bridge
     def with_new_fields(answer: httpx.Response) -> httpx.Response:
         def grown(value: Any) -> Any:
             if isinstance(value, dict):
-                return {**{k: grown(v) for k, v in value.items()}, "later": [1]}
+                same = {k: v if k == "evaluate_nightly" else grown(v) for k, v in value.items()}
+                return {**same, "later": [1]}  # evaluate_nightly has names, not fields
             return [grown(each) for each in value] if isinstance(value, list) else value
 
         return httpx.Response(answer.status_code, json=grown(answer.json()))
@@ -288,7 +289,7 @@ def test_values_of_numpy_and_pandas_are_sent_as_what_they_are(
     (paid,) = news.reward_many([RewardRequest(decision=np.str_(answer.id), **numbers)])
     assert not isinstance(paid, Problem)
     sent = msgspec.json.decode(bridge.sent[-1].content)
-    assert sent == [{"decision": answer.id, "value": 0.5, "weight": 1, "time": None}]
+    assert (sent[0]["decision"], sent[0]["value"], sent[0]["weight"]) == (answer.id, 0.5, 1)
     news.finish(np.int64(17))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="values of JSON, NumPy or pandas, got"):
         news.decide("u", {"a": {"x": object()}})

@@ -39,6 +39,7 @@ def test_answers_of_requests_sent_together_come_in_their_order(connection: socke
     def request(task: str, close: str = "") -> str:
         body = f'{{"task":"{task}"}}'
         head = "POST /v1/bandits/news/decisions HTTP/1.1\r\nhost: localhost\r\n"
+        head += "content-type: application/json\r\n"
         return f"{head}content-length: {len(body)}\r\n{close}\r\n{body}"
 
     sent = request("a") + request("b") + request("c", "connection: close\r\n")

@@ -40,7 +40,7 @@ def test_a_file_of_another_program_is_left_alone(command: tuple[str, ...], tmp_p
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE photos (name TEXT)")
     connection.close()
-    assert "store must be" in refused(*command, "--store", str(path))
+    assert "headstart serve" in refused(*command, "--store", str(path))
     with sqlite3.connect(path) as connection:
         names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master")]
     connection.close()
