@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.docs import blocks
@@ -85,3 +86,21 @@ def test_the_code_works_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyP
         printed = "".join(text for _, text in blocks.run(at(address, PAGES)))
     assert "Contribution(feature='sport'" in printed
     assert "done 6" in printed
+
+
+def test_the_shop_of_the_tutorial_starts_warm_in_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = blocks.text_of("tutorials/shop.md")
+    exec(blocks.fences(page, "python")[0], {})  # the log
+    (code,) = blocks.fences(page, "py")
+    with served(cwd=tmp_path) as (_, address):
+        with Client(address, timeout=120) as client:
+            client.bandits()  # once it is ready
+        names: dict[str, Any] = {}
+        exec(at(address, code), names)
+        assert names["report"].log.tasks > 100
+        assert names["answer"].prior_version > 0
+        assert names["shop"].view().rewards == 1
+        names["client"].close()
