@@ -184,6 +184,14 @@ def test_a_log_is_its_rows_one_by_one(log: Any) -> None:
     assert _bits(z) == _bits(np.array([WIDE.encode_task(about) for _, _, about in log]))
 
 
+@pytest.mark.parametrize("hour", [-0.0, -1e-30, 24.0, 12.0])
+def test_zero_on_a_circle_has_no_sign_in_a_row_and_in_a_log(hour: float) -> None:
+    features = hs.Features(item=[hs.Number("hour", period=24)])
+    x, _ = features.encode_log({"hour": [hour]})
+    expected = np.array([0.0, -1.0 if hour == 12.0 else 1.0, 1.0])
+    assert _bits(x[0]) == _bits(features.encode({"hour": hour})) == _bits(expected)
+
+
 def test_json_and_plain_data_come_back_as_they_were() -> None:
     assert hs.Features.from_json(WIDE.to_json()) == WIDE
     assert hs.Features.from_plain(WIDE.plain()) == WIDE

@@ -257,11 +257,9 @@ def test_published_data_are_digested(tmp_path: Path) -> None:
 
 def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("no folder")
-    with pytest.raises(ValueError, match=r"out must be a folder for results, .* it is a file"):
+    with pytest.raises(ValueError, match=r"out cannot be a folder for results: it is a file"):
         StudyFolder(tmp_path / "out").open(SEQUENCE)
-    with pytest.raises(
-        ValueError, match=r"deeper must be a folder for results, .*: .*out is a file"
-    ):
+    with pytest.raises(ValueError, match=r"deeper cannot be a folder for results: .*out is a file"):
         runner.run(SEQUENCE, tmp_path / "out" / "deeper", workers=1)
 
 

@@ -47,5 +47,5 @@ def fill_waves(numbers: Floats, period: float, rows: Floats, at: int) -> None:
     for i in range(numbers.shape[0]):
         turns = numbers[i] / period
         angle = (turns - math.floor(turns)) * math.tau
-        rows[i, at] = np.rint(math.sin(angle) * _GRID) / _GRID
-        rows[i, at + 1] = np.rint(math.cos(angle) * _GRID) / _GRID
+        rows[i, at] = np.rint(math.sin(angle) * _GRID) / _GRID + 0.0  # −0 is 0
+        rows[i, at + 1] = np.rint(math.cos(angle) * _GRID) / _GRID + 0.0

@@ -295,7 +295,7 @@ def test_kinds_are_of_use() -> None:
     environment = Synthetic(dimension=8, n_kinds=4, variance=16.0, reward="linear")
     regret = []
     for find_kinds in (True, False):
-        learner = Learner("", BayesUCB(), Hierarchical(find_kinds=find_kinds))
+        learner = Learner("learner", BayesUCB(), Hierarchical(find_kinds=find_kinds))
         found = evaluate(
             environment, [learner], n_training_tasks=24, n_test_tasks=3, horizon=20, replications=20
         )

@@ -17,6 +17,7 @@ from headstart.service.messages import (
     LEAST_PROPENSITY,
     BanditConfiguration,
     DecisionRequest,
+    Guardrail,
     ServiceError,
     ShadowView,
 )
@@ -167,6 +168,46 @@ def test_a_switch_from_shadow_to_service_needs_one_call(sqlite: str) -> None:
         assert service.task("shop", "new0").start in ("warm", "control")
         assert all(each.shadow is None for each in answers)
         assert service.gain("shop").control_tasks + service.gain("shop").warm_tasks == 0
+
+
+def test_what_is_served_in_shadow_mode_is_not_compared(
+    sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TaskEntry, "is_compared", property(lambda _: True))
+    monkeypatch.setattr("headstart.service.engine.sums._log_chance", lambda _: 0.0)
+    guardrails = [Guardrail(name="refund", worse="higher")]
+    settings: Any = {"control_share": 0.5, "guardrails": guardrails, "deadline_seconds": 60.0}
+    for default in (None, 0.0):
+        with shop(f"{sqlite}{default}", default_reward=default, **settings) as service:
+            names = [f"user{i}" for i in range(10)]
+            before = [each.id for each in decided(service, *names)]
+            change(service, shadow=True, default_reward=default, **settings)
+            within = [each.id for each in decided(service, *names, own="item1")]
+            paid(service, within, 5.0, metrics={"refund": 1.0})
+            paid(service, within, 7.0, correction=True)
+            assert service.task("shop", "user0").reward_sum == 7.0
+            paid(service, before, 1.0)
+            gain = service.gain("shop")
+            assert {gain.warm_mean, gain.control_mean} == {1.0}
+            (view,) = gain.guardrails
+            assert (view.warm_tasks, view.control_tasks) == (0, 0)
+
+
+def test_a_control_task_may_ask_for_several_arms_once_control_is_another(
+    sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shop(sqlite, control="own", control_share=0.5) as service:
+        everyone_control(monkeypatch)
+        decided(service, "ann", own="item0")
+        change(service, control="cold", control_share=0.5)
+        (answer,) = decided(service, "ann", own="item0", n=3)
+        assert len(answer.arms) == 3
+
+
+def test_switching_over_changes_nothing_else(sqlite: str) -> None:
+    with shop(sqlite, shadow=True, control_share=0.25) as service:
+        view = service.end_shadow("shop")
+        assert (view.configuration.shadow, view.configuration.control_share) == (False, 0.25)
 
 
 def by_hand(service: Service) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

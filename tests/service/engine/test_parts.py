@@ -371,6 +371,19 @@ def test_a_reward_that_came_whole_may_be_corrected_or_become_a_part(store: str) 
         assert answers[0].startswith("give weight with the reward without a key")
 
 
+@pytest.mark.parametrize("key", [None, "click"])
+def test_a_corrected_reward_keeps_its_time(store: str, key: str | None) -> None:
+    clock = Clock()
+    with shop(store, clock, parts="last") as service:
+        (one,) = (each.id for each in decided(service, "ann"))
+        assert paid(service, [one], 1.0, key=key) == ["paid"]
+        clock.now += 100.0
+        assert paid(service, [one], 2.0, key=key, correction=True) == ["paid"]
+        assert paid(service, [one], 5.0, key="late", time=clock.now - 50.0) == ["paid"]
+        assert service.decision("shop", one).value == 5.0
+        assert largest_error(service) < 1e-12
+
+
 def without_priors(service: Service) -> dict[str, list[Any]]:
     """What is stored, but for what a refresh of the prior changes meanwhile."""
     changing = ("bandits", "tasks", "contributions", "priors")

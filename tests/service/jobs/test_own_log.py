@@ -183,6 +183,19 @@ def test_the_nightly_evaluation_is_done_once_a_day(
         assert len(jobs.jobs("shop")) == n
 
 
+def test_a_name_with_braces_and_a_bandit_without_a_catalogue(
+    service: Service, jobs: Jobs, clock: Clock
+) -> None:
+    visit(service, clock)
+    request = EvaluateRequest(alternatives={"z={2}": Alternative(exploration=0.5)})
+    job = done(jobs, jobs.start_evaluate("shop", request))
+    assert isinstance(job.report, OwnLogReport)
+    assert [each.name for each in job.report.settings] == ["current", "z={2}"]
+    service.delete_items("shop", None)
+    job = done(jobs, jobs.start_own_evaluation("shop"))
+    assert "reshape" not in str(job.error)
+
+
 @pytest.mark.parametrize(
     ("given", "named"),
     [

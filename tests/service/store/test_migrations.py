@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from sqlalchemy import Connection, inspect, update
+from sqlalchemy import Connection, func, inspect, select, update
+from tests.service.engine.setting import Clock, decided, paid, shop
 from typer.testing import CliRunner
 
 from headstart.cli import app
@@ -97,6 +98,29 @@ def _begin_again(database: Database) -> None:
         for table in TABLES:
             connection.exec_driver_sql(f"DROP TABLE {table}")
         connection.execute(update(schema.schema_version).values(version=1))
+
+
+def test_items_are_counted_in_the_decisions_of_an_older_store(store: str) -> None:
+    def sums(connection: Connection) -> list[tuple[object, ...]]:
+        c = schema.item_days.c
+        columns = (func.sum(c[name]) for name in ("shown", "rewards", "sum", "squares"))
+        query = select(c.bandit, c.day, c.item, *columns).group_by(c.bandit, c.day, c.item)
+        return [tuple(row) for row in connection.execute(query.order_by(c.day, c.item))]
+
+    clock = Clock()
+    with shop(store, clock) as service:
+        for value in (1.0, 0.5):
+            answers = decided(service, *(f"user{i}" for i in range(8)))
+            paid(service, [each.id for each in answers[:5]], value)
+            clock.now += 86_400.0
+    database = Database.open(store)
+    with database.reading() as connection:
+        before = sums(connection)
+    _begin_again(database)
+    with database.writing() as connection:
+        migrate(connection)
+        assert sums(connection) == before
+    database.close()
 
 
 def test_a_store_of_the_first_version_gets_all_columns(database: Database) -> None:

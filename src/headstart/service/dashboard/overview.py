@@ -3,7 +3,6 @@
 from math import inf
 from typing import Any
 
-import msgspec
 import numpy as np
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -101,8 +100,7 @@ def resume(service: Service, form: dict[str, str]) -> Response:
 def switch_over(service: Service, form: dict[str, str]) -> Response:
     """`POST /shadow/end`: the service's own choices are served."""
     bandit = form.get("bandit", "")
-    configuration = service.bandit(bandit).configuration
-    service.put_bandit(bandit, msgspec.structs.replace(configuration, shadow=False))
+    service.end_shadow(bandit)
     return RedirectResponse(link("/", bandit=bandit, notice="switched"), 303)
 
 

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from headstart.service.dashboard import formats
 from headstart.service.dashboard.formats import day, hour
+from headstart.service.engine.export import cell
 from headstart.service.engine.service import Service
 from headstart.service.http import sessions
 from headstart.service.http.proxy import prefix
@@ -25,6 +26,7 @@ from headstart.service.store.queries import bandits
 from headstart.service.store.queries.bandits import BanditRow
 from headstart.service.store.queries.item_days import DAY_SECONDS, number_of
 
+_LATEST = date(5000, 1, 1)  # its minutes since 1970 are an integer of the database
 _HERE = Path(__file__).parent
 STATIC = _HERE / "static"
 
@@ -32,7 +34,6 @@ STATIC = _HERE / "static"
 FRAGMENT = "x-headstart-fragment"
 LIVE_SECONDS = 3  # between refreshes
 _MOST_DAYS = 400  # of a chart
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what formulas of spreadsheets begin with
 
 _FILTERS = (
     "ago",
@@ -160,15 +161,10 @@ def table_file(name: str, head: Sequence[str], rows: Iterable[Sequence[object]])
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(head)
-    writer.writerows([_cell(value) for value in row] for row in rows)
+    writer.writerows([cell(value) for value in row] for row in rows)
     named = f"attachment; filename*=UTF-8''{quote(name, safe='')}.csv"
     headers = {"content-disposition": named}
     return Response(file.getvalue(), media_type="text/csv", headers=headers)
-
-
-def _cell(value: object) -> object:
-    """A cell; a text that a spreadsheet would compute stays a text."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
 def whole(request: Request, name: str) -> int:
@@ -238,7 +234,7 @@ def chosen_days(request: Request, now: float) -> Days | None:
 
 def _date(text: str | None) -> date | None:
     try:
-        return date.fromisoformat(text or "")
+        return min(date.fromisoformat(text or ""), _LATEST)
     except ValueError:
         return None
 

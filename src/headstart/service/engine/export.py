@@ -54,6 +54,9 @@ _KEPT = [
     if name in decisions.c and name not in ("task", "status", "weight", "observed")
 ]
 
+# What formulas of spreadsheets begin with.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
 
 def rows(
     database: Database,
@@ -167,7 +170,12 @@ def text(pages: Iterator[list[dict[str, Any]]], names: list[str]) -> Iterator[by
 
 
 def _cell(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
+    return value.hex() if isinstance(value, bytes) else cell(value)
+
+
+def cell(value: object) -> object:
+    """A cell of a CSV file; a text that a spreadsheet would compute gets a quote before it."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
 def latest(database: Database, bandit: BanditRow, n: int) -> bytes:

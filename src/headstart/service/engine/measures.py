@@ -30,7 +30,8 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
     found = {}
     for row in bandits.all_bandits(connection):
         gain = gain_view(connection, row)
-        decided, agreed = activity.agreement(connection, row.id)
+        in_shadow = row.configuration.shadow
+        decided, agreed = activity.agreement(connection, row.id) if in_shadow else (0, 0)
         top = item_days.top_item(connection, row.id, now)
         measures = {
             "pending": decisions.pending(connection, row.id)[0],
@@ -44,7 +45,7 @@ def measured(connection: Connection, now: float) -> dict[str, dict[str, float]]:
             "guardrails_broken": sum(each.status == "broken" for each in gain.guardrails),
             "paused": row.paused is not None,
             "jobs_failed": jobs.n_failed(connection, row.id, since=now - _DAY_SECONDS),
-            "shadow": row.configuration.shadow,
+            "shadow": in_shadow,
             "shadow_agreement": agreed / decided if decided else None,
         }
         found[row.name] = {name: float(x) for name, x in measures.items() if x is not None}

@@ -132,6 +132,12 @@ class Registry:
             self._set(transaction, row, paused=None, accepted=accepted)
         return bandits.view(connection, bandits.named(connection, name))
 
+    def end_shadow(self, transaction: Transaction, name: str) -> BanditView:
+        """Serve the service's own choices from now on."""
+        row = self._locked(transaction, name)
+        wanted = msgspec.structs.replace(row.configuration, shadow=False)
+        return self.put_bandit(transaction, name, wanted)
+
     def _locked(self, transaction: Transaction, name: str) -> BanditRow:
         """A bandit, locked against changes by other processes."""
         lock = select(table.c.id).where(table.c.name == name).with_for_update()
@@ -195,6 +201,8 @@ def left_behind(connection: Connection) -> list[int]:
         schema.reward_parts,
         schema.idempotency,
         schema.items,
+        schema.item_days,
+        schema.shadows,
     ):
         number = 0
         while number is not None:

@@ -264,6 +264,11 @@ class Service:
         view: BanditView = self._do(lambda t: self._registry.resume(t, name))
         return view
 
+    def end_shadow(self, name: str) -> BanditView:
+        """Serve the service's own choices from now on."""
+        view: BanditView = self._do(lambda t: self._registry.end_shadow(t, name))
+        return view
+
     def delete_bandit(self, name: str) -> None:
         """Delete a bandit with everything it has."""
         number = self._do(lambda t: self._registry.delete_bandit(t, name))

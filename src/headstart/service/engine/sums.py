@@ -84,10 +84,18 @@ class Sums:
         """The caller's own choice was served; the service would have made it too, or not."""
         self._add(schema.shadows, (bandit, task.id), decisions=1, agreed=int(agreed))
 
-    def paid(self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None) -> None:
+    def paid(
+        self,
+        bandit: int,
+        task: TaskEntry,
+        value: float,
+        ratio: float | None = None,
+        *,
+        shadow: bool = False,
+    ) -> None:
         """A task learned a reward; also changes the entry."""
         self.told(bandit, task, value, new=True)
-        self.counted(bandit, task, value, ratio)
+        self.counted(bandit, task, value, ratio, shadow=shadow)
 
     def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
         """A reward came, a default became final, or an earlier reward changed by this much."""
@@ -101,13 +109,17 @@ class Sums:
         before: float,
         after: float,
         ratio: float | None = None,
+        *,
+        shadow: bool = False,
     ) -> None:
-        """The task's reward of this number was replaced; ratio as in `counted`."""
+        """The task's reward of this number was replaced; ratio and shadow as in `counted`."""
         change, squares = after - before, after * after - before * before
         task.reward_sum += change
         control, process = task.group, self._process
         if ratio is not None:
             self._add(schema.shadows, (bandit, task.id), sum=change, weighted=ratio * change)
+        if shadow:
+            return
         if number <= schema.ROUNDS_MEASURED and task.share is not None:
             self._add(
                 schema.rounds, (bandit, control, number, process), sum=change, squares=squares
@@ -121,11 +133,19 @@ class Sums:
                 self._add(schema.gains, key, sum=new - mean, squares=new * new - mean * mean)
 
     def counted(
-        self, bandit: int, task: TaskEntry, value: float, ratio: float | None = None
+        self,
+        bandit: int,
+        task: TaskEntry,
+        value: float,
+        ratio: float | None = None,
+        *,
+        shadow: bool = False,
     ) -> None:
         """A task counts one more reward, possibly a default; also changes the entry.
 
-        ratio: in shadow mode π/p, the service's chance of the arm over the caller's.
+        shadow: whether the decision was made in shadow mode, in which warm and control tasks are
+        served the same and are not compared. ratio: there π/p, the service's chance of the arm over
+        the caller's.
         """
         task.n_rewards += 1
         task.reward_sum += value
@@ -139,6 +159,8 @@ class Sums:
                 weights=ratio,
                 weighted=ratio * value,
             )
+        if shadow:
+            return
         if task.n_rewards <= schema.ROUNDS_MEASURED and task.share is not None:
             key = (bandit, control, task.n_rewards, process)
             self._add(schema.rounds, key, n=1, sum=value, squares=value * value)
@@ -164,12 +186,14 @@ class Sums:
         task: TaskEntry,
         number: int,
         metrics: Mapping[str, tuple[float | None, float]],
+        *,
+        shadow: bool,
     ) -> None:
         """The metrics of the task's reward of this number changed.
 
         Takes the old and the new value of each; also changes the entry.
         """
-        if number > schema.EARLY_ROUNDS or not task.is_compared:
+        if shadow or number > schema.EARLY_ROUNDS or not task.is_compared:
             return
         known = _read_metrics(task.early_metrics or "{}")
         for name, (before, after) in metrics.items():

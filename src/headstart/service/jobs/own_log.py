@@ -31,7 +31,7 @@ _READ = (
 
 def n_rounds(n_items: int, dimension: int) -> int:
     """How many of the latest decisions are used."""
-    return max(min(_MOST_ROUNDS, _MOST_NUMBERS // max(n_items * dimension, 1)), 1)
+    return max(min(_MOST_ROUNDS, _MOST_NUMBERS // (max(n_items, 1) * dimension)), 1)
 
 
 def own_log(work: EvaluateWork, steps: Steps) -> Done:
@@ -43,7 +43,8 @@ def own_log(work: EvaluateWork, steps: Steps) -> Done:
     for i, (name, given) in enumerate(wanted.items()):
         begin, end = (0.1 + 0.9 * k / len(wanted) for k in (i, i + 1))
         steps.begin(begin, f"{name}: playing the rounds")
-        progress = steps.within(begin, end, f"{name}: {{done:,}} of {{total:,}} rounds")
+        shown = name.replace("{", "{{").replace("}", "}}")  # the rest is a format
+        progress = steps.within(begin, end, f"{shown}: {{done:,}} of {{total:,}} rounds")
         results.append(_evaluated(name, given, log, work, progress))
     return Done(
         report=OwnLogReport(
@@ -95,7 +96,7 @@ def _logged(work: EvaluateWork) -> tuple[dict[str, Any], dict[str, int]]:
     x: Floats = table.column("features").combine_chunks().flatten().to_numpy()
     x = x.reshape(table.num_rows, table.schema.field("features").type.list_size)
     index = {item: i for i, item in enumerate(work.catalogue)}
-    items = np.array(list(work.catalogue.values())).reshape(len(index), -1)
+    items = np.array(list(work.catalogue.values())).reshape(len(index), -1 if index else 0)
     schema = schema_of(work.configuration)
     in_context = schema is not None and not schema.is_fixed
     why: Counter[str] = Counter()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypedDict
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from headstart.service.engine import export
@@ -18,6 +18,7 @@ from headstart.service.jobs.own_log import n_rounds
 from headstart.service.jobs.process import JobProcess
 from headstart.service.jobs.work import Answer, Done, EvaluateWork, Failed, FitWork, Update, Work
 from headstart.service.messages import EvaluateRequest, FitRequest
+from headstart.service.store import schema
 from headstart.service.store.database import Database
 from headstart.service.store.queries import bandits, jobs, priors
 from headstart.service.store.queries.bandits import BanditRow
@@ -123,7 +124,10 @@ class Runner:
                 self._folders.sweep([upload for upload in uploads if upload is not None])
         for bandit, request in due:
             with self._database.writing() as connection:
-                table.add(connection, bandit, request, None, now)
+                lock = select(schema.bandits.c.id).where(schema.bandits.c.id == bandit)
+                connection.execute(lock.with_for_update())
+                if _is_due(connection, bandit, now):  # no other process was faster
+                    table.add(connection, bandit, request, None, now)
         if idle and not due:
             return None
         with self._database.writing() as connection:
@@ -143,8 +147,7 @@ class Runner:
         return [
             (bandit.id, EvaluateRequest(alternatives=bandit.configuration.evaluate_nightly))
             for bandit in bandits.all_bandits(connection)
-            if bandit.configuration.evaluate_nightly
-            and (jobs.last_own_log(connection, bandit.id) or -math.inf) < now - _DAY
+            if bandit.configuration.evaluate_nightly and _is_due(connection, bandit.id, now)
         ]
 
     def _has_files(self, job: JobRow) -> bool:
@@ -262,3 +265,8 @@ class Runner:
             log=export.latest(self._database, bandit, n),
             digest=items.digest,
         )
+
+
+def _is_due(connection: Connection, bandit: int, now: float) -> bool:
+    """Whether a bandit's last evaluation on its own decisions began at least a day ago."""
+    return (jobs.last_own_log(connection, bandit) or -math.inf) < now - _DAY

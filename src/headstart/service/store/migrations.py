@@ -47,6 +47,16 @@ def _version_5(connection: Connection) -> None:
         _add(connection, column)
     for name in ("others", "catalogue", "offered", "service_arm", "service_propensity", "chance"):
         _add(connection, decisions[name])
+    day = "CAST(FLOOR(time / 86400) AS INTEGER)"
+    if connection.dialect.name == "sqlite":  # which has no FLOOR everywhere
+        day = "CAST(time / 86400 AS INTEGER)"
+    value = "CASE WHEN round IS NOT NULL THEN value END"
+    connection.exec_driver_sql(
+        "INSERT INTO item_days (bandit, day, item, process, shown, rewards, sum, squares) "
+        f"SELECT bandit, {day}, arm, 0, COUNT(*), COUNT({value}), COALESCE(SUM({value}), 0), "
+        f"COALESCE(SUM(({value}) * ({value})), 0) FROM decisions WHERE observed = 0 "
+        f"GROUP BY bandit, {day}, arm"
+    )
 
 
 def _add(connection: Connection, column: "Column[Any]") -> None:

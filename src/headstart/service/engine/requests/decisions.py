@@ -103,6 +103,7 @@ class _Considered(NamedTuple):
     arm: str
     propensity: float
     chance: float
+    agrees: bool
 
 
 def decide(
@@ -280,7 +281,9 @@ class _Batch:
         if self._bandit.configuration.shadow:
             return "own"
         control = schema.CONTROLS[task.against] if task.control else "cold"
-        if control == "cold" or (control == "own" and choice.own is None):
+        # A task may have been opened under another configuration than the request was checked by.
+        one = choice.own is not None and choice.request.n == 1
+        if control == "cold" or (control == "own" and not one):
             return None
         return control
 
@@ -302,6 +305,8 @@ class _Batch:
             chosen = rows.explain([task.id] * n, [shown] * n, places, propensities)
         except ValueError as error:
             return choice, invalid(str(error))
+        if considered is not None:
+            self._transaction.sums.shadowed(self._bandit.number, task, considered.agrees)
         ids, parts = new_ids(n, self._transaction.now), _Parts(chosen)
         return choice, self._answer(choice, ids, chosen, parts, range(n), considered)
 
@@ -311,8 +316,7 @@ class _Batch:
         chances = self._bandit.rows(task).propensities(task.id, choice.shown).tolist()
         (place,) = random.choices(range(len(chances)), chances)
         arm = str(choice.shown.ids[place])
-        self._transaction.sums.shadowed(self._bandit.number, task, place == choice.own)
-        return _Considered(arm, chances[place], chances[choice.own])
+        return _Considered(arm, chances[place], chances[choice.own], place == choice.own)
 
     def _together(
         self, wanted: Sequence[_Choice]
@@ -357,7 +361,7 @@ class _Batch:
         assert choice.shown.ids is not None
         arms, explains = [], len(self._rows) < _WITH_OTHERS
         catalogue = self._bandit.catalogue.digest if choice.shown.are_items else None
-        service = (None, None, None) if considered is None else considered
+        service = (None, None, None) if considered is None else considered[:3]
         for rank, (decision, i) in enumerate(zip(ids, places, strict=True)):
             arm = str(choice.shown.ids[parts.indices[i]])
             mean, half, propensity = parts.means[i], parts.halves[i], parts.propensities[i]
@@ -374,7 +378,8 @@ class _Batch:
             effect = chosen.effects[i]
             item = None if effect is None else arm
             ratio = ratio_of(service[2], propensity)
-            counted = self._count(choice.entry, chosen.features[i], item, ratio)
+            shadow = considered is not None
+            counted = self._count(choice.entry, chosen.features[i], item, ratio, shadow=shadow)
             self._shown[arm] += 1
             if counted[0] is not None:
                 self._counted[arm] += 1
@@ -417,7 +422,13 @@ class _Batch:
         )
 
     def _count(
-        self, task: TaskEntry, features: Floats, item: str | None, ratio: float | None
+        self,
+        task: TaskEntry,
+        features: Floats,
+        item: str | None,
+        ratio: float | None,
+        *,
+        shadow: bool,
     ) -> tuple[float | None, float | None, int | None]:
         """Let a task learn the default, if there is one. Returns its value, weight and number."""
         if self._default is None:
@@ -427,7 +438,8 @@ class _Batch:
             self._bandit.rows(task).learn(task.id, features, self._default, 1.0, item)
         except ValueError:  # too large to be learned: the decision counts only from its reward on
             return None, None, None
-        self._transaction.sums.counted(self._bandit.number, task, self._default, ratio)
+        sums = self._transaction.sums
+        sums.counted(self._bandit.number, task, self._default, ratio, shadow=shadow)
         self._learned[task.id] = task
         return self._default, 1.0, task.n_rewards
 

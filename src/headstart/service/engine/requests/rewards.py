@@ -63,6 +63,11 @@ class Payment:
         return None if self.effect is None else self.arm
 
     @property
+    def is_shadow(self) -> bool:
+        """Whether it was made in shadow mode."""
+        return self.chance is not None
+
+    @property
     def ratio(self) -> float | None:
         """π/p in shadow mode: the service's chance of the arm over the caller's."""
         return ratio_of(self.chance, self.propensity)
@@ -131,6 +136,8 @@ class Payments:
         )
         if outcome is not Outcome.PAID:
             return outcome
+        if before is not None and len(after) == 1:
+            happened = before.time  # a reward that is corrected keeps its time
         if payment.round is None:
             outcome = self.learn(payment, total, weight, happened, schema.PAID)
         else:
@@ -147,7 +154,8 @@ class Payments:
         if request.metrics and payment.round is not None:
             changes = parts.metric_changes(before, after, request.metrics)
             task = self._tasks[payment.task]
-            self._transaction.sums.measured(self._bandit.number, task, payment.round, changes)
+            sums, shadow = self._transaction.sums, payment.is_shadow
+            sums.measured(self._bandit.number, task, payment.round, changes, shadow=shadow)
 
     def _replace(self, payment: Payment, value: float, weight: float, happened: float) -> Outcome:
         """Let the decision's task count a reward instead of its present one."""
@@ -162,7 +170,8 @@ class Payments:
         if outcome is Outcome.PAID:
             waited = payment.status == schema.PENDING
             change = (before.number, before.value, value)
-            sums.replaced(self._bandit.number, task, *change, payment.ratio)
+            shadow = payment.is_shadow
+            sums.replaced(self._bandit.number, task, *change, payment.ratio, shadow=shadow)
             sums.told(self._bandit.number, task, value - (0.0 if waited else before.value), waited)
             self._learned[task.id] = task
             self.settle(payment, schema.PAID, value, weight, happened, payment.round)
@@ -181,7 +190,8 @@ class Payments:
         except ValueError:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:
-            self._transaction.sums.paid(self._bandit.number, task, value, payment.ratio)
+            sums, shadow = self._transaction.sums, payment.is_shadow
+            sums.paid(self._bandit.number, task, value, payment.ratio, shadow=shadow)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
         return outcome

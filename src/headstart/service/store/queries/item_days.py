@@ -57,8 +57,15 @@ class TopItem:
 
 def top_item(connection: Connection, bandit: int, now: float) -> TopItem | None:
     """The item that was shown most often today and yesterday; None if none was."""
-    today = int(now // DAY_SECONDS)
-    return top_of({i: one.shown for i, one in sums(connection, bandit, today - 1, today).items()})
+    today, shown = int(now // DAY_SECONDS), func.sum(_C.shown).label("shown")
+    where = (_C.bandit == bandit, _C.day >= today - 1, _C.day <= today)
+    items = select(_C.item, shown).where(*where).group_by(_C.item).having(shown > 0).subquery()
+    over = (func.sum(items.c.shown).over(), func.count().over())
+    top = connection.execute(select(items, *over).order_by(items.c.shown.desc()).limit(1)).first()
+    if top is None:
+        return None
+    item, most, decisions, n = top
+    return TopItem(item=item, share=int(most) / int(decisions), decisions=int(decisions), items=n)
 
 
 def top_of(shown: Mapping[str, int]) -> TopItem | None:
