@@ -29,8 +29,8 @@ from headstart.service.store.backup import backup, restore
 Figures = dict[str, Any]
 _N_TASKS = 1_000_000
 _N_KILLS = 100
-_KILL_SECONDS = 600.0
-_MEMORY_SECONDS = 600.0
+_KILL_SECONDS = 1_200.0
+_MEMORY_SECONDS = 1_800.0
 # Decisions that wait count as a default, and expire while the load goes on.
 _DEFAULTS: Figures = {"deadline_seconds": 5.0, "default_reward": 0.25}
 _SECONDS_AWAY = 30.0

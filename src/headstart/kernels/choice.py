@@ -50,26 +50,35 @@ def pick(scores: Floats, i: int, uniform: float) -> tuple[int, int]:
 @compiled
 def choose(
     scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
-) -> None:
-    """Pick an arm in every row, and set its reward from the payoffs (R, K) of all arms."""
+) -> bool:
+    """Pick an arm in every row, and set its reward from the payoffs (R, K) of all arms.
+
+    Returns whether no score is NaN; the choices mean nothing otherwise.
+    """
+    numbers = True
     for i in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            numbers &= scores[i, k] == scores[i, k]
         choices[i], _ = pick(scores, i, uniforms[i])
         rewards[i] = payoffs[i, choices[i]]
+    return numbers
 
 
 @compiled
 def choose_several(
     scores: Floats, uniforms: Floats, payoffs: Floats, choices: Integers, rewards: Floats
-) -> None:
+) -> bool:
     """Pick m different arms in every row, largest score first, as choices (R, m); set the rewards.
 
-    Scores are finite. The first tie uses a part of the uniform number; the rest breaks the next
-    tie.
+    Returns whether all scores are finite; the choices mean nothing otherwise. The first tie uses a
+    part of the uniform number; the rest breaks the next tie.
     """
     n_arms, left = scores.shape[1], np.empty((1, scores.shape[1]))
+    finite = True
     for i in range(scores.shape[0]):
         for k in range(n_arms):
             left[0, k] = scores[i, k]
+            finite &= abs(scores[i, k]) < np.inf
         uniform = uniforms[i]
         for slot in range(choices.shape[1]):
             chosen, tied = pick(left, 0, uniform)
@@ -77,6 +86,7 @@ def choose_several(
             left[0, chosen] = -np.inf
             choices[i, slot] = chosen
             rewards[i, slot] = payoffs[i, chosen]
+    return finite
 
 
 @compiled

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TypeVar
 
@@ -160,19 +159,19 @@ class Rounds:
         if flat.size != self.replications * self.n_arms:
             expected = (*self.lead, self.n_arms)
             raise ValueError(f"scores must have shape (…, K) = {expected}, got {flat.shape}")
-        if math.isnan(flat.max()):
-            raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
-        if self._several and not np.isfinite(flat).all():
-            raise ValueError("scores must be finite to choose several arms, got NaN or ∞")
         choices, rewards = self._choices[t], self._rewards[t]
         choose = kernels.choose if not self._several else kernels.choose_several
-        choose(
+        valid = choose(
             flat.reshape(self.replications, self.n_arms),
             self._ties[t],
             self._payoffs[t],
             choices,
             rewards,
         )
+        if not valid:
+            if np.isnan(flat).any():
+                raise ValueError(f"scores must be numbers, got NaN in round {t + 1}")
+            raise ValueError("scores must be finite to choose several arms, got ∞")
         self._end_round()
         return choices, rewards
 

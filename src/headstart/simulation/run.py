@@ -298,10 +298,14 @@ def _train(
     records: Sequence[TaskRecord | None],
 ) -> State:
     """Play the tasks of a stretch, record those with a record, and return the state after them."""
-    play = _play_jointly if _plays_jointly(agent, stretch) else _play_by_task
+    jointly = _plays_jointly(agent, stretch)
 
     def play_chunk(part: slice) -> State:
-        return play(agent, take(state, part), stretch, drawn, part, records)
+        before = take(state, part)
+        if jointly:
+            return _play_jointly(cast(JointAgent, agent), before, stretch, drawn, part, records)
+        by_task = cast(Agent | InformedAgent, agent)
+        return _play_by_task(by_task, before, stretch, drawn, part, records)
 
     return join(list(map_chunks(play_chunk, _chunks(drawn[0].task))))
 
@@ -328,15 +332,15 @@ def _test(
 
 
 def _plays_jointly(agent: AnyAgent, stretch: Stretch) -> bool:
-    if not isinstance(agent, JointAgent):
-        return False
-    by_task = isinstance(agent, Agent | InformedAgent)
+    """Whether the agent plays the stretch in one loop; every agent does if it cannot by task."""
+    if not isinstance(agent, Agent | InformedAgent):
+        return True
     shares = stretch.n_tasks > 1 and getattr(agent, "joint", True)
-    return not by_task or stretch.delay > 0 or shares
+    return (stretch.delay > 0 or shares) and isinstance(agent, JointAgent)
 
 
 def _play_jointly(
-    agent: AnyAgent,
+    agent: JointAgent,
     state: State,
     stretch: Stretch,
     drawn: Sequence[Drawn],
@@ -344,7 +348,6 @@ def _play_jointly(
     records: Sequence[TaskRecord | None],
 ) -> State:
     """Play a chunk of a stretch in one loop; returns the state after it."""
-    assert isinstance(agent, JointAgent)
     every = [one.rounds(part) for one in drawn]
     turns = Turns(every, stretch.order, stretch.delay)
     with _left_as_shown(agent, [one.task[part] for one in drawn], every):
@@ -359,7 +362,7 @@ def _play_jointly(
 
 
 def _play_by_task(
-    agent: AnyAgent,
+    agent: Agent | InformedAgent,
     state: State,
     stretch: Stretch,
     drawn: Sequence[Drawn],
@@ -367,7 +370,6 @@ def _play_by_task(
     records: Sequence[TaskRecord | None],
 ) -> State:
     """Play a chunk of a stretch, each task from the state at its start; returns the last state."""
-    assert isinstance(agent, Agent | InformedAgent)
     begun: dict[int, State] = {}
     for task, ended in stretch.events():
         if not ended:
