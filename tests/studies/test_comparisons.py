@@ -173,6 +173,7 @@ def test_replications_of_a_cohort_are_compared_as_one() -> None:
             r"got dimensions .*; choose with values.sel\(trained=…\)",
         ),
         (RESULTS.regret.isel(replication=0), r"over \(learner, replication\), got dimensions"),
+        (RESULTS.isel(learner=[0]), "at least two learners to compare, got .'a'."),
     ],
 )
 def test_what_cannot_be_compared_is_named(values: Any, message: str) -> None:

@@ -191,6 +191,8 @@ def compare(
     """
     table = _by_replication(values)
     known = [str(name) for name in table["learner"].to_numpy()]
+    if len(known) < 2 and learners is None:
+        raise ValueError(f"values must have at least two learners to compare, got {known}")
     if all_pairs:
         if reference is not None:
             raise ValueError(

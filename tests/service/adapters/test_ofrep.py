@@ -79,6 +79,8 @@ def test_errors_are_those_that_providers_know(served: Served, flags: OpenFeature
     wrong = flags.get_string_details(BANDIT, "mine", context("ann", rain="maybe"))
     assert (wrong.error_code, wrong.value) == (ErrorCode.INVALID_CONTEXT, "mine")
     assert "rain" in str(wrong.error_message)
+    number = flags.get_string_details(BANDIT, "mine", context("ann", own=3))
+    assert "$.context.own" in str(number.error_message)
     assert flags.get_integer_details(BANDIT, 1, ann).error_code is ErrorCode.TYPE_MISMATCH
     refused = provided(served, None).get_string_details(BANDIT, "mine", ann)
     assert (refused.error_code, refused.value) == (ErrorCode.GENERAL, "mine")
@@ -119,6 +121,9 @@ def test_all_flags_are_decided_once_for_a_context(served: Served) -> None:
         assert again.headers["etag"] == first.headers["etag"]
         other = {"context": {**given["context"], "rain": False}}
         assert http.post(FLAGS, json=other, headers=tag).status_code == 200
+        tag = {"If-None-Match": again.headers["etag"]}
+        served.service.put_bandit("empty", BanditConfiguration(dimension=2, control_share=0.5))
+        assert http.post(FLAGS, json=given, headers=tag).status_code == 200
         served.service.delete_bandit("empty")  # one flag less: the flags are others
         assert http.post(FLAGS, json=given, headers=tag).status_code == 200
         none = http.post(FLAGS, json={})

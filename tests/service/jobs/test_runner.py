@@ -84,7 +84,8 @@ def until(what: Callable[[], bool], seconds: float = 30.0) -> None:
 def test_progress_rises(jobs_of: Any, scripted: type[Scripted]) -> None:
     jobs = jobs_of(scripted)
     job = jobs.start_fit("shop", REQUEST)
-    assert (job.status, job.progress) in {("waiting", 0.0), ("running", 0.0)}  # as fast as it is taken
+    # The runner may take the job before its view is read.
+    assert (job.status, job.progress) in {("waiting", 0.0), ("running", 0.0)}
     for share, step in ((0.25, "reading rows: 1 of 4"), (0.75, "counting tasks: 3 of 4")):
         scripted.answers.put(Update(share, step))
         until(lambda share=share: jobs.job("shop", job.id).progress == share)  # type: ignore[misc]

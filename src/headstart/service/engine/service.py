@@ -300,10 +300,11 @@ class Service:
         with self.database.reading() as connection:
             return [bandits.view(connection, row) for row in bandits.all_bandits(connection)]
 
-    def catalogue_versions(self) -> dict[str, int]:
-        """How often the catalogue of each bandit has changed."""
+    def versions(self) -> dict[str, tuple[BanditConfiguration, int]]:
+        """The configuration of each bandit, and how often its catalogue has changed."""
         with self.database.reading() as connection:
-            return {row.name: row.catalogue_version for row in bandits.all_bandits(connection)}
+            rows = bandits.all_bandits(connection)
+            return {row.name: (row.configuration, row.catalogue_version) for row in rows}
 
     def items(self, bandit: str, *, after: str | None = None, limit: int = 1000) -> list[Item]:
         """Items of the catalogue by id, after `after`."""

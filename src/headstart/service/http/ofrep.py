@@ -85,7 +85,7 @@ async def evaluate_all(
 ) -> Text:
     """Choose an item of every bandit, unless the caller already has them for this context."""
     request = _request(body.context)
-    versions = await asyncio.to_thread(service.catalogue_versions)
+    versions = await asyncio.to_thread(service.versions)
     digest = hashlib.blake2b(_encode([versions, request]), digest_size=16).hexdigest()
     tag = [(b"etag", f'"{digest}"'.encode())]
     if digest.encode() in headers.get(b"if-none-match", b""):
@@ -115,7 +115,8 @@ def _request(context: dict[str, Any]) -> LooseDecisionRequest:
     try:
         return msgspec.convert(given, LooseDecisionRequest)
     except msgspec.ValidationError as error:
-        raise invalid(str(error).replace("$.task", "$.context.targetingKey")) from None
+        where = str(error).replace("$.task", "$.targetingKey").replace("$.told", "$")
+        raise invalid(where.replace("$", "$.context")) from None
 
 
 def _evaluated(bandit: str, answer: DecisionAnswer) -> Evaluated:
