@@ -186,6 +186,23 @@ def test_a_task_that_was_stored_goes_on_as_if_it_had_stayed(n_rounds: int, seed:
     np.testing.assert_allclose([low, high], ends)
 
 
+def test_a_task_without_rewards_keeps_the_prior_that_it_started_from() -> None:
+    m, kept, loaded = model(), StoredTasks(model()), StoredTasks(model())
+    kept.open(0)
+    rounds = rounds_of(8, 6, seed=3)
+    tasks = counted(states_of(StoredTasks(m), rounds), {})
+    loaded.install(recount(m, StoredMemory.empty(m), tasks).memory)
+    loaded.load(0, kept.state(0))
+    loaded.open(1)
+    shown = decision_set(np.eye(D)[:1], m.feature_names)
+    cold, same, warm = (
+        rows.choose([task], [shown]).halves[0]
+        for rows, task in ((kept, 0), (loaded, 0), (loaded, 1))
+    )
+    assert same == pytest.approx(cold, rel=1e-12)
+    assert warm < 0.9 * cold
+
+
 def test_ranked_choices_are_different_arms() -> None:
     m = model()
     rows = StoredTasks(m)

@@ -138,9 +138,17 @@ class Layout:
         """The row of a task that is finished: without A."""
         return row[self._rest].copy()
 
-    def reopened(self, finished: Floats) -> Floats:
-        """The row of a finished task that continues: A is computed again."""
+    def reopened(self, finished: Floats, start: Floats | None = None) -> Floats:
+        """The row of a finished task that continues: A is computed again.
+
+        A task without rewards has the A of `start`, the row of a new task, if Λ is the same.
+        """
         row = self.unpacked(finished)
+        if start is not None and row[self.scalars][columns.REWARDS] == 0.0:
+            same = (np.array_equal(row[own], start[own]) for own in (self._diagonal, self._square))
+            if all(same):
+                row[self._inverse] = start[self._inverse]
+                return row
         if not self.refactorise(row, restate=False):
             inverse = np.linalg.pinv(self.gram(row) + self.regularization(row), hermitian=True)
             row[self._inverse] = inverse.ravel()

@@ -128,7 +128,7 @@ class StoredTasks:
         """Load a stored task."""
         self.drop(task)
         finished, items = read_task(state, self._tasks.layout)
-        row = self._tasks.layout.reopened(finished)
+        row = self._tasks.layout.reopened(finished, self._memory.population.start.row)
         row[FIRST_PENDING] = NONE
         row[COUNTED] = self._mark
         self._tasks.open(task, row)
