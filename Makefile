@@ -10,7 +10,7 @@ DEV := .venv/dev
 BENCH := .venv-bench/bench
 DOCS := .venv-docs/docs
 
-.PHONY: demo serve test check lint format client bench bench-service league docs notebooks release lock clean
+.PHONY: demo serve test check compile lint format client bench bench-service league docs notebooks release lock clean
 
 demo: $(CORE)
 	$(BIN)/headstart demo
@@ -19,12 +19,16 @@ demo: $(CORE)
 serve: $(SERVE)
 	$(BIN)/headstart serve --demo
 
-test: lint
+test: lint compile
 	$(BIN)/pytest -n auto
 
 # What to run before every commit: all but the tests that take long, in at most 90 seconds.
-check: lint
+check: lint compile
 	$(BIN)/pytest -n auto -m "not slow"
+
+# Machine code, once after each change of a kernel: otherwise the first tests would wait for it.
+compile: $(DEV)
+	$(BIN)/headstart compile
 
 lint: $(DEV)
 	$(BIN)/ruff check .

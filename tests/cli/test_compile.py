@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headstart.kernels.cache import PACKAGE, VARIABLE
+from headstart.kernels.cache import PACKAGE, VARIABLE, default_roots, source_digest
 from headstart.kernels.compilation import compiled_functions
 
 pytestmark = pytest.mark.slow
@@ -72,7 +72,10 @@ def _number(word: str, output: str) -> float:
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache that `headstart compile` filled; test processes share it, since it takes seconds."""
+    """A cache that `headstart compile` filled; test processes share it.
+
+    It starts from what is compiled already: the rest takes a minute or two.
+    """
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
@@ -83,6 +86,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         while not output.exists():
             time.sleep(0.1)
     else:
+        for root in default_roots(PACKAGE):
+            kept = root.path / f"compiled-{source_digest()}"
+            if kept.is_dir():
+                shutil.copytree(kept, folder / kept.name, dirs_exist_ok=True)
         done = _headstart("compile", cache=folder)
         part = output.with_suffix(".part")
         part.write_text(done.stdout + done.stderr if done.returncode == 0 else "")

@@ -203,6 +203,26 @@ def test_a_task_without_rewards_keeps_the_prior_that_it_started_from() -> None:
     assert warm < 0.9 * cold
 
 
+def test_zeros_of_a_task_without_rewards_are_not_stored() -> None:
+    m, rounds = model(), rounds_of(8, 6, seed=4)
+    rows = StoredTasks(m)
+    rows.open(100)
+    tasks = states_of(rows, rounds)
+    rows.install(recount(m, StoredMemory.empty(m), counted(tasks, {})).memory)
+    rows.open(101)
+    cold, warm, full = rows.state(100), rows.state(101), tasks[0]
+    # Two more numbers say what is left out: all of V and Λ but for its diagonal, or V.
+    assert len(full) - len(cold) == 8 * (D * D - 2)
+    assert len(full) - len(warm) == 8 * (D * (D + 1) // 2 - 2)
+    before = np.zeros(D * D).tobytes() + cold[16:]  # as earlier versions stored it
+    for state in (cold, before, warm):
+        rows.load(7, state)
+        assert rows.state(7) == (warm if state is warm else cold)
+        assert statistics_of(state, D).gram.tolist() == np.zeros((D, D)).tolist()
+    with pytest.raises(ValueError, match="the state of a task"):
+        rows.load(7, cold[:-8])
+
+
 def test_ranked_choices_are_different_arms() -> None:
     m = model()
     rows = StoredTasks(m)

@@ -138,6 +138,36 @@ class Layout:
         """The row of a task that is finished: without A."""
         return row[self._rest].copy()
 
+    def shortened(self, finished: Floats) -> Floats:
+        """The numbers to store of a finished task.
+
+        If V is 0 they leave it out, and Λ too if it is diagonal: they are NaN, how many numbers of Λ
+        follow, these, and the rest. Otherwise they are all numbers, of which the first is V₁₁.
+        """
+        d = self.dimension
+        square, rest = finished[: d * d].reshape(d, d), finished[d * d :]
+        if rest[self.scalars.start - 2 * d * d + columns.REWARDS] or square[~self._above].any():
+            return finished
+        upper = square[self._above]
+        if not upper.any():
+            upper = upper[:0]
+        return np.concatenate([[math.nan, len(upper)], upper, rest])
+
+    def lengthened(self, numbers: Floats) -> tuple[Floats, int]:
+        """A finished task from its numbers and what follows them, and how many they are."""
+        if not numbers.size or not math.isnan(numbers[0]):
+            return numbers[: self.finished_length], self.finished_length
+        square = self.dimension**2
+        n_upper = int(numbers[1])
+        size = 2 + n_upper + self.finished_length - square
+        checks.shape("the state of a task", numbers[:size], (size,), "(n,)")
+        finished = np.zeros(self.finished_length)
+        if n_upper:
+            own = finished[:square].reshape(self.dimension, self.dimension)
+            own[self._above] = numbers[2 : 2 + n_upper]
+        finished[square:] = numbers[2 + n_upper : size]
+        return finished, size
+
     def reopened(self, finished: Floats, start: Floats | None = None) -> Floats:
         """The row of a finished task that continues: A is computed again.
 

@@ -101,6 +101,26 @@ def test_bandits_and_works_have_turns(tmp_path: Path) -> None:
     assert place[200] < place[1_399]
 
 
+def test_bandits_have_equal_time(tmp_path: Path) -> None:
+    seconds = {"wide": 0.03, "narrow": 0.0005}
+    seen: list[str] = []
+
+    def runner(_: Transaction, bandit: str, slices: Sequence[Slice]) -> list[Sequence[Any]]:
+        rows = [each.rows for each in slices]
+        seen.extend([bandit] * sum(map(len, rows)))
+        time.sleep(seconds[bandit] * sum(map(len, rows)))
+        return rows
+
+    wide = Work("decide", "wide", range(10))
+    narrow = [Work("decide", "narrow", [i]) for i in range(40)]
+    with committing(tmp_path, runner, wide, *narrow):
+        for work in (wide, *narrow):
+            assert work.future.result(60) == list(work.rows)
+    # 40 short rows take less time than one long one; the first one is not known to be long.
+    last = len(seen) - seen[::-1].index("narrow")
+    assert seen[:last].count("wide") <= 2
+
+
 def test_after_a_failure_rows_that_are_committed_have_answers(tmp_path: Path) -> None:
     runner = Recorder(seconds_per_row=0.001, fails_at=57)
     work, short = Work("decide", "a", range(100)), Work("decide", "b", range(1))

@@ -38,20 +38,20 @@ from headstart.logs import LogReading
 from headstart.progress import Progress
 
 
-def task_bytes(finished: Floats, items: ItemRows) -> bytes:
+def task_bytes(finished: Floats, items: ItemRows, layout: Layout) -> bytes:
     """A task as bytes: its row without the inverse, and what it counts by item."""
-    return packed(finished) + rows_bytes(items)
+    return packed(layout.shortened(finished)) + rows_bytes(items)
 
 
 def read_task(content: bytes, layout: Layout) -> tuple[Floats, ItemRows]:
     """The row and the items of a task that `task_bytes` wrote."""
-    end = 8 * layout.finished_length
-    row = floats(content[:end])
+    most = min(len(content) // 8, layout.finished_length + 2)
+    row, size = layout.lengthened(floats(content[: 8 * most]))
     if row.shape != (layout.finished_length,):
         raise ValueError(
             f"the state of a task must have {layout.finished_length} numbers, got {row.size}"
         )
-    return row, read_rows(content[end:], layout.dimension)
+    return row, read_rows(content[8 * size :], layout.dimension)
 
 
 def contribution_bytes(contribution: Contribution) -> bytes:
@@ -108,6 +108,10 @@ class Model:
             raise ValueError(
                 f"prior must not move its bias within a task to be stored, got {self.prior!r}"
             )
+
+    def prepare(self) -> None:
+        """Compute what tasks start from without a memory: it takes 0.7 s at d = 1,000."""
+        assert self._empty.start
 
     def population(self, memory: "StoredMemory | None" = None) -> Population:
         """A population with this memory, or with an empty one."""

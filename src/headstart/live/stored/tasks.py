@@ -149,10 +149,9 @@ class StoredTasks:
 
     def state(self, task: int) -> bytes:
         """The bytes to store for a task."""
-        tasks = self._tasks
-        return task_bytes(
-            tasks.layout.finished(tasks.rows[tasks.slots[task]]), tasks.items.of(task)
-        )
+        tasks, layout = self._tasks, self._tasks.layout
+        finished = layout.finished(tasks.rows[tasks.slots[task]])
+        return task_bytes(finished, tasks.items.of(task), layout)
 
     def view(self, task: int) -> TaskView:
         """What is known of a task."""

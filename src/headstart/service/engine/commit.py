@@ -23,8 +23,10 @@ _log = logging.getLogger("headstart.service")
 # requests that come meanwhile wait for it, and for their own.
 _ROWS_PER_TRANSACTION = 1_000
 _SECONDS_PER_TRANSACTION = 0.02
-# How many rows of a work are taken before the next one gets its turn.
-_TURN = 128
+# The seconds that a bandit gets per turn, and the most rows that one of its works gets of them. A row
+# that takes longer waits for as many turns as it needs, while the others get theirs.
+_SECONDS_PER_TURN = 0.001
+_ROWS_PER_TURN = 128
 # How many rows may wait, and how many of them may belong to batches.
 MOST_WAITING = 50_000
 _MOST_IN_BATCHES = 40_000
@@ -95,8 +97,8 @@ class CommitStatus:
 class Committer:
     """A thread that does works, many per transaction, and answers after the commit.
 
-    Bandits take turns, and so do the works of a bandit; a transaction ends before others would wait
-    long. So neither a large batch nor a bandit with many features stops the others.
+    Bandits take turns of equal time, and so do the works of a bandit; a transaction ends before
+    others would wait long. So neither a large batch nor a bandit with many features stops the others.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Committer:
         self._blocks = Blocks()
         self._queues: dict[str, deque[Work]] = {}  # by bandit; none is empty
         self._turns: deque[str] = deque()  # the bandits of the queues, the next first
+        self._credits: dict[str, float] = {}  # by bandit of the queues: seconds that it may take
         self._rates: dict[tuple[str, str], float] = {}  # seconds per row, by bandit and kind
         self._arrived = threading.Condition()
         self._waiting_rows = 0
@@ -136,7 +139,7 @@ class Committer:
         with self._arrived:
             if self._stopping:
                 raise unavailable("the service is stopping; send the request again")
-            most = MOST_WAITING if len(work.rows) <= _TURN else _MOST_IN_BATCHES
+            most = MOST_WAITING if len(work.rows) <= _ROWS_PER_TURN else _MOST_IN_BATCHES
             if self._waiting_rows >= most:
                 raise unavailable(
                     f"{self._waiting_rows:,} rows are waiting; send the request again later"
@@ -152,6 +155,7 @@ class Committer:
         if queue is None:
             queue = self._queues[work.bandit] = deque()
             self._turns.append(work.bandit)
+            self._credits[work.bandit] = _SECONDS_PER_TURN
         queue.append(work)
 
     @property
@@ -166,6 +170,7 @@ class Committer:
             works = [work for queue in self._queues.values() for work in queue]
             self._queues.clear()
             self._turns.clear()
+            self._credits.clear()
             for work in works:
                 if work.taken:  # begun: the current transaction decides about the rest
                     self._queue(work)
@@ -202,35 +207,36 @@ class Committer:
             begins: dict[Work, int] = {}
             rows, seconds = 0, 0.0
             while self._turns and rows < _ROWS_PER_TRANSACTION:
-                work = self._queues[self._turns[0]][0]
+                bandit = self._turns[0]
+                work = self._queues[bandit][0]
                 # One row of a new kind: it may take as long as a transaction.
-                rate = self._rates.get((work.bandit, work.kind), _SECONDS_PER_TRANSACTION)
+                known = self._rates.get((bandit, work.kind))
+                rate = _SECONDS_PER_TRANSACTION if known is None else known
+                if known is not None and rate > self._credits[bandit]:
+                    self._credits[bandit] += _SECONDS_PER_TURN
+                    self._turns.rotate(-1)
+                    continue
                 left = _SECONDS_PER_TRANSACTION - seconds
                 if begins and rate > left:
                     break
-                turn = min(_TURN, len(work.rows) - work.taken)
-                n = min(turn, max(1, int(left / rate)))
-                cut = n < turn and bool(begins)
+                most = int(min(left, self._credits[bandit]) / max(rate, 1e-9))
+                n = min(_ROWS_PER_TURN, len(work.rows) - work.taken, max(1, most))
                 begins.setdefault(work, work.taken)
                 work.taken += n
                 rows, seconds = rows + n, seconds + n * rate
-                if cut:  # it is the first of the next transaction
-                    break
-                self._turn()
+                self._credits[bandit] -= n * rate
+                self._queues[bandit].rotate(-1)
+                if work.taken == len(work.rows):
+                    self._queues[bandit].pop()
+                    self._forget_if_idle(bandit)
             self._waiting_rows -= rows
         return [Slice(work, work.rows[begin : work.taken]) for work, begin in begins.items()]
 
-    def _turn(self) -> None:
-        """Move the bandit whose turn it was, and its work, behind the others."""
-        bandit = self._turns.popleft()
-        queue = self._queues[bandit]
-        work = queue.popleft()
-        if work.taken < len(work.rows):
-            queue.append(work)
-        if queue:
-            self._turns.append(bandit)
-        else:
-            del self._queues[bandit]
+    def _forget_if_idle(self, bandit: str) -> None:
+        """Take a bandit out of the turns if nothing of it waits."""
+        if not self._queues[bandit]:
+            del self._queues[bandit], self._credits[bandit]
+            self._turns.remove(bandit)
 
     def _commit(self, slices: Sequence[Slice], *, again: int = 2) -> None:
         began = time.perf_counter()
@@ -299,13 +305,9 @@ class Committer:
                 self._refuse(each.work, error)
             # Works of several slices may wait for another turn.
             for bandit in {each.work.bandit for each in slices} & self._queues.keys():
-                queue = self._queues[bandit]
-                waiting = [work for work in queue if not work.future.done()]
-                if waiting:
-                    self._queues[bandit] = deque(waiting)
-                else:
-                    del self._queues[bandit]
-                    self._turns.remove(bandit)
+                waiting = (work for work in self._queues[bandit] if not work.future.done())
+                self._queues[bandit] = deque(waiting)
+                self._forget_if_idle(bandit)
 
     def _not_stored(self, slices: Sequence[Slice], error: Exception) -> None:
         self.status.failures += 1

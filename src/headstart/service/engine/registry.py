@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 from sqlalchemy import Connection, delete, func, insert, select, tuple_, update
 
+from headstart.live.stored import Model
 from headstart.service.engine import configuration
 from headstart.service.engine.bandits import Bandit
 from headstart.service.engine.catalogue import Catalogue
@@ -37,6 +38,7 @@ class Registry:
         self._cache_bytes = cache_bytes
         self._bandits: dict[str, Bandit] = {}
         self._current: set[str] = set()
+        self._prepared: dict[str, tuple[BanditConfiguration, Model]] = {}
 
     def __iter__(self) -> Iterator[Bandit]:
         return iter(list(self._bandits.values()))
@@ -83,8 +85,18 @@ class Registry:
         bandit = self._bandits[name]
         return len(bandit) <= 1 or bandit.bytes_used <= 2 * self._share
 
+    def prepare(self, view: BanditView) -> None:
+        """Compute what the first tasks of a bandit start from, in any thread: others go on."""
+        model = configuration.model_of(view.configuration, self._clock)
+        model.prepare()
+        self._prepared[view.name] = view.configuration, model
+
     def _read(self, connection: Connection, row: BanditRow) -> Bandit:
-        model = configuration.model_of(row.configuration, self._clock)
+        prepared = self._prepared.pop(row.name, None)
+        if prepared is None or prepared[0] != row.configuration:
+            model = configuration.model_of(row.configuration, self._clock)
+        else:
+            model = prepared[1]
         bandit = Bandit(row, model)
         prior = read_prior(connection, row.id, model)
         if prior is not None:

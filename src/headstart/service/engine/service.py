@@ -257,6 +257,8 @@ class Service:
     def put_bandit(self, name: str, configuration: BanditConfiguration) -> BanditView:
         """Create a bandit, or change it."""
         view: BanditView = self._do(lambda t: self._registry.put_bandit(t, name, configuration))
+        if view.tasks == 0:
+            self._registry.prepare(view)
         return view
 
     def resume(self, name: str) -> BanditView:
