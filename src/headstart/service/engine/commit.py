@@ -22,7 +22,7 @@ _log = logging.getLogger("headstart.service")
 # The most that one transaction takes, in rows and in seconds (estimated from earlier rows):
 # requests that come meanwhile wait for it, and for their own.
 _ROWS_PER_TRANSACTION = 1_000
-_SECONDS_PER_TRANSACTION = 0.012
+_SECONDS_PER_TRANSACTION = 0.02
 # The seconds that a bandit gets per turn, and the most rows that one of its works gets of them. A row
 # that takes longer waits for as many turns as it needs, while the others get theirs.
 _SECONDS_PER_TURN = 0.001
