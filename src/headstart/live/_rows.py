@@ -141,8 +141,8 @@ class Layout:
     def shortened(self, finished: Floats) -> Floats:
         """The numbers to store of a finished task.
 
-        If V is 0 they leave it out, and Λ too if it is diagonal: they are NaN, how many numbers of Λ
-        follow, these, and the rest. Otherwise they are all numbers, of which the first is V₁₁.
+        If V is 0 they leave it out, and Λ too if it is diagonal. They are NaN, how many numbers of
+        Λ follow, these, and the rest. Otherwise they are all numbers, of which the first is V₁₁.
         """
         d = self.dimension
         square, rest = finished[: d * d].reshape(d, d), finished[d * d :]

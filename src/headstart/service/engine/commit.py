@@ -23,8 +23,8 @@ _log = logging.getLogger("headstart.service")
 # requests that come meanwhile wait for it, and for their own.
 _ROWS_PER_TRANSACTION = 1_000
 _SECONDS_PER_TRANSACTION = 0.02
-# The seconds that a bandit gets per turn, and the most rows that one of its works gets of them. A row
-# that takes longer waits for as many turns as it needs, while the others get theirs.
+# The seconds that a bandit gets per turn, and the most rows that one of its works gets of them. A
+# row that takes longer waits for as many turns as it needs, while the others get theirs.
 _SECONDS_PER_TURN = 0.001
 _ROWS_PER_TURN = 128
 # How many rows may wait, and how many of them may belong to batches.
@@ -98,7 +98,7 @@ class Committer:
     """A thread that does works, many per transaction, and answers after the commit.
 
     Bandits take turns of equal time, and so do the works of a bandit; a transaction ends before
-    others would wait long. So neither a large batch nor a bandit with many features stops the others.
+    others would wait long. So neither a large batch nor a bandit with many features stops others.
     """
 
     def __init__(
