@@ -103,6 +103,7 @@ class Layout:
         begin = range(2 * square, 2 * square + _VECTORS * d, d)
         self.parameter, self.moment, self.bias, self._diagonal = (slice(i, i + d) for i in begin)
         self.scalars = slice(2 * square + _VECTORS * d, 2 * square + _VECTORS * d + N_SCALARS)
+        self._rewards = self.scalars.start + columns.REWARDS - square  # of a finished task
         self._nothing = kernels.Buffer(np.empty((0, 1, d)), np.empty((0, 1)))
         self._above: Booleans = np.triu(np.ones((d, d), dtype=np.bool_), 1)
 
@@ -138,6 +139,10 @@ class Layout:
         """The row of a task that is finished: without A."""
         return row[self._rest].copy()
 
+    def has_learned(self, finished: Floats) -> bool:
+        """Whether a finished task has had rewards."""
+        return bool(finished[self._rewards])
+
     def shortened(self, finished: Floats) -> Floats:
         """The numbers to store of a finished task.
 
@@ -146,7 +151,7 @@ class Layout:
         """
         d = self.dimension
         square, rest = finished[: d * d].reshape(d, d), finished[d * d :]
-        if rest[self.scalars.start - 2 * d * d + columns.REWARDS] or square[~self._above].any():
+        if self.has_learned(finished) or square[~self._above].any():
             return finished
         upper = square[self._above]
         if not upper.any():
@@ -171,10 +176,10 @@ class Layout:
     def reopened(self, finished: Floats, start: Floats | None = None) -> Floats:
         """The row of a finished task that continues: A is computed again.
 
-        A task without rewards has the A of `start`, the row of a new task, if Λ is the same.
+        It may be that of `start`, the row of a new task, which has the same A if V and Λ are equal.
         """
         row = self.unpacked(finished)
-        if start is not None and row[self.scalars][columns.REWARDS] == 0.0:
+        if start is not None:
             same = (np.array_equal(row[own], start[own]) for own in (self._diagonal, self._square))
             if all(same):
                 row[self._inverse] = start[self._inverse]

@@ -127,8 +127,10 @@ class StoredTasks:
     def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
         """Load a stored task."""
         self.drop(task)
-        finished, items = read_task(state, self._tasks.layout)
-        row = self._tasks.layout.reopened(finished, self._memory.population.start.row)
+        layout = self._tasks.layout
+        finished, items = read_task(state, layout)
+        new = not layout.has_learned(finished)
+        row = layout.reopened(finished, self._memory.population.start.row if new else None)
         row[FIRST_PENDING] = NONE
         row[COUNTED] = self._mark
         self._tasks.open(task, row)
