@@ -28,11 +28,12 @@ def main() -> None:
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     for name in given.parts or PARTS:
         print(f"{name} …", flush=True)
-        load = os.getloadavg()[0]
+        load, loop = os.getloadavg()[0], machine.loop_seconds()
         with tempfile.TemporaryDirectory(prefix="headstart-bench-") as folder:
             figures[name] = PARTS[name](Path(folder), given.peers)
         figures["machine"] = machine.described()
         figures.setdefault("load", {})[name] = round(load, 1)
+        figures.setdefault("loop_ms", {})[name] = round(1e3 * loop)
         print(f"  {json.dumps(figures[name])}", flush=True)
         FIGURES.write_text(json.dumps(figures, indent=1) + "\n")
         PAGE.write_text(page(figures))
