@@ -35,6 +35,9 @@ NONE = -1
 
 _VECTORS = 4
 
+# From this many numbers on, a stored task leaves out zeros; below, there is little to save.
+_SHORTENED_FROM = 10_000
+
 
 @compiled(inline="always")
 def dimension_of(length: int) -> int:
@@ -146,12 +149,15 @@ class Layout:
     def shortened(self, finished: Floats) -> Floats:
         """The numbers to store of a finished task.
 
-        If V is 0 they leave it out, and Λ too if it is diagonal. They are NaN, how many numbers of
-        Λ follow, these, and the rest. Otherwise they are all numbers, of which the first is V₁₁.
+        If d is large and V is 0 they leave it out, and Λ too if it is diagonal. They are NaN, how
+        many numbers of Λ follow, these, and the rest. Otherwise they are all numbers, of which the
+        first is V₁₁.
         """
         d = self.dimension
         square, rest = finished[: d * d].reshape(d, d), finished[d * d :]
-        if self.has_learned(finished) or square[~self._above].any():
+        if len(finished) < _SHORTENED_FROM or self.has_learned(finished):
+            return finished
+        if square[~self._above].any():
             return finished
         upper = square[self._above]
         if not upper.any():
