@@ -22,7 +22,7 @@ serve: $(SERVE)
 test: lint compile
 	$(BIN)/pytest -n auto
 
-# What to run before every commit: all but the tests that take long, in at most 90 seconds.
+# What to run before every commit: all but the tests that take long, in at most 90 seconds once compiled.
 check: lint compile
 	$(BIN)/pytest -n auto -m "not slow"
 
@@ -64,8 +64,8 @@ bench: $(BENCH)
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.speed
 	OPENBLAS_NUM_THREADS=1 .venv-bench/bin/python -m benchmarks.live
 
-# The decision service: rates, latencies, 100 × kill -9 on each store, failures. Half an hour; needs
-# wrk. The tables go to benchmarks/service.md.
+# The decision service: rates, latencies, 100 × kill -9 on each store, failures, memory over 30 minutes. An hour
+# and a half; needs wrk. The tables go to benchmarks/service.md.
 bench-service: $(DEV) $(BENCH)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.service.report --peers .venv-bench/bin/python
 

@@ -332,7 +332,7 @@ def _test(
 
 
 def _plays_jointly(agent: AnyAgent, stretch: Stretch) -> bool:
-    """Whether the agent plays the stretch in one loop; every agent does if it cannot by task."""
+    """Whether the agent plays the stretch in one loop, as one that cannot play by task must."""
     if not isinstance(agent, Agent | InformedAgent):
         return True
     shares = stretch.n_tasks > 1 and getattr(agent, "joint", True)

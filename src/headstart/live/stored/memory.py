@@ -111,7 +111,7 @@ class Model:
 
     def prepare(self) -> None:
         """Compute what tasks start from without a memory: it takes 0.7 s at d = 1,000."""
-        assert self._empty.start
+        _ = self._empty.start  # which is kept
 
     def population(self, memory: "StoredMemory | None" = None) -> Population:
         """A population with this memory, or with an empty one."""

@@ -84,19 +84,6 @@ class Sums:
         """The caller's own choice was served; the service would have made it too, or not."""
         self._add(schema.shadows, (bandit, task.id), decisions=1, agreed=int(agreed))
 
-    def paid(
-        self,
-        bandit: int,
-        task: TaskEntry,
-        value: float,
-        ratio: float | None = None,
-        *,
-        shadow: bool = False,
-    ) -> None:
-        """A task learned a reward; also changes the entry."""
-        self.told(bandit, task, value, new=True)
-        self.counted(bandit, task, value, ratio, shadow=shadow)
-
     def told(self, bandit: int, task: TaskEntry, value: float, new: bool) -> None:
         """A reward came, a default became final, or an earlier reward changed by this much."""
         self._note(bandit, task.control, rewards=int(new), reward_sum=value)

@@ -72,14 +72,12 @@ def observe(
             value, weight = inputs.reward_of(request.value), inputs.weight_of(request.weight)
             transaction.touch(bandit, [task])
             outcome = bandit.rows(task).learn(task.id, x, value, weight, _item(bandit, request))
-        except ServiceError as error:
-            answers.append(error)
-            continue
-        except ValueError as error:
-            answers.append(invalid(str(error)))
+        except (ServiceError, ValueError) as error:
+            answers.append(error if isinstance(error, ServiceError) else invalid(str(error)))
             continue
         if outcome is Outcome.PAID:
-            transaction.sums.paid(bandit.number, task, value)
+            transaction.sums.told(bandit.number, task, value, new=True)
+            transaction.sums.counted(bandit.number, task, value)
             learned[task.id] = task
             told_of.append((task, tell))
             rows.append(_row(transaction, bandit, task, request, (number, block), x))

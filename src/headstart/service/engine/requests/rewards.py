@@ -191,7 +191,8 @@ class Payments:
             return Outcome.OUT_OF_RANGE
         if outcome is Outcome.PAID:
             sums, shadow = self._transaction.sums, payment.is_shadow
-            sums.paid(self._bandit.number, task, value, payment.ratio, shadow=shadow)
+            sums.told(self._bandit.number, task, value, new=True)
+            sums.counted(self._bandit.number, task, value, payment.ratio, shadow=shadow)
             self._learned[task.id] = task
             self.settle(payment, status, value, weight, happened, task.n_rewards)
         return outcome
