@@ -25,11 +25,11 @@ TUNED = (ITL, AVG, RR, POOLED)
 PAPER = "λ=1/(T·Var)"
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
 OURS, ISOTROPIC, FULL, SIDE = "Hierarchical", "… isotropic", "… full Σ₀", "… side"
-HALF_LIFE, OFFSET, NO_KINDS = "… half-life 5", "… intercept", "… no kinds"
+HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
-    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, NO_KINDS, FULL, SIDE, HALF_LIFE, OFFSET,
+    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, FULL, SIDE, HALF_LIFE, OFFSET,
     LIVE, SAMPLED, BEST_Z, TOLD,
 )  # fmt: skip
 
@@ -87,7 +87,6 @@ def ours(row: Row) -> Iterator[Learner]:
         yield learners.ours(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
     if row.structured:
-        yield Learner(NO_KINDS, BayesUCB(), Hierarchical(find_kinds=False))
         yield Learner(FULL, BayesUCB(), Hierarchical(covariance="full"))
     if row.n_side:
         yield Learner(SIDE, BayesUCB(), Hierarchical(n_side=row.n_side))

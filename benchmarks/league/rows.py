@@ -25,7 +25,7 @@ class Row:
     noise_scale: float = 1.0
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
-    structured: bool = False  # play the prior without kinds and with a full covariance, too
+    structured: bool = False  # play the prior with a full covariance, too
     fixed_arms: bool = False  # play ours with other z, too
     intercept: bool = False
     n_side: int = 0

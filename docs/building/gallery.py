@@ -8,7 +8,6 @@ ORDER = (
     "when_it_helps",
     "effect_of_lambda",
     "shared_directions",
-    "kinds_of_tasks",
     "calibration",
     "off_policy",
     "drift",

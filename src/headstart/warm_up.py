@@ -64,19 +64,16 @@ def simulation() -> None:
 
 
 def _structure() -> None:
-    """Priors from tasks that differ along one direction, and from tasks of three kinds."""
+    """A prior from tasks that differ along one direction."""
     from headstart.core.statistics import TaskStatistics
 
     estimator, rng = priors.Hierarchical(), np.random.default_rng(0)
-    axes = np.eye(_DIMENSION)
-    one_direction = [10.0 * factor * axes[0] for factor in rng.standard_normal(16)]
-    for parameters in (one_direction, [10.0 * axes[j % _DIMENSION] for j in range(16)]):
-        memory = estimator.empty(_DIMENSION)
-        for parameter in parameters:
-            x = rng.standard_normal((10, _DIMENSION))
-            rewards = x @ parameter + 0.1 * rng.standard_normal(10)
-            memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
-        estimator.prior(memory)
+    memory = estimator.empty(_DIMENSION)
+    for factor in rng.standard_normal(16):
+        x = rng.standard_normal((10, _DIMENSION))
+        rewards = 10.0 * factor * x[:, 0] + 0.1 * rng.standard_normal(10)
+        memory = estimator.absorb(memory, TaskStatistics.from_data(x, rewards))
+    estimator.prior(memory)
 
 
 def live() -> None:

@@ -37,8 +37,6 @@ class Mixture:
         The probabilities of the components.
     components_differ : ndarray of bool of shape (…)
         If true, every task revises its prior; if false, only a task with surprising rewards does.
-    n_kinds : ndarray of shape (…), default 0
-        How many of the first components are kinds of tasks; 0 if tasks are of one kind.
 
     Examples
     --------
@@ -58,7 +56,6 @@ class Mixture:
     noise_scale: Floats
     weights: Floats
     components_differ: Booleans
-    n_kinds: Floats = field(default_factory=lambda: np.zeros(()))
 
     def __post_init__(self) -> None:
         bias = checks.floats("the mixture's bias", self.bias)
@@ -82,13 +79,6 @@ class Mixture:
                 f"got {differ.dtype} of shape {differ.shape}"
             )
         object.__setattr__(self, "components_differ", differ)
-        kinds = _along(checks.floats("n_kinds", self.n_kinds), bias[..., 0, :])
-        checks.shape("n_kinds", kinds, bias.shape[:-2], "(…)")
-        if not ((kinds >= 0) & (kinds < bias.shape[-2]) & (kinds == np.round(kinds))).all():
-            raise ValueError(
-                f"n_kinds must be whole numbers from 0 to {bias.shape[-2] - 1}, got {kinds}"
-            )
-        object.__setattr__(self, "n_kinds", kinds)
 
     def components(self) -> Components:
         """The components with one leading axis, for kernels."""
@@ -315,11 +305,12 @@ class Prior:
         """
         if self.mixture is None:
             return self
-        components, posterior = self.mixture.components(), self.component_weights(statistics)
+        components = self.mixture.components()
+        posterior = self._component_weights(components, statistics)
         size, dimension = math.prod(self.lead), self.dimension
         bias, regularization = np.empty((size, dimension)), np.empty((size, dimension, dimension))
         scale = np.empty(size)
-        for i, weights in enumerate(posterior.reshape(size, -1)):
+        for i, weights in enumerate(posterior):
             scale[i], _ = kernels.moment_match(components, i, weights, bias[i], regularization[i])
         return replace(
             self,
@@ -328,21 +319,9 @@ class Prior:
             noise_scale=scale.reshape(self.lead),
         )
 
-    def component_weights(self, statistics: TaskStatistics) -> Floats:
-        """The weights (…, C) of the mixture's components after a task's rewards.
-
-        Parameters
-        ----------
-        statistics : TaskStatistics
-            The task's rewards so far.
-
-        Returns
-        -------
-        ndarray of shape (…, C)
-        """
-        if self.mixture is None:
-            raise ValueError("weights of components need a prior with a mixture, got none")
-        components, dimension = self.mixture.components(), self.dimension
+    def _component_weights(self, components: Components, statistics: TaskStatistics) -> Floats:
+        """The weights (R, C) of R priors' components after a task's rewards."""
+        dimension = self.dimension
         scalars = self.initial_scalars()
         scalars[..., state.COUNT] = statistics.count
         scalars[..., state.SUM_OF_SQUARES] = statistics.sum_of_squares
@@ -353,7 +332,7 @@ class Prior:
             kernels.component_posterior(scalars, i, gram, moment, components, i)
             for i, (gram, moment) in enumerate(zip(grams, moments, strict=True))
         ]
-        return np.reshape(found, self.mixture.weights.shape)
+        return np.reshape(found, components.weights.shape)
 
     def initial_scalars(self) -> Floats:
         """The scalars of a task without rewards, (…, N_SCALARS), as far as the prior has them."""

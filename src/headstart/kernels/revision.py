@@ -108,9 +108,6 @@ def component_posterior(
     weights = np.empty(n_components)
     largest = -np.inf
     for c in range(n_components):
-        if components.weights[j, c] == 0.0:
-            weights[c] = -np.inf
-            continue
         bias, scale = components.biases[j, c], components.noise_scales[j, c]
         prior = regularize(regularization, components.covariances[j, c], scale)
         total = factorise(inverse, gram, regularization)
@@ -175,7 +172,7 @@ def moment_match(
     covariance = np.zeros((dimension, dimension))
     for c in range(first, last):
         share = weights[c] / total
-        for a in range(dimension if share > 0.0 else 0):
+        for a in range(dimension):
             gap = components.biases[j, c, a] - bias[a]
             for b in range(dimension):
                 product = gap * (components.biases[j, c, b] - bias[b])

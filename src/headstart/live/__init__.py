@@ -4,7 +4,6 @@ from headstart.live.bandit import MetaBandit
 from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
-from headstart.live.kinds import Kind, TaskKinds
 from headstart.live.off_policy import OffPolicy, evaluate_logged
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Settings
@@ -15,14 +14,12 @@ __all__ = [
     "Decision",
     "Decisions",
     "Explanation",
-    "Kind",
     "Learned",
     "LoggedDecisions",
     "MetaBandit",
     "OffPolicy",
     "Outcome",
     "Settings",
-    "TaskKinds",
     "TaskView",
     "evaluate_logged",
 ]

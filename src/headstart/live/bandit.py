@@ -36,7 +36,6 @@ from headstart.live.catalogue import Catalogue
 from headstart.live.decision import Decision, Decisions, Learned, TaskView
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Arms, Attributes, FeatureNames, Groups, Items, Mask, Name
-from headstart.live.kinds import TaskKinds
 from headstart.live.outcomes import Outcome
 from headstart.live.settings import Change, Options, Settings, names
 from headstart.logs import ColumnNames, Columns, LogReading, LogReport
@@ -240,24 +239,6 @@ class MetaBandit:
         from headstart.frames import as_html  # noqa: PLC0415 - as above
 
         return as_html(self.learned().to_frame(), repr(self))
-
-    def kinds(self, tasks: Iterable[Name] | None = None) -> TaskKinds:
-        """The kinds of tasks, and which tasks belong to each.
-
-        Parameters
-        ----------
-        tasks : iterable of str or int, optional
-            The names of the tasks to place; all by default.
-
-        Returns
-        -------
-        TaskKinds
-        """
-        with self._lock:
-            prior, memory = self.next_prior(), self._memory
-            names = self._tasks.all_names() if tasks is None else list(map(inputs.name_of, tasks))
-            known = {name: memory.view(name).estimate.statistics for name in names}
-            return TaskKinds.of(prior, known, self._tasks.feature_names.all)
 
     @property
     def n_finished(self) -> int:

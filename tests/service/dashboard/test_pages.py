@@ -5,7 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 from tests.service.dashboard.client import PageClient
@@ -205,25 +204,6 @@ def test_fits_are_promoted_and_withdrawn(client: PageClient, shop: Shop) -> None
     assert "withdrawn" in client.post("/fit/withdraw", data=form).text
     assert shop.jobs.fit(BANDIT, fit.id).status == "withdrawn"
     assert client.post("/fit/promote", data=form | {"fit": "1; --"}).status_code == 422
-
-
-def test_kinds_of_tasks_are_shown_where_there_are_some(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    with opened(tmp_path / "store.sqlite", tmp_path) as shop:
-        names = ["price", "comedy", "drama"]
-        shop.service.put_bandit("films", BanditConfiguration(feature_names=names))
-        requests = [
-            ObservationRequest(
-                task=f"user-{i % 24}",
-                features=x.tolist(),
-                value=float(3.0 * x[i % 3] + 0.2 * rng.standard_normal()),
-            )
-            for i, x in enumerate(rng.standard_normal((240, 3)))
-        ]
-        shop.service.observe("films", requests).result(60)
-        shop.service.refresh("films")
-        page = text_of(pages_of(shop), "/prior?bandit=films")
-    assert "Tasks are of 3 kinds" in page
 
 
 def test_a_reader_sees_no_forms(shared: Shop) -> None:

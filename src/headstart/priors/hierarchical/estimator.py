@@ -14,11 +14,11 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import _memories
-from headstart.priors.hierarchical import grid, kinds
+from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
 from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
-from headstart.priors.hierarchical.normal import Component, Normal, mixture
+from headstart.priors.hierarchical.normal import Normal, mixture
 from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
 from headstart.priors.hierarchical.sums import Spectrum, Sums
 
@@ -52,7 +52,7 @@ class Hierarchical:
     covariance : {"factor", "isotropic", "full"}, default "factor"
         "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
         possibly none; "isotropic" is Σ₀ = τ²I; "full" is any Σ₀. The mean is over all tasks; with
-        "full" and with kinds, over the latest 64.
+        "full", over the latest 64.
     intercept : bool, default False
         Whether the last feature is a constant 1, which you append. Its coefficient is an offset of
         the rewards, and is scaled like the other features. If the last feature's mean square does
@@ -60,9 +60,6 @@ class Hierarchical:
     n_side : int, default 0
         p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
-    find_kinds : bool, default True
-        With "factor", tasks may also be of kinds, w ~ N(h_c, τ²I), as many as the latest 64
-        support, if that is more likely than directions (up to 128 features).
     least_signal : float, default 0.0
         Assume that the mean task explains at least this many times the variance of the noise. If
         arms stay the same and rewards are rare, the first arms tried may look alike by chance; a
@@ -86,7 +83,6 @@ class Hierarchical:
     covariance: Literal["factor", "isotropic", "full"] = "factor"
     intercept: bool = False
     n_side: int = 0
-    find_kinds: bool = True
     least_signal: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,10 +99,6 @@ class Hierarchical:
     @property
     def _stores_tasks(self) -> bool:
         return self.covariance != "isotropic" or self.n_side > 0
-
-    @property
-    def _finds_kinds(self) -> bool:
-        return self.find_kinds and self.covariance == "factor"
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Empty sums, without a unit of λ."""
@@ -179,8 +171,7 @@ class Hierarchical:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
 
         ITL's prior before any reward. Its mixture has three components: the posterior below and
-        above the median of λ, that is, tasks less and more alike, and an outlier. If there are
-        kinds of tasks, these and an unseen kind replace the first two.
+        above the median of λ, that is, tasks less and more alike, and an outlier.
         """
         if side is not None:
             self._check_side(side, memory["unit"].shape)
@@ -189,47 +180,38 @@ class Hierarchical:
         scales = self._factors(memory["unit"], initial.mean.shape[-1])
         if not (memory["count"] > 0.0).any():  # the same, without d³ work
             start, none = initial.scaled(scales), np.zeros(memory["unit"].shape)
-            half = Component(start, none + 0.5)
             return start.prior(
-                noise_degrees_of_freedom=none,
-                mixture=mixture([half, half], start, components_differ=none > 0, n_kinds=none),
+                noise_degrees_of_freedom=none, mixture=mixture(start, start, start, none > 0)
             )
-        lower, upper, whole, by_kind = self._next_task(memory, side, initial)
+        lower, upper, whole = self._next_task(memory, side, initial)
         known = whole.noise_variance > 0.0
-        parts, n_kinds = kinds.components((lower, upper), whole, by_kind)
         differ = known & (lower.average_variance > _VARIANCE_RATIO * upper.average_variance)
-        differ |= n_kinds > 0
-        start, outlier = (
-            normal.where(known, initial).scaled(scales) for normal in (whole, whole.outlier())
+        lower, upper, outlier, start = (
+            normal.where(known, initial).scaled(scales)
+            for normal in (lower, upper, whole.outlier(), whole)
         )
-        components = [
-            Component(part.normal.where(known, initial).scaled(scales), part.probability)
-            for part in parts
-        ]
         return start.prior(
             noise_degrees_of_freedom=np.where(known, memory["count"], 0.0),
-            mixture=mixture(components, outlier, components_differ=differ, n_kinds=n_kinds),
+            mixture=mixture(lower, upper, outlier, differ),
         )
 
     def _next_task(
         self, memory: Memory, side: Floats | None, initial: Normal
-    ) -> tuple[Normal, Normal, Normal, kinds.ByKind]:
-        """The next task below and above the median of λ, on the whole, and by kind."""
+    ) -> tuple[Normal, Normal, Normal]:
+        """The next task below and above the median of λ, and on the whole."""
         isotropic = IsotropicFit(memory, self.least_signal)
         if not self._stores_tasks:
             lower, upper = isotropic.halves()
-            return lower, upper, lower.moment_matched(upper), {}
+            return lower, upper, lower.moment_matched(upper)
         recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
-        by_kind = fit.by_kind(recent) if isinstance(fit, FactorFit) else {}
         if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is not needed, and at d = 500 it takes most of the time.
-            whole = kinds.of_any_kind(fit.next_task(recent, isotropic, initial, side), by_kind)
-            return whole, whole, whole, by_kind
+            whole = fit.next_task(recent, isotropic, initial, side)
+            return whole, whole, whole
         lower, upper = isotropic.halves()
         whole = fit.next_task(recent, isotropic, lower.moment_matched(upper), side)
-        whole = kinds.of_any_kind(whole, by_kind)
         lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
-        return lower, upper, whole, by_kind
+        return lower, upper, whole
 
     def _fit(self, memory: Memory) -> FactorFit | FullFit:
         """What the latest tasks add to an isotropic Σ₀: directions and sides, or any Σ₀."""
@@ -254,8 +236,7 @@ class Hierarchical:
         if isinstance(fit, FullFit):
             return dict(memory) | fit.refitted(recent, due, isotropic).to_memory()
         rank = MAX_RANK if self.covariance == "factor" else 0
-        fit = fit.refitted(recent, due, isotropic, rank=rank, with_kinds=self._finds_kinds)
-        return dict(memory) | fit.to_memory()
+        return dict(memory) | fit.refitted(recent, due, isotropic, rank=rank).to_memory()
 
     def running_bias(self, memory: Memory) -> None:
         """None: for given λ and ρ, a constant bias gives the same estimates as a refreshed one."""

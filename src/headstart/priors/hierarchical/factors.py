@@ -21,15 +21,13 @@ from headstart.interfaces import Memory
 from headstart.kernels import (
     Expected,
     FactorModel,
-    KindsModel,
-    KindVariances,
     ThinTasks,
     climb,
     expect,
     new_direction,
     thin_rewards,
 )
-from headstart.priors.hierarchical import grid, kinds
+from headstart.priors.hierarchical import grid
 from headstart.priors.hierarchical.earlier import EarlierTasks, are_counted
 from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal
@@ -79,9 +77,6 @@ class FactorFit:
     fitted_along: Floats  # (…), ω
     side_variances: Floats  # (…, p)
     fitted_at: Floats  # (…), the number of tasks seen when it was fitted
-    kind_counts: Floats  # (…, 32), tasks of every kind; 0 beyond them, and where there are none
-    kind_means: Floats  # (…, 32, d)
-    kind_variances: Floats  # (…, 4), s², τ², κ² and κ₀² of `KindVariances`
 
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...], n_side: int) -> "FactorFit":
@@ -95,9 +90,6 @@ class FactorFit:
             fitted_along=np.ones(lead),
             side_variances=np.zeros((*lead, n_side)),
             fitted_at=np.zeros(lead),
-            kind_counts=np.zeros((*lead, kinds.MAX_KINDS)),
-            kind_means=np.zeros((*lead, kinds.MAX_KINDS, dimension)),
-            kind_variances=np.zeros((*lead, len(KindVariances._fields))),
         )
 
     @classmethod
@@ -111,23 +103,11 @@ class FactorFit:
 
     @property
     def structured(self) -> Booleans:
-        """Where tasks share directions or are of kinds, or side information helps, (…)."""
-        shared = (self.rank > 0) | (self.side_variances > 0.0).any(-1)
-        return np.asarray(shared | (self.n_kinds > 0))
-
-    @property
-    def n_kinds(self) -> Floats:
-        """How many kinds of tasks there are, (…); 0 if all are alike."""
-        return np.asarray((self.kind_counts > 0.0).sum(-1), dtype=np.float64)
+        """Where tasks share directions, or side information helps, (…)."""
+        return np.asarray((self.rank > 0) | (self.side_variances > 0.0).any(-1))
 
     def refitted(
-        self,
-        recent: RecentTasks,
-        due: Booleans,
-        isotropic: IsotropicFit,
-        *,
-        rank: int,
-        with_kinds: bool,
+        self, recent: RecentTasks, due: Booleans, isotropic: IsotropicFit, *, rank: int
     ) -> "FactorFit":
         """Fitted again where due, (…), from the last fit or from the isotropic variances.
 
@@ -163,24 +143,7 @@ class FactorFit:
             fit.fitted_noise[i], fit.fitted_task[i] = chosen.noise, chosen.task
             fit.fitted_mean[i], fit.fitted_along[i] = chosen.means[0], chosen.along
             fit.side_variances[i] = chosen.means[1:] if len(chosen.means) > 1 else 0.0
-            fit._set_kinds(i, selected.kinds(bounds) if with_kinds else None)
         return fit
-
-    def _set_kinds(self, i: tuple[int, ...], found: KindsModel | None) -> None:
-        self.kind_counts[i], self.kind_means[i], self.kind_variances[i] = 0.0, 0.0, 0.0
-        if found is not None:
-            self.kind_counts[i][: len(found.counts)] = found.counts
-            self.kind_means[i][: len(found.counts)] = found.means
-            self.kind_variances[i] = found.variances
-
-    def by_kind(self, recent: RecentTasks) -> kinds.ByKind:
-        """The next task by kind, for replications with kinds."""
-        found = {}
-        for i in map(tuple, np.argwhere((self.n_kinds > 0) & (recent.present > 0))):
-            n, variances = int(self.n_kinds[i]), KindVariances(*self.kind_variances[i].tolist())
-            means, counts = (part[i][:n].copy() for part in (self.kind_means, self.kind_counts))
-            found[i] = kinds.NextKinds.of(thin_tasks(recent, i), means, counts, variances)
-        return found
 
     def directions(self, scales: Floats) -> Directions:
         """The directions, with features of these scales (…, d)."""
@@ -217,7 +180,7 @@ class FactorFit:
         unknown, the covariance of Hz over the tasks is added. If side information is not used, the
         mean task and one S̄ come from all tasks in the sums (`EarlierTasks`).
         """
-        structured = self.structured & (recent.present > 0) & (self.n_kinds == 0)
+        structured = self.structured & (recent.present > 0)
         if not structured.any():
             return whole
         mean, covariance = whole.mean.copy(), whole.covariance.copy()
@@ -313,26 +276,6 @@ class Candidate:
     def rank(self) -> int:
         """The number of directions, r."""
         return int(self.model.loadings.shape[1])
-
-    def kinds(self, limits: "Limits") -> KindsModel | None:
-        """The kinds of tasks, if they are more likely than this model; none if sides are in use."""
-        model, expected = self.model, self.expected
-        if self.tasks.regressors.shape[-1] > 1:
-            return None
-        along = expected.gradients @ model.loadings
-        estimates = model.task * expected.gradients + along @ model.loadings.T
-        size = model.task + float((model.loadings**2).sum()) / len(model.loadings)
-        try:
-            return kinds.divide(
-                self.tasks,
-                expected.coefficients + estimates,
-                expected.coefficients,
-                (model.noise, size),
-                limits=(limits.least, limits.most),
-                criterion=self.criterion,
-            )
-        except np.linalg.LinAlgError:
-            return None
 
     @cached_property
     def criterion(self) -> float:

@@ -1,6 +1,5 @@
 """Normal: a normal distribution of the next task, its noise, and the resulting prior."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,26 +85,11 @@ class Normal:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Component:
-    """A part of a mixture of tasks: a normal and its probability (…), 0 where there is none."""
-
-    normal: Normal
-    probability: Floats
-
-
-def mixture(
-    components: Sequence[Component],
-    outlier: Normal,
-    *,
-    components_differ: Booleans,
-    n_kinds: Floats,
-) -> Mixture:
-    """The mixture of components, kinds first, and an outlier as the last one."""
-    normals = [*(component.normal for component in components), outlier]
-    probabilities = [component.probability for component in components]
-    weights = [(1.0 - _OUTLIER_PROBABILITY) * probability for probability in probabilities]
-    weights.append(np.full_like(probabilities[0], _OUTLIER_PROBABILITY))
+def mixture(lower: Normal, upper: Normal, outlier: Normal, components_differ: Booleans) -> Mixture:
+    """The mixture of two equally likely normals and an outlier."""
+    normals, half = (lower, upper, outlier), (1.0 - _OUTLIER_PROBABILITY) / 2.0
+    lead = outlier.noise_variance.shape
+    weights = [np.full(lead, share) for share in (half, half, _OUTLIER_PROBABILITY)]
     return checks.trusted(
         Mixture,
         bias=np.stack([normal.mean for normal in normals], -2),
@@ -113,7 +97,6 @@ def mixture(
         noise_scale=np.sqrt(np.stack([normal.noise_variance for normal in normals], -1)),
         weights=np.stack(weights, -1),
         components_differ=components_differ,
-        n_kinds=n_kinds,
     )
 
 

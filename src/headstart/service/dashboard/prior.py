@@ -10,15 +10,11 @@ from starlette.responses import RedirectResponse, Response
 
 from headstart.arrays import Floats
 from headstart.intervals import quantile
-from headstart.live.kinds import TaskKinds
-from headstart.priors.hierarchical.kinds import MAX_DIMENSION
 from headstart.service.dashboard import charts, page
 from headstart.service.dashboard.attributes import Words
 from headstart.service.dashboard.formats import clock, column_decimals, day, moment, span
 from headstart.service.dashboard.page import link
-from headstart.service.engine.configuration import model_of
 from headstart.service.engine.measures import prior_lag
-from headstart.service.engine.priors import read_prior
 from headstart.service.engine.service import Service
 from headstart.service.jobs.jobs import Jobs
 from headstart.service.messages import FitView, PriorVersion, invalid
@@ -59,7 +55,7 @@ def prior(service: Service, request: Request) -> Response:
             return context | {"rows": [], "dimension": bandit.dimension}
         names, groups = _named(connection, bandit)
         shown = coefficients(names, history, sort, first, groups)
-        return context | shown | _drift(history) | {"kinds": _kinds(service, connection, bandit)}
+        return context | shown | _drift(history)
 
     return page.bandit_page(service, request, "prior", "prior.html", gather)
 
@@ -107,22 +103,6 @@ def _named(connection: Connection, bandit: BanditRow) -> tuple[Sequence[str], Se
     items = items_of(connection, bandit.id, limit=_SEARCHED_ITEMS)
     words = Words(schema, [item.attributes or {} for item in items])
     return words.columns, [schema.group_names[i] for i in schema.groups]
-
-
-def _kinds(service: Service, connection: Connection, bandit: BanditRow) -> list[dict[str, Any]]:
-    """The kinds of tasks with what distinguishes them; none where all tasks are alike."""
-    if bandit.dimension > MAX_DIMENSION:
-        return []
-    current = read_prior(connection, bandit.id, model_of(bandit.configuration, service.clock))
-    if current is None or current.start is None:
-        return []
-    names, _ = _named(connection, bandit)
-    found = TaskKinds.of(current.start.prior, {}, tuple(names))
-    return [
-        {"share": kind.share, "features": parts}
-        for kind, parts in zip(found, found.distinctive, strict=True)
-        if len(found) > 1
-    ]
 
 
 def coefficients(
