@@ -79,7 +79,6 @@ def coverage_page(replications: int, seed: int) -> Sequence[str]:
         learners = [
             Learner("factor (default)", BayesUCB(), Hierarchical()),
             Learner("isotropic", BayesUCB(), Hierarchical(covariance="isotropic")),
-            Learner("full", BayesUCB(), Hierarchical(covariance="full")),
             Learner("told the variances", BayesUCB(), KnownVariances(task_variance=variance)),
         ]
         for learner in learners:

@@ -51,9 +51,8 @@ def test_a_class_of_another_module_is_named_by_it() -> None:
     ("made", "package"),
     [
         (OFUL(bias_error=NormBound(parameter_bound=2.0), fixed_bias=False), "policies"),
-        (BayesUCB(z="growing"), "policies"),
         (BayesUCB(z="slow", z_mean="arms"), "policies"),
-        (Hierarchical(covariance="full"), "priors"),
+        (Hierarchical(covariance="isotropic"), "priors"),
     ],
 )
 def test_what_is_described_is_rebuilt(made: object, package: str) -> None:

@@ -24,12 +24,12 @@ ITL, AVG, RR, POOLED = "ITL", "AVG", "RR", "pooled"
 TUNED = (ITL, AVG, RR, POOLED)
 PAPER = "λ=1/(T·Var)"
 META, ADA, INFORMED, TOLD = "Meta-TS", "AdaTS", "told variances", "told all"
-OURS, ISOTROPIC, FULL, SIDE = "Hierarchical", "… isotropic", "… full Σ₀", "… side"
+OURS, ISOTROPIC, SIDE = "Hierarchical", "… isotropic", "… side"
 HALF_LIFE, OFFSET = "… half-life 5", "… intercept"
 LIVE, SAMPLED, BEST_Z = "… live rule", "… Thompson", "… best z"
 
 COLUMNS = (
-    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, FULL, SIDE, HALF_LIFE, OFFSET,
+    *TUNED, PAPER, META, ADA, INFORMED, OURS, ISOTROPIC, SIDE, HALF_LIFE, OFFSET,
     LIVE, SAMPLED, BEST_Z, TOLD,
 )  # fmt: skip
 
@@ -86,8 +86,6 @@ def ours(row: Row) -> Iterator[Learner]:
     if row.horizon <= 50:  # a draw takes O(d³) in every round
         yield learners.ours(name=SAMPLED, policy=Thompson())
     yield Learner(ISOTROPIC, BayesUCB(), Hierarchical(covariance="isotropic"))
-    if row.structured:
-        yield Learner(FULL, BayesUCB(), Hierarchical(covariance="full"))
     if row.n_side:
         yield Learner(SIDE, BayesUCB(), Hierarchical(n_side=row.n_side))
     if row.half_life is not None:

@@ -25,7 +25,6 @@ class Row:
     noise_scale: float = 1.0
     mean_square: float = 1.0  # of ‖x‖, where the environment does not tell it
     task_variance: float | None = None  # of a coordinate, for those who are told it
-    structured: bool = False  # play the prior with a full covariance, too
     fixed_arms: bool = False  # play ours with other z, too
     intercept: bool = False
     n_side: int = 0
@@ -170,7 +169,6 @@ def _shared() -> Iterator[Row]:
         ),
         sizes=(5, 10, 30),
         task_variance=1.0,
-        structured=True,
         replications=100,
     )
     for n_kinds in (2, 5, 10):
@@ -180,7 +178,6 @@ def _shared() -> Iterator[Row]:
             environment=Synthetic(reward="linear", variance=20.0, n_kinds=n_kinds),
             sizes=(10, 30, 100),
             task_variance=1.0,
-            structured=True,
             replications=24,
         )
     yield Row(

@@ -33,7 +33,6 @@ TARGETS = (
     Target("linear, N ≥ 10", _in("linear", least=10), 1.1, who.INFORMED),
     Target("linear", _in("linear"), 1.02, who.ISOTROPIC),
     Target("rank 2, N ≥ 10", _in("shared", part="rank 2", least=10), 0.65, who.ISOTROPIC),
-    Target("shared", _in("shared"), 1.02, who.FULL),
     Target("side information, 90 %", _in("side", part="90%", least=30), 0.5, who.OURS, who.SIDE),
     Target("side information, 0 %", _in("side", part=" 0%", least=30), 1.03, who.OURS, who.SIDE),
 )

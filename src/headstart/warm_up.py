@@ -40,7 +40,6 @@ def _priors() -> list[PriorEstimator]:
         priors.Pooled(),
         priors.SingleModel(),
         priors.KnownVariances(task_variance=1.0, mean_variance=1.0),
-        priors.Hierarchical(covariance="full"),
     ]
 
 

@@ -56,7 +56,7 @@ def test_every_setting_reaches_the_bandit(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "bandit.npz"
     settings = ["horizon=20", "idle_seconds = 3600", "discount=0.99", "reward_range=[-9, 9]"]
     given = [word for setting in settings for word in ("--set", setting)]
-    given += ["--prior", "Hierarchical", "--prior", "covariance=full"]
+    given += ["--prior", "Hierarchical", "--prior", "covariance=isotropic"]
     given += ["--policy", "z=2.5", "--policy", "BayesUCB", "--keep-open", "--time", "when"]
     done = _fit(log, *GOOD, *given, "--out", out)
     assert done.exit_code == 0, done.output
@@ -65,7 +65,7 @@ def test_every_setting_reaches_the_bandit(log: Path, tmp_path: Path) -> None:
     assert bandit.settings.idle_seconds == 3600
     assert bandit.settings.discount == 0.99
     assert bandit.settings.reward_range == (-9, 9)
-    assert bandit.prior == hs.priors.Hierarchical(covariance="full")
+    assert bandit.prior == hs.priors.Hierarchical(covariance="isotropic")
     assert bandit.policy == hs.policies.BayesUCB(z=2.5)
     bandit.decide(3, np.eye(2))  # kept, by its integer name
     assert bandit.task(3).n_rewards > 0
@@ -142,7 +142,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "half a setting": ([*GOOD, "--set", "horizon"], "name=value"),
     "a wrong setting": ([*GOOD, "--set", "horizon=0"], "horizon"),
     "an unknown prior": ([*GOOD, "--prior", "Best"], "prior.class"),
-    "a prior without class": ([*GOOD, "--prior", "covariance=full"], "must name one class"),
+    "a prior without class": ([*GOOD, "--prior", "covariance=isotropic"], "must name one class"),
     "an unknown word of a prior": ([*GOOD, "--prior", "Pooled", "--prior", "a=1"], "prior.a"),
     "no settings file": ([*GOOD, "--settings", "no.toml"], "no.toml"),
     "side that the prior cannot use": ([*GOOD, "--side", "event"], "side"),

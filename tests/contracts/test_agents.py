@@ -26,7 +26,7 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"name": "RR", "policy": Greedy(), "prior": Pooled()},
         {"name": "still", "policy": Uniform(), "prior": Pooled(within_task=False)},
         {"name": "ours", "policy": BayesUCB(), "prior": Hierarchical()},
-        {"name": "full", "policy": Thompson(), "prior": Hierarchical(covariance="full")},
+        {"name": "isotropic", "policy": Thompson(), "prior": Hierarchical(covariance="isotropic")},
     ],
     "MetaLinEXP3": [
         {"start": "uniform", "arm_bound": [1.0, 1.5, 2.0, 2.5, 3.0]},

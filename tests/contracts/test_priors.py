@@ -14,7 +14,6 @@ from headstart.arrays import Floats
 from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import LivePriorEstimator, Memory, PriorEstimator, n_side
-from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import FactorFit
 from headstart.priors.hierarchical.recent import RecentTasks
 
@@ -39,7 +38,6 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "Average": LEARNING,
     "Hierarchical": [
         {"covariance": "isotropic"},
-        {"covariance": "full"},
         {"intercept": True},
         {"n_side": 2},
     ],
@@ -222,7 +220,7 @@ def _assert_same_memory(one: Memory, two: Memory, *, skip: Sequence[str] = ()) -
 
 
 # A fit that depends on the order in which tasks came, and where they are stored.
-FITTED = {field.name for kind in (FactorFit, FullFit) for field in fields(kind)}
+FITTED = {field.name for field in fields(FactorFit)}
 STORED = {field.name for field in fields(RecentTasks)} - {"seen", "arrivals"}
 
 

@@ -134,17 +134,6 @@ def test_fixed_bias_radius_covers() -> None:
     assert 0.01 < missed.mean() < 0.1
 
 
-def test_a_growing_z_is_the_quantile_of_bayes_ucb() -> None:
-    rng = np.random.default_rng(2)
-    arms = rng.standard_normal((4, 3))
-    for rounds, z in ((0, 0.0), (1, 0.43072730), (18, 1.64485363), (38, 1.95996398)):
-        data = TaskStatistics.from_data(rng.standard_normal((rounds, 3)), np.zeros(rounds))
-        estimates = RidgeEstimate(data, Prior(np.zeros(3), np.array(2.0))).read(arms)
-        expected = estimates.predictions + z * estimates.widths
-        found = BayesUCB(z="growing").scores(estimates, np.empty(0))
-        np.testing.assert_allclose(found, expected, atol=1e-8)
-
-
 def test_a_slow_z_begins_at_one_and_exceeds_every_bound() -> None:
     """√(1 + log(1 + t/50)) after t rewards: √2 where 1 + t/50 is e, 3 where it is e⁸."""
     prior = Prior(np.zeros(1), np.array(1.0))

@@ -23,7 +23,7 @@ def test_attributes_of_tasks_that_are_not_crossed_are_side_information(
     task: list[hs.Category], cross: list[tuple[str, str]], n_side: int
 ) -> None:
     bandit = hs.MetaBandit(features=hs.Features(item=[BRAND], task=task, cross=cross))
-    assert bandit.prior == hs.priors.Hierarchical(n_side=n_side, least_signal=0.1)
+    assert bandit.prior == hs.priors.Hierarchical(n_side=n_side, _least_signal=0.1)
 
 
 def test_the_mean_task_is_explored() -> None:

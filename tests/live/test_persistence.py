@@ -46,7 +46,7 @@ def used(policy: Any = None, prior: Any = None, **settings: Any) -> hs.MetaBandi
     "prior",
     [
         hs.priors.Hierarchical(),
-        hs.priors.Hierarchical(covariance="full"),
+        hs.priors.Hierarchical(covariance="isotropic"),
         hs.priors.Average(regularization=np.diag([1.0, 2.0, 3.0, 4.0])),
         hs.priors.Fixed(bias=[1.0, 0.5, 0.25, 0.1]),
     ],

@@ -157,9 +157,9 @@ def test_without_a_default_a_decision_that_waits_changes_nothing() -> None:
 
 
 def test_rounds_are_numbered_by_decision() -> None:
-    """The growing quantile counts decisions, whether their rewards have come or not."""
+    """The slow z counts decisions, whether their rewards have come or not."""
 
-    bandit = waiting(policy=hs.policies.BayesUCB(z="growing"))
+    bandit = waiting(policy=hs.policies.BayesUCB(z="slow"))
     ids = []
     for t in range(5):
         ids.append(bandit.decide("ann", ARMS).id)

@@ -30,7 +30,7 @@ def model(**options: object) -> Model:
     given = Settings.from_options(D, lambda: 0.0, refresh="background", **options)  # type: ignore[arg-type]
     return Model(
         dimension=D,
-        policy=hs.policies.BayesUCB(z="growing"),
+        policy=hs.policies.BayesUCB(z="slow"),
         prior=hs.priors.Hierarchical(),
         settings=given,
         feature_names=FeatureNames(D),

@@ -15,6 +15,7 @@ from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.environments import Hierarchy, Synthetic
 from headstart.paper import follow_ups
+from headstart.paper.bayes_ucb import PublishedBayesUCB
 from headstart.paper.follow_up_sections import (
     RUSSO_VAN_ROY,
     ada_ts,
@@ -128,6 +129,18 @@ def test_closing_a_gap(learner: float, kind: str) -> None:
     assert found.kind == kind
     assert found.difference.mean == pytest.approx(2.0 * learner - 30.0)
     assert found.difference.error == pytest.approx(0.2 / np.sqrt(3))
+
+
+def test_bayes_ucb_is_a_growing_quantile() -> None:
+    rng = np.random.default_rng(2)
+    arms = rng.standard_normal((4, 3))
+    for rounds, z in ((0, 0.0), (1, 0.43072730), (18, 1.64485363), (38, 1.95996398)):
+        data = TaskStatistics.from_data(rng.standard_normal((rounds, 3)), np.zeros(rounds))
+        estimates = RidgeEstimate(data, Prior(np.zeros(3), np.array(2.0))).read(arms)
+        for scale in (None, 3.0):
+            expected = estimates.predictions + (scale or 1.0) * z * estimates.widths
+            found = PublishedBayesUCB(noise_scale=scale).scores(estimates, np.empty(0))
+            np.testing.assert_allclose(found, expected, atol=1e-7)
 
 
 def test_gp_ucb_by_hand() -> None:

@@ -58,7 +58,7 @@ KeepOpen = Annotated[
     bool, typer.Option("--keep-open", help="Tasks of the log continue when they come back.")
 ]
 PolicyWords = Annotated[
-    list[str] | None, typer.Option(help="A policy and its settings: z=growing. Repeatable.")
+    list[str] | None, typer.Option(help="A policy and its settings: z=slow. Repeatable.")
 ]
 PriorWords = Annotated[
     list[str] | None,

@@ -71,7 +71,7 @@ class MetaBandit:
         or a fitted transformer.
     policy : Policy, default BayesUCB(z="slow", z_mean="arms")
         How an arm is chosen.
-    prior : PriorEstimator, default Hierarchical(least_signal=0.1)
+    prior : PriorEstimator, default Hierarchical()
         What learns across tasks. The default has `n_side` if the schema has attributes of tasks
         that are not crossed with others.
     seed : int or numpy.random.Generator, optional

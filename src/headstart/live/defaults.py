@@ -11,7 +11,9 @@ POLICY = BayesUCB(z="slow", z_mean="arms")
 # Side information of p numbers has p·d coefficients, and a fit takes (pd)³ steps.
 _MOST_SIDE_COEFFICIENTS = 250
 
-# If the first rewards happen to be alike, that must not end all exploration.
+# The share of the noise's variance that the mean task explains at least. If arms stay the same and
+# rewards are rare, the first arms tried may look alike by chance; a mean task as small as that
+# suggests would end all exploration.
 _LEAST_SIGNAL = 0.1
 
 
@@ -32,4 +34,4 @@ def prior_for(schema: Schema | None, n_side: int = 0) -> Hierarchical:
     if schema is not None:
         few = schema.n_task * schema.dimension <= _MOST_SIDE_COEFFICIENTS
         n_side = schema.n_task if attributes_alone(schema) and few else 0
-    return Hierarchical(n_side=n_side, least_signal=_LEAST_SIGNAL)
+    return Hierarchical(n_side=n_side, _least_signal=_LEAST_SIGNAL)

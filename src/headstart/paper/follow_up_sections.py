@@ -13,11 +13,12 @@ from headstart import learners
 from headstart.environments import Hierarchy, Synthetic
 from headstart.interfaces import Policy
 from headstart.learners.oful import AVG
+from headstart.paper.bayes_ucb import PublishedBayesUCB
 from headstart.paper.claims import Claim
 from headstart.paper.gp_ucb import GPUCB
 from headstart.paper.interpretations import Interpretation, ReportSection
 from headstart.paper.rules import ClosesGap, Equals, Lower, Side
-from headstart.policies import OFUL, BayesUCB, Greedy, KnowledgeGradient, Thompson
+from headstart.policies import OFUL, Greedy, KnowledgeGradient, Thompson
 from headstart.priors import Fixed
 from headstart.schedules import Arrivals, InParallel, Schedule
 from headstart.simulation.learner import Learner
@@ -129,7 +130,7 @@ def _one_task_learners(*, horizon: int, prior_variance: float) -> list[LearnerSp
     """Every policy from the true prior N(0, prior_variance·I), with noise of variance 1."""
     policies: dict[str, Policy] = {
         TS: Thompson(noise_scale=1.0),
-        BAYES_UCB: BayesUCB(z="growing", noise_scale=1.0),
+        BAYES_UCB: PublishedBayesUCB(noise_scale=1.0),
         GP_UCB: GPUCB(),
         TUNED: GPUCB(tuned=0.9),
         KG: KnowledgeGradient(horizon=horizon, batches=False, noise_scale=1.0),

@@ -14,6 +14,7 @@ import xarray as xr
 
 from headstart import learners
 from headstart.intervals import Interval, interval, interval_from
+from headstart.paper.bayes_ucb import PublishedBayesUCB
 from headstart.paper.claims import Claim
 from headstart.paper.interpretations import Interpretation, ReportSection, Results
 from headstart.paper.report import Verdicts, count_text, run_named
@@ -23,7 +24,7 @@ from headstart.plotting.document import Block, Cell, Heading, Items, Paragraph, 
 from headstart.plotting.files import write_document
 from headstart.plotting.numbers import measured_text, true_minus
 from headstart.plotting.style import figure, style
-from headstart.policies import OFUL, BayesUCB, Thompson
+from headstart.policies import OFUL, Thompson
 from headstart.progress import Progress
 from headstart.specs import Spec
 from headstart.studies.digests import versions
@@ -135,7 +136,7 @@ STOCHASTIC = tuple(
         learners.ada_ts(name="AdaTS, HierTS", noise_variance=_VARIANCE),
         learners.hier_bayes_ucb(noise_variance=_VARIANCE),
         learners.ours(),
-        learners.ours(name="… growing z", policy=BayesUCB(z="growing")),
+        learners.ours(name="… growing z", policy=PublishedBayesUCB()),
         learners.ours(name="… Thompson", policy=Thompson()),
     )
 )

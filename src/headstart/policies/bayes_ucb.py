@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from headstart import checks
 from headstart.arrays import Floats
@@ -29,14 +28,12 @@ class BayesUCB:
 
     Parameters
     ----------
-    z : float, "growing" or "slow", default 1.0
-        "growing" is the normal quantile of 1 − 1/(t + 1) in round t, as in Bayes-UCB (Kaufmann et
-        al., 2012): it grows without bound unless the task forgets, so that no arm is excluded for
-        good. "slow" does so too, but is near 1 for as long as most tasks last: √(1 + log(1 + t/50))
-        after t rewards, 1.3 after 50 and 1.8 after 500. If the model is correct and arms are new in
-        every round, growing costs a little. If arms stay the same, or rewards are 0/1 and arms
-        hardly vary, a fixed z can get stuck with a wrong arm
-        (docs/developers/learned-prior-results.md).
+    z : float or "slow", default 1.0
+        "slow" is near 1 for as long as most tasks last, and grows without bound unless the task
+        forgets, so that no arm is excluded for good: √(1 + log(1 + t/50)) after t rewards, 1.3
+        after 50 and 1.8 after 500. If the model is correct and arms are new in every round, this
+        costs a little. If arms stay the same, or rewards are 0/1 and arms hardly vary, a fixed z
+        can get stuck with a wrong arm (docs/developers/learned-prior-results.md).
     noise_scale : float, optional
         s; by default the prior's noise scale, learned or given.
     z_mean : float, "arms" or None, default None
@@ -55,7 +52,7 @@ class BayesUCB:
     array([1.91, 2.  ])
     """
 
-    z: float | Literal["growing", "slow"] = 1.0
+    z: float | Literal["slow"] = 1.0
     noise_scale: float | None = None
     z_mean: float | Literal["arms"] | None = None
 
@@ -64,9 +61,9 @@ class BayesUCB:
             if isinstance(self.z_mean, str):
                 raise ValueError(f'z_mean must be a number or "arms", got {self.z_mean!r}')
             checks.nonnegative("z_mean", self.z_mean)
-        if self.z not in {"growing", "slow"}:
+        if self.z != "slow":
             if isinstance(self.z, str):
-                raise ValueError(f'z must be a number, "growing" or "slow", got {self.z!r}')
+                raise ValueError(f'z must be a number or "slow", got {self.z!r}')
             checks.nonnegative("z", self.z)
         if self.noise_scale is not None:
             checks.nonnegative("noise_scale", self.noise_scale)
@@ -77,15 +74,8 @@ class BayesUCB:
 
     def radius(self, summary: EstimateSummary) -> Floats:
         """z·s, of shape (…)."""
-        z: Floats | float
-        if self.z == "growing":
-            z = -ndtri(1.0 / (summary.count + 2.0))
-        elif self.z == "slow":
-            z = np.sqrt(1.0 + np.log1p(summary.count / _SLOW))
-        else:
-            z = self.z
-        radius: Floats = z * noise_scale(summary, self.noise_scale)
-        return radius
+        z = np.sqrt(1.0 + np.log1p(summary.count / _SLOW)) if self.z == "slow" else self.z
+        return np.asarray(z * noise_scale(summary, self.noise_scale))
 
     @property
     def by_parts(self) -> bool:

@@ -87,7 +87,7 @@ class BanditConfiguration(Message):
 
     Give the dimension d, the names of the d features, or `features`: a schema of attributes, as
     `hs.Features.plain` writes it; items, contexts and tasks then have attributes. Policy and prior
-    are specs, as in a study: {"class": "BayesUCB", "z": "growing"}. The other fields are the fields
+    are specs, as in a study: {"class": "BayesUCB", "z": "slow"}. The other fields are the fields
     of `headstart.live.Settings`. A schema scales its own numbers, so scales are then not learned.
     """
 

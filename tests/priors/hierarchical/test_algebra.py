@@ -9,7 +9,6 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
 from headstart.priors import _memories
-from headstart.priors.hierarchical.covariance import em_step, estimate_mean
 from headstart.priors.hierarchical.grid import Weights, split_at_median
 from headstart.priors.hierarchical.isotropic import Posterior
 from headstart.priors.hierarchical.normal import Normal, regularization_from
@@ -207,50 +206,3 @@ def test_order_of_tasks_does_not_matter(data: list[tuple[Floats, Floats]]) -> No
     for g, p in CORNERS:
         first, second = (found.next_task(_at(found, g, p)).mean for found in (one, two))
         np.testing.assert_allclose(first, second, rtol=1e-9)
-
-
-def _stack(data: list[tuple[Floats, Floats]]) -> TaskStatistics:
-    parts = statistics(data)
-    names = ("gram", "moment", "count", "sum_of_squares")
-    return TaskStatistics(**{name: np.stack([getattr(p, name) for p in parts]) for name in names})
-
-
-def test_full_covariance_mean_is_generalised_least_squares(
-    data: list[tuple[Floats, Floats]],
-) -> None:
-    root = np.random.default_rng(4).standard_normal((DIMENSION, DIMENSION))
-    covariance = root @ root.T + 0.1 * np.eye(DIMENSION)
-    found, found_covariance = estimate_mean(
-        _stack(data), covariance, np.array(0.3), np.array(2.0), np.ones(len(data))
-    )
-    expected, expected_covariance = Dense(data, 0.3, covariance, 2.0).mean_task()
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(found_covariance, expected_covariance, rtol=1e-9, atol=1e-10)
-
-
-def test_every_step_makes_the_full_covariance_more_likely(
-    data: list[tuple[Floats, Floats]],
-) -> None:
-    # The inverse Wishart prior of ν = d tasks adds ν(log det Σ₀ + tr τ²Σ₀⁻¹) to the deviance.
-    tau2, kappa2 = 0.5, 2.0
-
-    def objective(covariance: Floats, noise: Floats) -> float:
-        penalty = np.linalg.slogdet(covariance)[1] + tau2 * np.trace(np.linalg.inv(covariance))
-        dense = Dense(data, float(noise), covariance, kappa2)
-        return dense.deviance + DIMENSION * float(penalty)
-
-    covariance, noise = np.diag([3.0, 0.1, 1.0]), np.array(1.0)
-    before = objective(covariance, noise)
-    for _ in range(30):
-        covariance, noise = em_step(
-            _stack(data),
-            covariance,
-            noise,
-            mean_variance=np.array(kappa2),
-            task_variance=np.array(tau2),
-            weights=np.ones(len(data)),
-        )
-        after = objective(covariance, noise)
-        assert after <= before + 1e-9
-        before = after
-    assert before < objective(tau2 * np.eye(DIMENSION), noise) - 0.1

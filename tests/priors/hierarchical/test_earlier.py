@@ -38,7 +38,7 @@ def _found(earlier: Data, stored: Data, model: FactorModel) -> EarlierTasks | No
     sums = Sums.zeros(DIMENSION, len(LAMBDAS), ())
     for task in statistics([*earlier, *stored]):
         sums = Sums(**_memories.merge(sums.to_memory(), Sums.of_task(task, LAMBDAS).to_memory()))
-    recent = RecentTasks.zeros(DIMENSION, (), directions=DIMENSION)
+    recent = RecentTasks.zeros(DIMENSION, ())
     for task in statistics(stored):
         recent = recent.with_task(task, 1.0)
     return EarlierTasks.of(sums, LAMBDAS, thin_tasks(recent, ()), model)

@@ -21,7 +21,7 @@ HORIZONS = (1, 5, 2, 9, 4)
 
 
 def _thin(data: Data, sides: Floats) -> ThinTasks:
-    recent = RecentTasks.zeros(DIMENSION, (), n_side=sides.shape[-1], directions=DIMENSION)
+    recent = RecentTasks.zeros(DIMENSION, (), n_side=sides.shape[-1])
     for (x, y), side in zip(data, sides, strict=True):
         known = side if len(side) else None
         recent = recent.with_task(TaskStatistics.from_data(x, y, known), 1.0)

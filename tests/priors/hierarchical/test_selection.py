@@ -15,7 +15,7 @@ DIMENSION = 4
 
 def _candidate(noise: float, task: float, rank: int = 0) -> Candidate:
     """A model of ten tasks with V = 6I."""
-    recent = RecentTasks.zeros(DIMENSION, (), directions=DIMENSION)
+    recent = RecentTasks.zeros(DIMENSION, ())
     rng = np.random.default_rng(0)
     for _ in range(10):
         x = np.sqrt(6.0) * np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION))).Q

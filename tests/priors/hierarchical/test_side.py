@@ -61,8 +61,6 @@ def test_side_information_is_asked_for() -> None:
         estimator.absorb(memory, task)
     with pytest.raises(ValueError, match=r"side must have shape \(…, p\) = \(2,\), got \(3,\)"):
         estimator.prior(memory, np.zeros(3))
-    with pytest.raises(ValueError, match='n_side must be 0 with covariance "full", got 2'):
-        Hierarchical(covariance="full", n_side=2)
 
 
 def test_statistics_keep_their_side_information() -> None:

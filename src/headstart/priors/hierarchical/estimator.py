@@ -15,11 +15,10 @@ from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import _memories
 from headstart.priors.hierarchical import grid
-from headstart.priors.hierarchical.covariance import FullFit
 from headstart.priors.hierarchical.factors import MAX_RANK, Directions, FactorFit
 from headstart.priors.hierarchical.isotropic import IsotropicFit, Variances
 from headstart.priors.hierarchical.normal import Normal, mixture
-from headstart.priors.hierarchical.recent import MAX_DIRECTIONS, RecentTasks
+from headstart.priors.hierarchical.recent import RecentTasks
 from headstart.priors.hierarchical.sums import Spectrum, Sums
 
 # Before any reward: ITL's λ, relative to the features' mean square once that is known.
@@ -30,8 +29,6 @@ _VARIANCE_RATIO = 2.0
 # quarter of the stored tasks are new.
 _REFIT_SHARE = 8.0
 _LATEST_SHARE = 4.0
-# Beyond, no ρ of the grid would be left.
-_MOST_LEAST_SIGNAL = 100.0
 # How much the binary logarithm of a constant may differ from a whole number.
 _ROUNDING = 1e-6
 
@@ -49,10 +46,9 @@ class Hierarchical:
 
     Parameters
     ----------
-    covariance : {"factor", "isotropic", "full"}, default "factor"
+    covariance : {"factor", "isotropic"}, default "factor"
         "factor" is Σ₀ = τ²I + LLᵀ, with as many directions L as the latest 64 tasks support,
-        possibly none; "isotropic" is Σ₀ = τ²I; "full" is any Σ₀. The mean is over all tasks; with
-        "full", over the latest 64.
+        possibly none; "isotropic" is Σ₀ = τ²I. The mean is over all tasks.
     intercept : bool, default False
         Whether the last feature is a constant 1, which you append. Its coefficient is an offset of
         the rewards, and is scaled like the other features. If the last feature's mean square does
@@ -60,11 +56,6 @@ class Hierarchical:
     n_side : int, default 0
         p: tasks carry side information z (p,), and their mean is h + Hz if that predicts them
         better (the latest 256 tasks decide).
-    least_signal : float, default 0.0
-        Assume that the mean task explains at least this many times the variance of the noise. If
-        arms stay the same and rewards are rare, the first arms tried may look alike by chance; a
-        mean task as small as that suggests would end all exploration. The default in live use is
-        0.1.
 
     Examples
     --------
@@ -80,34 +71,27 @@ class Hierarchical:
     0.5
     """
 
-    covariance: Literal["factor", "isotropic", "full"] = "factor"
+    covariance: Literal["factor", "isotropic"] = "factor"
     intercept: bool = False
     n_side: int = 0
-    least_signal: float = 0.0
+    # The mean task explains at least this many times the variance of the noise; set in live use.
+    _least_signal: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.nonnegative("least_signal", self.least_signal)
-        if self.least_signal > _MOST_LEAST_SIGNAL:
-            raise ValueError(
-                f"least_signal must be at most {_MOST_LEAST_SIGNAL:g}, got {self.least_signal!r}"
-            )
-        checks.one_of("covariance", self.covariance, ("factor", "full", "isotropic"))
+        checks.one_of("covariance", self.covariance, ("factor", "isotropic"))
         checks.count("n_side", self.n_side, least=0)
-        if self.covariance == "full" and self.n_side:
-            raise ValueError(f'n_side must be 0 with covariance "full", got {self.n_side}')
 
     @property
     def _stores_tasks(self) -> bool:
-        return self.covariance != "isotropic" or self.n_side > 0
+        return self.covariance == "factor" or self.n_side > 0
 
     def empty(self, dimension: int, lead: tuple[int, ...] = ()) -> Memory:
         """Empty sums, without a unit of λ."""
         memory = {"unit": np.zeros(lead)}
         memory |= Sums.zeros(dimension, len(grid.LAMBDAS), lead).to_memory()
         if self._stores_tasks:
-            rows = dimension if self.covariance == "full" else min(dimension, MAX_DIRECTIONS)
-            recent = RecentTasks.zeros(dimension, lead, n_side=self.n_side, directions=rows)
-            memory |= recent.to_memory() | self._nothing_fitted(dimension, lead)
+            memory |= RecentTasks.zeros(dimension, lead, n_side=self.n_side).to_memory()
+            memory |= FactorFit.zeros(dimension, lead, self.n_side).to_memory()
         return memory
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
@@ -155,7 +139,7 @@ class Hierarchical:
             return after
         after |= RecentTasks.from_memory(memory).merged(RecentTasks.from_memory(other)).to_memory()
         more = memory["seen"] >= other["seen"]
-        for name, array in self._fit(memory).to_memory().items():
+        for name, array in FactorFit.from_memory(memory).to_memory().items():
             own_axes = (None,) * (array.ndim - more.ndim)
             after[name] = np.where(more[(..., *own_axes)], array, other[name])
         return self._refitted(after)
@@ -164,8 +148,9 @@ class Hierarchical:
         """The memory with a fresh fit, which does not depend on tasks that were subtracted."""
         if not self._stores_tasks:
             return memory
-        nothing = self._nothing_fitted(memory["ridges"].shape[-1], memory["unit"].shape)
-        return self._refitted(dict(memory) | nothing)
+        lead, dimension = memory["unit"].shape, memory["ridges"].shape[-1]
+        nothing = FactorFit.zeros(dimension, lead, self.n_side)
+        return self._refitted(dict(memory) | nothing.to_memory())
 
     def prior(self, memory: Memory, side: Floats | None = None) -> Prior:
         """N(h, Σ₀ + S̄) and the noise scale, given side information (…, p); None: unknown.
@@ -199,11 +184,11 @@ class Hierarchical:
         self, memory: Memory, side: Floats | None, initial: Normal
     ) -> tuple[Normal, Normal, Normal]:
         """The next task below and above the median of λ, and on the whole."""
-        isotropic = IsotropicFit(memory, self.least_signal)
+        isotropic = IsotropicFit(memory, self._least_signal)
         if not self._stores_tasks:
             lower, upper = isotropic.halves()
             return lower, upper, lower.moment_matched(upper)
-        recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
+        recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
         if (fit.structured & (recent.present > 0)).all():
             # The isotropic prior is not needed, and at d = 500 it takes most of the time.
             whole = fit.next_task(recent, isotropic, initial, side)
@@ -213,28 +198,15 @@ class Hierarchical:
         lower, upper = (whole.where(fit.structured, half) for half in (lower, upper))
         return lower, upper, whole
 
-    def _fit(self, memory: Memory) -> FactorFit | FullFit:
-        """What the latest tasks add to an isotropic Σ₀: directions and sides, or any Σ₀."""
-        if self.covariance == "full":
-            return FullFit.from_memory(memory)
-        return FactorFit.from_memory(memory)
-
-    def _nothing_fitted(self, dimension: int, lead: tuple[int, ...]) -> dict[str, Floats]:
-        if self.covariance == "full":
-            return FullFit.zeros(dimension, lead).to_memory()
-        return FactorFit.zeros(dimension, lead, self.n_side).to_memory()
-
     def _refitted(self, memory: Memory) -> dict[str, Floats]:
         """The memory with its fit to the latest tasks brought up to date where due."""
-        recent, fit = RecentTasks.from_memory(memory), self._fit(memory)
+        recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
         wait = np.clip(np.floor(recent.seen / _REFIT_SHARE), 1.0, recent.capacity / _LATEST_SHARE)
         due = (recent.seen - fit.fitted_at >= wait) & (recent.present >= fit.MIN_TASKS)
         due &= memory["sum_of_squares"] > 0.0
         if not due.any():
             return dict(memory)
-        isotropic = IsotropicFit(memory, self.least_signal)
-        if isinstance(fit, FullFit):
-            return dict(memory) | fit.refitted(recent, due, isotropic).to_memory()
+        isotropic = IsotropicFit(memory, self._least_signal)
         rank = MAX_RANK if self.covariance == "factor" else 0
         return dict(memory) | fit.refitted(recent, due, isotropic, rank=rank).to_memory()
 
@@ -254,7 +226,7 @@ class Hierarchical:
         -------
         Variances
         """
-        return IsotropicFit(memory, self.least_signal).most_likely()
+        return IsotropicFit(memory, self._least_signal).most_likely()
 
     def directions(self, memory: Memory) -> Directions:
         """The directions along which tasks differ, with covariance "factor".

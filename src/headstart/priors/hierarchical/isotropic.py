@@ -136,11 +136,6 @@ class IsotropicFit:
         )
         return lower, upper
 
-    def expected(self) -> Variances:
-        """The posterior means of s² and τ², and the most likely κ²."""
-        average = self._averaged(self._weights)
-        return Variances(average.noise_variance, average.task_variance, self.most_likely().mean)
-
     def most_likely(self) -> Variances:
         """The most likely variances, by restricted maximum likelihood; 0 before any reward."""
         unit = np.where(self._unit > 0.0, self._unit, 1.0)

@@ -4,7 +4,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from headstart import checks
 from headstart.arrays import Booleans, Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
@@ -40,11 +39,10 @@ class RecentTasks:
     arrivals: Floats  # (…, W), the task's number on arrival, from 1; 0 for no task
 
     @classmethod
-    def zeros(
-        cls, dimension: int, lead: tuple[int, ...], *, n_side: int = 0, directions: int
-    ) -> "RecentTasks":
+    def zeros(cls, dimension: int, lead: tuple[int, ...], *, n_side: int = 0) -> "RecentTasks":
         """No tasks."""
         stored = (*lead, CAPACITY_WITH_SIDE if n_side else CAPACITY)
+        directions = min(dimension, MAX_DIRECTIONS)
         return cls(
             designs=np.zeros((*stored, directions, dimension)),
             moments=np.zeros((*stored, dimension)),
@@ -76,20 +74,6 @@ class RecentTasks:
     def capacity(self) -> int:
         """How many tasks can be stored, W."""
         return int(self.counts.shape[-1])
-
-    def statistics(self) -> tuple[TaskStatistics, Floats]:
-        """The slots that any replication has filled: their statistics and weights (…, W)."""
-        filled = np.flatnonzero((self.weights > 0.0).any(tuple(range(self.weights.ndim - 1))))
-        part = slice(0, int(filled.max(initial=-1)) + 1)
-        designs = self.designs[..., part, :, :]
-        statistics: TaskStatistics = checks.trusted(
-            TaskStatistics,
-            gram=designs.mT @ designs,
-            moment=self.moments[..., part, :],
-            count=self.counts[..., part],
-            sum_of_squares=self.sums_of_squares[..., part],
-        )
-        return statistics, self.weights[..., part]
 
     def with_task(
         self, task: TaskStatistics, weight: float, spectrum: Spectrum | None = None
