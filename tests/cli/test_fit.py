@@ -54,14 +54,13 @@ def test_files_folders_and_patterns_are_read_together(log: Path, tmp_path: Path)
 
 def test_every_setting_reaches_the_bandit(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "bandit.npz"
-    settings = ["horizon=20", "idle_seconds = 3600", "discount=0.99", "reward_range=[-9, 9]"]
+    settings = ["idle_seconds = 3600", "discount=0.99", "reward_range=[-9, 9]"]
     given = [word for setting in settings for word in ("--set", setting)]
     given += ["--prior", "Hierarchical", "--prior", "covariance=isotropic"]
     given += ["--policy", "z=2.5", "--policy", "BayesUCB", "--keep-open", "--time", "when"]
     done = _fit(log, *GOOD, *given, "--out", out)
     assert done.exit_code == 0, done.output
     bandit = hs.MetaBandit.load(out)
-    assert bandit.settings.horizon == 20
     assert bandit.settings.idle_seconds == 3600
     assert bandit.settings.discount == 0.99
     assert bandit.settings.reward_range == (-9, 9)
@@ -74,12 +73,12 @@ def test_every_setting_reaches_the_bandit(log: Path, tmp_path: Path) -> None:
 def test_settings_come_from_a_file_too(log: Path, tmp_path: Path) -> None:
     out, file = tmp_path / "bandit.npz", tmp_path / "bandit.toml"
     file.write_text(
-        'horizon = 20\ndiscount = 0.9\n[prior]\nclass = "Pooled"\nregularization = 2.0\n'
+        'exploration = 0.2\ndiscount = 0.9\n[prior]\nclass = "Pooled"\nregularization = 2.0\n'
     )
     done = _fit(log, *GOOD, "--settings", file, "--set", "discount=0.5", "--out", out)
     assert done.exit_code == 0, done.output
     bandit = hs.MetaBandit.load(out)
-    assert (bandit.settings.horizon, bandit.settings.discount) == (20, 0.5)
+    assert (bandit.settings.exploration, bandit.settings.discount) == (0.2, 0.5)
     assert repr(bandit.prior) == repr(hs.priors.Pooled(regularization=2.0))
     done = _fit(log, *GOOD, "--settings", file, "--prior", "Average", "--out", out)
     assert done.exit_code == 0, done.output
@@ -139,8 +138,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a timestamp as feature": ([*GOOD, "--features", "x1, when"], "must hold numbers or booleans"),
     "a timestamp as reward": ([*GOOD, "--reward", "when"], "must hold numbers or booleans"),
     "an unknown setting": ([*GOOD, "--set", "colour=5"], "is not a setting of a bandit"),
-    "half a setting": ([*GOOD, "--set", "horizon"], "name=value"),
-    "a wrong setting": ([*GOOD, "--set", "horizon=0"], "horizon"),
+    "half a setting": ([*GOOD, "--set", "discount"], "name=value"),
+    "a wrong setting": ([*GOOD, "--set", "discount=0"], "discount"),
     "an unknown prior": ([*GOOD, "--prior", "Best"], "prior.class"),
     "a prior without class": ([*GOOD, "--prior", "covariance=isotropic"], "must name one class"),
     "an unknown word of a prior": ([*GOOD, "--prior", "Pooled", "--prior", "a=1"], "prior.a"),

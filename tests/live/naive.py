@@ -58,7 +58,6 @@ class NaiveBandit:
     deadline: float | None = None
     default: float | None = None
     idle: float | None = None
-    horizon: int | None = None
     half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     max_pending: int = 1000
@@ -195,8 +194,6 @@ class NaiveBandit:
                 if held.time <= now - self.deadline:
                     del self.pending[decision]
                     self.settled[decision] = held.seen.y if held.seen and held.told else None
-                    if held.seen is not None:
-                        self.finish_if_told(held.name)
                     self.drop_empty(held.name)
         if self.idle is not None:
             for name, task in list(self.open.items()):
@@ -253,14 +250,6 @@ class NaiveBandit:
         self.note_change(name)
         self.open[name].seen.append(Seen(x, value, weight))
         self.use(name)
-        self.finish_if_told(name)
-
-    def finish_if_told(self, name: str) -> None:
-        if self.horizon is not None and name in self.open:
-            waiting = [held for held in self.pending.values() if held.name == name]
-            untold = sum(held.seen is not None and not held.told for held in waiting)
-            if len(self.open[name].seen) - untold >= self.horizon:
-                self.finish(name)
 
     def reward(self, decision: str, value: float, weight: float) -> Outcome:
         if decision in self.pending:
@@ -290,7 +279,6 @@ class NaiveBandit:
             self.note_change(held.name)
         held.seen.y, held.seen.weight, held.told = value, weight, True
         self.use(held.name)
-        self.finish_if_told(held.name)
 
     def cancel(self, decision: str) -> bool:
         if decision not in self.pending or self.pending[decision].told:
@@ -307,7 +295,6 @@ class NaiveBandit:
             deadline=self.deadline,
             default=self.default,
             idle=self.idle,
-            horizon=self.horizon,
             half_life_tasks=self.half_life_tasks,
             half_life_seconds=self.half_life_seconds,
             max_pending=self.max_pending,

@@ -203,18 +203,17 @@ def test_forgetting_keeps_the_prior() -> None:
     assert np.isfinite(scores).all()
 
 
-def test_a_horizon_and_idle_time_finish_tasks() -> None:
+def test_idle_time_finishes_tasks() -> None:
     now = [0.0]
-    bandit = hs.MetaBandit(dimension=2, horizon=2, idle_seconds=10.0, clock=lambda: now[0], seed=0)
-    decisions = [bandit.decide("a", np.eye(2)) for _ in range(3)]
+    bandit = hs.MetaBandit(dimension=2, idle_seconds=10.0, clock=lambda: now[0], seed=0)
+    decisions = [bandit.decide("a", np.eye(2)) for _ in range(2)]
     bandit.reward(decisions[0].id, 1.0)
+    bandit.finish("a")
+    # A late reward is learned by the task, which goes on.
+    assert bandit.reward(decisions[1].id, 1.0) is Outcome.PAID
     assert bandit.tasks() == ["a"]
-    bandit.reward(decisions[1].id, 1.0)
-    assert bandit.tasks() == []
-    # A late reward is learned by the task, which goes on and is at its horizon at once.
-    assert bandit.reward(decisions[2].id, 1.0) is Outcome.PAID
-    assert bandit.tasks() == []
-    assert bandit.task("a").n_rewards == 3
+    assert bandit.task("a").n_rewards == 2
+    bandit.finish("a")
     late = bandit.decide("b", np.eye(2))
     now[0] = 6.0
     bandit.decide("c", np.eye(2))

@@ -48,14 +48,12 @@ class LiveMachine(RuleBasedStateMachine):
     @initialize(
         deadline=st.sampled_from([None, (30.0, None), (30.0, 0.5)]),
         idle=st.sampled_from([None, 20.0]),
-        horizon=st.sampled_from([None, 4]),
         half_life=st.sampled_from([{}, {"half_life_tasks": 3.0}, {"half_life_seconds": 40.0}]),
     )
     def begin(
         self,
         deadline: tuple[float, float | None] | None,
         idle: float | None,
-        horizon: int | None,
         half_life: dict[str, float],
     ) -> None:
         self.now = 0.0
@@ -64,7 +62,6 @@ class LiveMachine(RuleBasedStateMachine):
             "deadline_seconds": seconds,
             "default_reward": default,
             "idle_seconds": idle,
-            "horizon": horizon,
             "max_pending": 5,
             "reward_range": (-10.0, 10.0),
             **half_life,
@@ -77,7 +74,6 @@ class LiveMachine(RuleBasedStateMachine):
             deadline=seconds,
             default=default,
             idle=idle,
-            horizon=horizon,
             max_pending=5,
             reward_range=(-10.0, 10.0),
             half_life_tasks=half_life.get("half_life_tasks"),
@@ -318,7 +314,6 @@ def test_a_long_walk_agrees_with_the_naive_model(seed: int) -> None:
     machine.begin(
         deadline=deadlines[rng.integers(3)],
         idle=[None, None, 20.0][rng.integers(3)],
-        horizon=[None, None, 4][rng.integers(3)],
         half_life=half_lives[rng.integers(3)],
     )
     draws: dict[str, Any] = {

@@ -83,7 +83,6 @@ def test_two_copies_do_not_explore_in_lock_step(tmp_path: Path) -> None:
 
 def test_settings_come_back(tmp_path: Path) -> None:
     bandit = used(
-        horizon=100,
         idle_seconds=1e9,
         discount=0.9,
         propensity_draws=7,
@@ -127,7 +126,7 @@ def test_load_refreshes_by_its_own_seed_unless_refresh_was_set(tmp_path: Path) -
 def test_load_changes_what_may_be_changed(tmp_path: Path) -> None:
     used().save(tmp_path / "bandit.npz")
     changes: dict[str, Any] = {
-        "horizon": 9,
+        "idle_seconds": 9.0,
         "max_pending": 3,
         "reward_range": (0.0, 1.0),
         "refresh": "background",

@@ -80,12 +80,12 @@ def test_a_batch_from_an_at_least_once_queue() -> None:
     assert [bandit.task(user).n_rewards for user in ("ann", "bob", "cid")] == [1, 1, 1]
 
 
-@given(seed=st.integers(0, 2**32 - 1), catalogue=st.booleans(), horizon=st.sampled_from([None, 3]))
+@given(seed=st.integers(0, 2**32 - 1), catalogue=st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_a_batch_is_its_rewards_one_by_one(seed: int, catalogue: bool, horizon: int | None) -> None:
+def test_a_batch_is_its_rewards_one_by_one(seed: int, catalogue: bool) -> None:
     """Duplicates, conflicts, unknown ids and refused weights included."""
     rng = np.random.default_rng(seed)
-    bandits = [hs.MetaBandit(dimension=3, seed=1, horizon=horizon) for _ in range(2)]
+    bandits = [hs.MetaBandit(dimension=3, seed=1) for _ in range(2)]
     ids: list[list[str]] = [[], []]
     for bandit, made in zip(bandits, ids, strict=True):
         for user in range(8):
@@ -131,20 +131,19 @@ def test_deadlines_pay_the_default_once() -> None:
     assert bandit.learned().n_tasks == 2
 
 
-def test_a_deadline_that_ends_a_task_in_the_call_that_uses_it() -> None:
-    """The default reward is the last of the horizon, and the same call decides for the task."""
+def test_a_task_may_end_in_the_call_that_uses_it() -> None:
+    """Its deadline and its idle time pass, and the same call decides for it."""
     clock = Clock()
-    bandit = hs.MetaBandit(
-        dimension=3, seed=0, deadline_seconds=1.0, default_reward=0.0, horizon=1, clock=clock
-    )
+    given: dict[str, Any] = {"deadline_seconds": 1.0, "default_reward": 0.0, "idle_seconds": 1.0}
+    bandit = hs.MetaBandit(dimension=3, seed=0, clock=clock, **given)
     for _ in range(20):
         decision = bandit.decide("ann", ARMS)
         bandit.decide("bob", ARMS)
         clock.now += 2.0
         again = bandit.decide("ann", ARMS)
+        assert bandit.tasks() == ["ann"]
         assert bandit.reward(decision.id, 1.0) is Outcome.EXPIRED
         assert bandit.reward(again.id, 1.0) is Outcome.PAID
-        assert bandit.tasks() == []
     assert bandit.task("ann").n_rewards == 40.0
     assert bandit.task("bob").n_rewards == 20.0
 

@@ -25,7 +25,6 @@ def test_what_was_learned_with_a_setting_keeps_it() -> None:
         "half_life_seconds",
     }
     assert {*names()} - {*names(stored=True)} == {
-        "horizon",
         "idle_seconds",
         "max_pending",
         "refresh",

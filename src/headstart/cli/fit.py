@@ -67,7 +67,7 @@ PriorWords = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="A setting of MetaBandit: horizon=20, reward_range=0,1. Repeatable."
+        "--set", help="A setting of MetaBandit: discount=0.99, reward_range=0,1. Repeatable."
     ),
 ]
 SettingsFile = Annotated[

@@ -366,11 +366,6 @@ class Pending:
         places = self.of(row)
         return len(places) - int(self.provisional[places, TOLD].sum())
 
-    def n_untold(self, row: Floats) -> int:
-        """How many of a task's rewards are defaults of pending decisions."""
-        counts = self.provisional[self.of(row)]
-        return int(((counts[:, WEIGHT] > 0.0) & (counts[:, TOLD] == 0.0)).sum())
-
     def drop_projections(self, row: Floats) -> None:
         """Forget u = Ax of a task's decisions, since its prior changed."""
         places = self.of(row)

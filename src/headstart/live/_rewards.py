@@ -49,12 +49,9 @@ from headstart.live.outcomes import DecisionState, Outcome, outcome_of
 # such decision; the task is not open; the memory must first note that the task changes.
 REFUSED, UNKNOWN, NOT_OPEN, CHANGES = -1, -2, -3, -4
 
-# What may have to follow a reward, besides what `kernels.state` lists: the horizon is reached; the
-# estimate counts more than the statistics, and must be computed from them again.
-FINISH, DERIVE = 4, 8
-
-# Instead of a horizon: there is none.
-NO_HORIZON = 0
+# What may have to follow a reward, besides what `kernels.state` lists: the estimate counts more
+# than the statistics, and must be computed from them again.
+DERIVE = 4
 
 # Looking up a member of an enumeration takes as long as a compiled call.
 PAID = Outcome.PAID
@@ -68,7 +65,6 @@ def _learn(
     place: int,
     value: float,
     weight: float,
-    horizon: int,
     trace: Floats,
 ) -> int:
     """Learn one reward. Returns what must follow, as bits; REFUSED or CHANGES if nothing changed.
@@ -103,8 +99,6 @@ def _learn(
             trace[a] = u[a]
         trace[dimension] = gap
     kernels.add_observation(gram, moment, x, y)
-    if horizon != NO_HORIZON and scalars[0, REWARDS] >= horizon:
-        status |= FINISH
     return status
 
 
@@ -232,7 +226,7 @@ def _count_all(
     for i in range(places.shape[0]):
         place = places[i]
         slot = links[place, OWNER]
-        status = _learn(rows, slot, kept, place, value, 1.0, NO_HORIZON, np.empty(0))
+        status = _learn(rows, slot, kept, place, value, 1.0, np.empty(0))
         if status == CHANGES:
             return i, counted, status, slot
         if status >= 0:
@@ -248,13 +242,7 @@ def _count_all(
 
 @compiled
 def _reward_one(
-    rows: Floats,
-    kept: Floats,
-    links: Integers,
-    code: int,
-    value: float,
-    weight: float,
-    horizon: int,
+    rows: Floats, kept: Floats, links: Integers, code: int, value: float, weight: float
 ) -> tuple[int, int, int]:
     """Learn the reward of a pending decision and release it. Returns status, slot and place."""
     place = find(links, code)
@@ -263,7 +251,7 @@ def _reward_one(
     slot = links[place, OWNER]
     if slot < NONE:
         return NOT_OPEN, slot, place
-    status = _learn(rows, slot, kept, place, value, weight, horizon, np.empty(0))
+    status = _learn(rows, slot, kept, place, value, weight, np.empty(0))
     if status >= 0:
         release(links, rows, place)
     return status, slot, place
@@ -277,7 +265,6 @@ def _reward_all(
     codes: Integers,
     values: Floats,
     weights: Floats,
-    horizon: int,
     places: Integers,
 ) -> tuple[int, int, int]:
     """`_reward_one` for n decisions in order; sets the places (n,) that they had.
@@ -286,9 +273,7 @@ def _reward_all(
     learned, and the status and slot of the last one tried.
     """
     for i in range(codes.shape[0]):
-        status, slot, places[i] = _reward_one(
-            rows, kept, links, codes[i], values[i], weights[i], horizon
-        )
+        status, slot, places[i] = _reward_one(rows, kept, links, codes[i], values[i], weights[i])
         if status < 0:
             return i, status, slot
         if status > 0:
@@ -368,7 +353,6 @@ class Rewards:
         self._memory = memory
         self._tasks = memory.tasks
         self._settings = memory.tasks.settings
-        self._horizon = memory.tasks.settings.horizon or NO_HORIZON
         # Whether a decision counts as its default before its reward comes.
         self.counts_defaults = memory.tasks.settings.default_reward is not None
         self._one_call = memory.one_call
@@ -427,15 +411,13 @@ class Rewards:
                 )
             else:
                 status, slot, place = _reward_one(
-                    tasks.rows, pending.kept, pending.links, code, value, weight, self._horizon
+                    tasks.rows, pending.kept, pending.links, code, value, weight
                 )
             if status >= 0:
                 break
             if status != CHANGES:
                 return False
             self._memory.note_change(slot)
-        if pending.n_provisional and self._horizon:
-            status |= FINISH  # perhaps: checked below
         if pending.items:
             self._count_item(slot, place, value, weight)
         pending.freed(place)
@@ -510,7 +492,7 @@ class Rewards:
             before = rows[slot].copy() if discount < 1.0 else None
             if before is not None:
                 tasks.layout.forget(rows[slot], discount)
-            status = int(_learn(rows, slot, kept, place, value, weight, self._horizon, trace))
+            status = int(_learn(rows, slot, kept, place, value, weight, trace))
             if status >= 0:
                 tasks.catalogue_scores.note(slot, trace)
                 if before is not None:
@@ -523,7 +505,7 @@ class Rewards:
             self._memory.note_change(slot)
 
     def _follow_up(self, slot: int, status: int, *, new: bool = True) -> None:
-        """Do what must follow a reward: refactorise, revise the prior, finish the task.
+        """Do what must follow a reward: refactorise, revise the prior.
 
         new: whether it is an additional reward, rather than a replacement.
         """
@@ -542,8 +524,6 @@ class Rewards:
             tasks.layout.refactorise(row, restate=False)
         if status & columns.REVISE:
             self._memory.revise(slot)
-        if status & FINISH:
-            self._finish_if_told(slot)
 
     # Many rewards.
 
@@ -553,7 +533,7 @@ class Rewards:
         """`MetaBandit.reward_many`: in one compiled call for as many as possible."""
         ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
         tasks = self._tasks
-        simple = self._one_call and not tasks.catalogue_scores.by_slot and not self._horizon
+        simple = self._one_call and not tasks.catalogue_scores.by_slot
         if not simple or not self._all_in_range(rewards):
             triples = zip(_plain(ids), rewards.tolist(), counts.tolist(), strict=True)
             return [self.pay(decision, value, weight) for decision, value, weight in triples]
@@ -601,7 +581,7 @@ class Rewards:
                 )
             else:
                 learned, status, slot = _reward_all(
-                    tasks.rows, pending.kept, pending.links, *given, self._horizon, places
+                    tasks.rows, pending.kept, pending.links, *given, places
                 )
             paid = places[:learned].tolist()
             for i, place in enumerate(paid if pending.items else ()):
@@ -639,7 +619,7 @@ class Rewards:
                 if status != REFUSED:
                     self._count_item(slot, place, default, 1.0)
                     pending.count(place, default, tasks.scalar(slot, REWARDS))
-                    self._follow_up(slot, status & ~FINISH)
+                    self._follow_up(slot, status)
             return
         done = n_counted = 0
         while done < len(places):
@@ -683,7 +663,6 @@ class Rewards:
             tasks.settled.note(decision, value)
         tasks.note_use(tasks.names[slot], slot)
         self._follow_up(slot, status, new=False)
-        self._finish_if_told(slot)
         return PAID
 
     def _replace_kept(self, slot: int, place: int, value: float, weight: float) -> int:
@@ -747,14 +726,6 @@ class Rewards:
         if finished is not None:
             tasks.finish(finished)
 
-    def _finish_if_told(self, slot: int) -> None:
-        """Finish a task whose rewards up to the horizon were reported or are final."""
-        tasks = self._tasks
-        if self._horizon:
-            untold = tasks.pending.n_untold(tasks.rows[slot])
-            if tasks.scalar(slot, REWARDS) - untold >= self._horizon:
-                tasks.finish(tasks.names[slot])
-
     # No reward.
 
     def run_out(self) -> None:
@@ -774,11 +745,8 @@ class Rewards:
         if tasks.pending.is_provisional(place):
             told = tasks.pending.is_told(place)
             value = float(tasks.pending.provisional[place, VALUE]) if told else None
-            slot = tasks.pending.owner(place)
             tasks.drop_decision(place)
             tasks.settled.note(decision, value)
-            if finished is None:
-                self._finish_if_told(slot)
             return
         if default is None or self.pay(decision, default, 1.0) is not PAID:
             tasks.drop_decision(place)

@@ -331,7 +331,7 @@ class MetaBandit:
         """
         with self._lock:
             if self._tasks.runs_out:
-                self._rewards.run_out()  # first: it may finish the task
+                self._rewards.run_out()  # first: it may finish the task, if that is idle
             encoder, chooser = self._encoder, self._chooser
             if encoder is None:
                 numbers = only_numbers(arms, context, about)

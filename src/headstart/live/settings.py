@@ -35,7 +35,6 @@ def _setting(default: Any, change: Change = Change.ALWAYS, *, stored: bool = Tru
 class Options(TypedDict, total=False):
     """What `MetaBandit` takes for each of the `Settings`; a test compares the names."""
 
-    horizon: int | None
     idle_seconds: float | None
     discount: float
     deadline_seconds: float | None
@@ -57,11 +56,9 @@ class Settings:
 
     Parameters
     ----------
-    horizon : int, optional
-        A task is finished after this many rewards. Finishing frees half of the task's memory, and
-        changes nothing else.
     idle_seconds : float, optional
-        A task is finished after this long without use.
+        A task is finished after this long without use. Finishing frees half of the task's memory,
+        and changes nothing else.
     discount : float, default 1.0
         Each reward multiplies the weight of the task's earlier rewards by this.
     deadline_seconds : float, optional
@@ -102,7 +99,6 @@ class Settings:
     3600.0
     """
 
-    horizon: int | None = _setting(None, stored=False)
     idle_seconds: float | None = _setting(None, stored=False)
     discount: float = _setting(1.0, Change.NEVER)
     deadline_seconds: float | None = _setting(None)
@@ -158,8 +154,6 @@ class Settings:
         return cls(clock=clock, **options)
 
     def __post_init__(self) -> None:
-        if self.horizon is not None:
-            checks.count("horizon", self.horizon)
         for name in ("idle_seconds", "deadline_seconds", "half_life_tasks", "half_life_seconds"):
             if getattr(self, name) is not None:
                 checks.positive(name, getattr(self, name))
