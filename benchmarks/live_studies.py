@@ -204,8 +204,6 @@ def drift_table(seed: int = 0, drift: Drift | None = None) -> Iterator[str]:
         "half-life of 1 month": {"half_life_seconds": MONTH},
         "half-life of 2 months": {"half_life_seconds": 2 * MONTH},
         "half-life of 4 months": {"half_life_seconds": 4 * MONTH},
-        "half-life of 40 tasks": {"half_life_tasks": 40},
-        "half-life of 80 tasks": {"half_life_tasks": 80},
     }
     yield "| | all months | months 1–3 | months 22–24 | lowest month |"
     yield "|---|---|---|---|---|"

@@ -3,7 +3,7 @@ Tastes that change
 ==================
 
 The mean task moves around a circle while 300 users come. A prior that remembers all of them lags
-behind; with a half-life of 20 tasks it follows. The figure shows how far the learned mean is from
+behind; with a half-life of 20 users it follows. The figure shows how far the learned mean is from
 the true one.
 """
 
@@ -17,11 +17,17 @@ users = np.arange(300)
 angle = 2 * np.pi * users / 300
 means = 1.5 * np.stack([np.cos(angle), np.sin(angle), 0.5 * np.ones(300)], axis=-1)
 errors = {}
-for name, half_life in {"remembers everything": None, "half-life of 20 tasks": 20.0}.items():
+for name, half_life in {"remembers everything": None, "half-life of 20 users": 20.0}.items():
     rng = np.random.default_rng(0)
     prior = hs.priors.Hierarchical(covariance="isotropic")
-    bandit = hs.MetaBandit(dimension=3, prior=prior, half_life_tasks=half_life, seed=0)
     errors[name] = []
+    bandit = hs.MetaBandit(
+        dimension=3,
+        prior=prior,
+        half_life_seconds=half_life,
+        clock=errors[name].__len__,  # one user per second
+        seed=0,
+    )
     for user, mean in enumerate(means):
         w = rng.normal(mean, 0.2)
         for x in rng.normal(size=(10, 3)):

@@ -58,7 +58,6 @@ class NaiveBandit:
     deadline: float | None = None
     default: float | None = None
     idle: float | None = None
-    half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     max_pending: int = 1000
     reward_range: tuple[float, float] = (-np.inf, np.inf)
@@ -69,7 +68,6 @@ class NaiveBandit:
     changes: dict[str, None] = field(default_factory=dict)
     set_aside: set[str] = field(default_factory=set)
     position: float = 0.0
-    _next: float = 0.0
 
     # The memory.
 
@@ -80,8 +78,7 @@ class NaiveBandit:
         return {n: t for n, t in {**self.open, **self.finished}.items() if t.counted}
 
     def weight_of(self, task: NaiveTask) -> float:
-        half_life = self.half_life_tasks or self.half_life_seconds
-        age = self.position - task.position
+        half_life, age = self.half_life_seconds, self.position - task.position
         return 1.0 if half_life is None else float(2.0 ** (-age / half_life))
 
     def gram_and_moment(self, without: str | None = None) -> tuple[Floats, Floats]:
@@ -117,9 +114,7 @@ class NaiveBandit:
                 self.set_aside.add(name)
                 continue
             self.set_aside.discard(name)
-            if self.half_life_seconds is None:
-                self._next = max(self._next, self.position) + (not task.counted)
-            task.position = self._next if self.half_life_seconds is None else self.clock()
+            task.position = 0.0 if self.half_life_seconds is None else self.clock()
             task.counted = [replace(each) for each in task.seen]
         present = [name for name in changes if name in self.open or name in self.finished]
         ends = [self.task(name).position for name in present if self.task(name).counted]
@@ -173,10 +168,7 @@ class NaiveBandit:
     def merge(self, other: "NaiveBandit") -> None:
         self.refresh()
         other.refresh()
-        shift = 0.0 if self.half_life_tasks is None else self.position - other.position
-        for task in (*other.open.values(), *other.finished.values()):
-            task.position += shift
-        self.position = max(self.position, other.position + shift)
+        self.position = max(self.position, other.position)
         self.open |= other.open
         self.finished |= other.finished
         self.settled |= other.settled
@@ -295,7 +287,6 @@ class NaiveBandit:
             deadline=self.deadline,
             default=self.default,
             idle=self.idle,
-            half_life_tasks=self.half_life_tasks,
             half_life_seconds=self.half_life_seconds,
             max_pending=self.max_pending,
             reward_range=self.reward_range,

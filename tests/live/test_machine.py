@@ -48,13 +48,13 @@ class LiveMachine(RuleBasedStateMachine):
     @initialize(
         deadline=st.sampled_from([None, (30.0, None), (30.0, 0.5)]),
         idle=st.sampled_from([None, 20.0]),
-        half_life=st.sampled_from([{}, {"half_life_tasks": 3.0}, {"half_life_seconds": 40.0}]),
+        half_life=st.sampled_from([None, 40.0]),
     )
     def begin(
         self,
         deadline: tuple[float, float | None] | None,
         idle: float | None,
-        half_life: dict[str, float],
+        half_life: float | None,
     ) -> None:
         self.now = 0.0
         seconds, default = (None, None) if deadline is None else deadline
@@ -64,7 +64,7 @@ class LiveMachine(RuleBasedStateMachine):
             "idle_seconds": idle,
             "max_pending": 5,
             "reward_range": (-10.0, 10.0),
-            **half_life,
+            "half_life_seconds": half_life,
         }
         self.bandit = self.new()
         self.naive = NaiveBandit(
@@ -76,8 +76,7 @@ class LiveMachine(RuleBasedStateMachine):
             idle=idle,
             max_pending=5,
             reward_range=(-10.0, 10.0),
-            half_life_tasks=half_life.get("half_life_tasks"),
-            half_life_seconds=half_life.get("half_life_seconds"),
+            half_life_seconds=half_life,
         )
         self.copies = 0
         self.ids: list[str] = []  # all that were ever given
@@ -310,11 +309,10 @@ def test_a_long_walk_agrees_with_the_naive_model(seed: int) -> None:
     rng = np.random.default_rng(seed)
     machine = LiveMachine()
     deadlines = [None, (30.0, None), (30.0, 0.5)]
-    half_lives = [{}, {"half_life_tasks": 3.0}, {"half_life_seconds": 40.0}]
     machine.begin(
         deadline=deadlines[rng.integers(3)],
         idle=[None, None, 20.0][rng.integers(3)],
-        half_life=half_lives[rng.integers(3)],
+        half_life=[None, 40.0][rng.integers(2)],
     )
     draws: dict[str, Any] = {
         "name": lambda: ["ann", "bob", "cid", "dora", "eve", "far-0", "far-1"][rng.integers(7)],

@@ -279,29 +279,7 @@ def test_forgetting_the_only_task_leaves_nothing() -> None:
     assert bandit.learned().n_tasks == 0
 
 
-def test_half_life_in_tasks_by_hand() -> None:
-    """Three tasks of one reward each, H = 2: the memory weighs them 2^(−age/2)."""
-    prior = hs.priors.Pooled(within_task=False)
-    given: dict[str, Any] = {"prior": prior, "seed": 0, "scales": None}
-    bandit = hs.MetaBandit(dimension=1, half_life_tasks=2.0, **given)
-    for user, value in enumerate([1.0, 2.0, 4.0]):
-        bandit.observe(user, [1.0], value)
-        bandit.next_prior()
-    weights = 2.0 ** (-np.array([2.0, 1.0, 0.0]) / 2.0)
-    np.testing.assert_allclose(memory_of(bandit)["gram"], [[weights.sum()]])
-    np.testing.assert_allclose(memory_of(bandit)["moment"], [weights @ [1.0, 2.0, 4.0]])
-    np.testing.assert_allclose(bandit.learned().effective_tasks, weights.sum())
-    assert bandit.learned().n_tasks == 3
-    # A task that comes back is as new as the newest, and counts once.
-    bandit.observe(0, [1.0], 1.0)
-    expected = np.array([1.0, weights[1], weights[2]]) @ [2.0, 2.0, 4.0]
-    np.testing.assert_allclose(memory_of(bandit)["moment"], [expected])
-    assert bandit.learned().n_tasks == 3
-    bandit.forget(1)
-    np.testing.assert_allclose(memory_of(bandit)["moment"], [6.0])
-
-
-def test_half_life_in_seconds_by_hand() -> None:
+def test_half_life_by_hand() -> None:
     now = [1000.0]
     prior = hs.priors.Pooled(within_task=False)
     given: dict[str, Any] = {"prior": prior, "seed": 0, "scales": None, "clock": lambda: now[0]}
@@ -321,33 +299,16 @@ def test_half_life_in_seconds_by_hand() -> None:
     np.testing.assert_allclose(memory_of(bandit)["moment"], [expected / 2])
 
 
-def test_a_task_that_is_collected_twice_ages_the_others_once() -> None:
-    """The thread collects a change, and a call takes it back before it is installed."""
-    moments = []
-    for twice in (False, True):
-        prior = hs.priors.Pooled(within_task=False)
-        bandit = hs.MetaBandit(dimension=1, prior=prior, seed=0, scales=None, half_life_tasks=2.0)
-        bandit.observe("ann", [1.0], 3.0)
-        bandit.next_prior()
-        bandit.observe("bob", [1.0], 5.0)
-        if twice:
-            bandit._memory.collect(1)
-        moments.append(memory_of(bandit)["moment"])
-    np.testing.assert_allclose(moments, 3.0 / np.sqrt(2.0) + 5.0)
-
-
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ({}, {"half_life_tasks": 2.0}),
-        ({}, {"half_life_seconds": 50.0}),
-        ({"half_life_tasks": 2.0}, {"half_life_tasks": 4.0}),
-        ({"half_life_tasks": 2.0}, {"half_life_tasks": None, "half_life_seconds": 9.0}),
-        ({"half_life_tasks": 2.0}, {"half_life_tasks": None}),
+        (None, 50.0),
+        (2.0, 4.0),
+        (2.0, None),
     ],
 )
 def test_another_half_life_counts_from_now(
-    before: dict[str, Any], after: dict[str, Any], tmp_path: Any
+    before: float | None, after: float | None, tmp_path: Any
 ) -> None:
     """What a file's tasks weigh stays, unless nothing is to be forgotten any more."""
     now = [100.0]
@@ -357,16 +318,17 @@ def test_another_half_life_counts_from_now(
         seed=0,
         scales=None,
         clock=lambda: now[0],
-        **before,
+        half_life_seconds=before,
     )
     for user in range(4):
+        now[0] += 1.0
         bandit.observe(user, [1.0], float(user))
         bandit.next_prior()
     bandit.save(tmp_path / "bandit.npz")
-    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=lambda: now[0], seed=0, **after)
-    weights = 2.0 ** (-np.array([3.0, 2.0, 1.0, 0.0]) / 2.0) if before else np.ones(4)
-    if after == {"half_life_tasks": None}:
-        weights = np.ones(4)
+    given: dict[str, Any] = {"seed": 0, "half_life_seconds": after}
+    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=lambda: now[0], **given)
+    forgotten = before is not None and after is not None
+    weights = 2.0 ** (-np.array([3.0, 2.0, 1.0, 0.0]) / 2.0) if forgotten else np.ones(4)
     values = np.arange(4.0)
     np.testing.assert_allclose(memory_of(loaded)["moment"], [weights @ values])
     np.testing.assert_allclose(loaded.learned().effective_tasks, weights.sum())
@@ -376,13 +338,8 @@ def test_another_half_life_counts_from_now(
     np.testing.assert_allclose(memory_of(loaded)["moment"], [weights[kept] @ values[kept]])
     loaded.observe("new", [1.0], 5.0)
     now[0] += 9.0
-    if "half_life_seconds" in after:
-        factor = 2.0 ** (-9.0 / after["half_life_seconds"])
-        expected = factor * (weights[kept] @ values[kept]) + 5.0
-    else:
-        half_life = after["half_life_tasks"]
-        factor = 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
-        expected = factor * (weights[kept] @ values[kept]) + 5.0
+    factor = 1.0 if after is None else 2.0 ** (-9.0 / after)
+    expected = factor * (weights[kept] @ values[kept]) + 5.0
     np.testing.assert_allclose(memory_of(loaded)["moment"], [expected])
 
 
@@ -430,7 +387,7 @@ def test_merging_what_does_not_fit_changes_nothing() -> None:
         "different tasks": hs.MetaBandit(dimension=2, seed=0),
         "same dimension": hs.MetaBandit(dimension=3, seed=0),
         "same prior": hs.MetaBandit(dimension=2, prior=hs.priors.Pooled(), seed=0),
-        "same half-life": hs.MetaBandit(dimension=2, half_life_tasks=3.0, seed=0),
+        "same half-life": hs.MetaBandit(dimension=2, half_life_seconds=3.0, seed=0),
         "same scales": hs.MetaBandit(dimension=2, scales=[1.0, 8.0], seed=0),
     }
     others["different tasks"].observe("ann", [1.0, 0.0], 1.0)
@@ -439,21 +396,6 @@ def test_merging_what_does_not_fit_changes_nothing() -> None:
         with pytest.raises(ValueError, match=message):
             bandit.merge(other)
         assert fingerprint(bandit) == before
-
-
-def test_merged_halves_are_equally_new() -> None:
-    """Memories that forget, by tasks: each machine's latest task weighs 1."""
-    given: dict[str, Any] = {"prior": hs.priors.Pooled(within_task=False), "scales": None}
-    one, two = (hs.MetaBandit(dimension=1, seed=0, half_life_tasks=2.0, **given) for _ in range(2))
-    for user in range(5):
-        one.observe(user, [1.0], 1.0)
-        one.next_prior()
-    two.observe("far", [1.0], 1.0)
-    one.merge(two)
-    expected = (2.0 ** (-np.arange(5.0) / 2.0)).sum() + 1.0
-    np.testing.assert_allclose(memory_of(one)["moment"], [expected])
-    one.forget("far")
-    np.testing.assert_allclose(memory_of(one)["moment"], [expected - 1.0])
 
 
 def test_one_reward_in_the_wrong_unit_leaves_the_prior() -> None:

@@ -90,7 +90,7 @@ def test_settings_come_back(tmp_path: Path) -> None:
         default_reward=0.5,
         max_pending=99,
         reward_range=(-9.0, 9.0),
-        half_life_tasks=40.0,
+        half_life_seconds=40.0,
         exploration=0.1,
         scales=[1.0, 2.0, 4.0, 8.0],
         refresh="background",

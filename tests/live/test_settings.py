@@ -20,10 +20,7 @@ def test_what_a_bandit_takes_are_the_settings() -> None:
 
 def test_what_was_learned_with_a_setting_keeps_it() -> None:
     assert {*names()} - {*names(Change.ON_LOAD)} == {"discount", "scales"}
-    assert {*names(Change.ON_LOAD)} - {*names(Change.ALWAYS)} == {
-        "half_life_tasks",
-        "half_life_seconds",
-    }
+    assert {*names(Change.ON_LOAD)} - {*names(Change.ALWAYS)} == {"half_life_seconds"}
     assert {*names()} - {*names(stored=True)} == {
         "idle_seconds",
         "max_pending",

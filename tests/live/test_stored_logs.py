@@ -55,7 +55,6 @@ def read(frame: pd.DataFrame, **columns: Any) -> LogReading:
     [
         (hs.priors.Hierarchical(), {}, {}),
         (hs.priors.Hierarchical(), {"scales": None}, {}),
-        (hs.priors.Hierarchical(), {"half_life_tasks": 10.0}, {}),
         (
             hs.priors.Hierarchical(),
             {"half_life_seconds": 50.0, "clock": lambda: 300.0},

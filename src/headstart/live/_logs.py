@@ -119,8 +119,7 @@ def _to_count(
         if memory.population.is_outlying(task.statistics, memory.population.state):
             aside.append(task.name)
         else:
-            position = _position(memory, task, is_known=False)
-            yield task.name, Contribution(task.statistics, position)
+            yield task.name, Contribution(task.statistics, _position(memory, task))
 
 
 def _count(memory: Memory, counted: Iterable[tuple[Name, Contribution]]) -> None:
@@ -153,14 +152,14 @@ def _to_keep(
             rounds=before.rounds + float(task.statistics.count),
             squares=before.squares + float(task.statistics.sum_of_squares),
         )
-        yield task.name, Contribution(whole, _position(memory, task, is_known=is_known))
+        yield task.name, Contribution(whole, _position(memory, task))
 
 
-def _position(memory: Memory, task: LoggedTask, *, is_known: bool) -> float:
+def _position(memory: Memory, task: LoggedTask) -> float:
     """The position of a log's task in the memory."""
     if memory.tasks.settings.half_life_seconds is None or task.last_time is None:
-        return memory.population.next_position(new=not is_known)
-    earlier = memory.contribution(task.name) if is_known else None
+        return memory.population.position_now()
+    earlier = memory.contribution(task.name) if task.name in memory.tasks else None
     return task.last_time if earlier is None else max(task.last_time, earlier.position)
 
 

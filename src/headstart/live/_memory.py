@@ -35,7 +35,6 @@ from headstart.live.inputs import Name
 
 # A prior of up to this many features is computed within a call.
 _MOST_AT_ONCE = 128
-_HALF_LIVES = ("half_life_tasks", "half_life_seconds")
 
 
 def _ask_nothing() -> None:
@@ -304,8 +303,6 @@ class Memory:
                 self._earlier[name] = change.before.task
                 row[COUNTED], row[COUNTED_AT] = AS_IT_WAS, change.before.position
             self._changed[name] = None
-        if self._in_flight:
-            self.population.take_back_positions()
         self._in_flight.clear()
         self.generation += 1
 
@@ -358,7 +355,7 @@ class Memory:
 
     def has_half_life_of(self, settings: Mapping[str, Any]) -> bool:
         """Whether the memory has the half-life of these settings."""
-        return all(settings.get(kind) == getattr(self.tasks.settings, kind) for kind in _HALF_LIVES)
+        return bool(settings["half_life_seconds"] == self.tasks.settings.half_life_seconds)
 
     def change_half_life(self, before: Mapping[str, Any]) -> None:
         """Change the half-life: at this moment, every task keeps the weight it has.
@@ -366,12 +363,10 @@ class Memory:
         A task of weight 2^(−a) gets the position P − aH for the new half-life H. If H is infinite,
         all kept tasks weigh 1 again.
         """
-        population, settings = self.population, self.tasks.settings
-        seconds = settings.half_life_seconds
-        old = before.get("half_life_seconds") or before.get("half_life_tasks") or math.inf
-        new = seconds or settings.half_life_tasks or math.inf
-        end = population.state.position
-        now = float(population.state.n_tasks) if seconds is None else float(settings.clock())
+        population = self.population
+        old = before["half_life_seconds"] or math.inf
+        new = self.tasks.settings.half_life_seconds or math.inf
+        end, now = population.state.position, population.position_now()
         population.install(replace(population.state, position=now))
         for name in self.tasks.all_names():
             row = self.tasks.row(name)

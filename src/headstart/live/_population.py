@@ -55,7 +55,7 @@ class Contribution:
     """What the memory counts for a task: its statistics, at a position of the memory."""
 
     task: TaskStatistics
-    position: float  # in tasks or in seconds, by the kind of half-life
+    position: float  # a time in seconds; 0 without a half-life
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +114,11 @@ class Population:
         self.scales_known = scales != "learn"
         # AVG and RR move the bias with the task's own rewards.
         self.bias_moves = estimator.running_bias(self.state.memory) is not None
-        self._half_life = settings.half_life_seconds or settings.half_life_tasks or math.inf
+        self._half_life = settings.half_life_seconds or math.inf
         self._start: Start | None = None
         self._starts: dict[bytes, Start] = {}  # by side information
         # S̄ of the latest start, the same for all tasks, or (0, 0).
         self.mean_covariance: Floats = np.empty((0, 0))
-        self._position = 0.0  # of the latest contribution
         # The effects of items, with the sums that they follow from.
         self._effects: tuple[ItemSums | None, ItemEffects | None] = (None, None)
 
@@ -210,16 +209,9 @@ class Population:
             self._effects = state.items, effects
         return effects
 
-    def next_position(self, *, new: bool) -> float:
-        """The position of a contribution: the time, or the number of tasks so far."""
-        if self.settings.half_life_seconds is not None:
-            return float(self.settings.clock())
-        self._position = max(self._position, self.state.position) + new
-        return self._position
-
-    def take_back_positions(self) -> None:
-        """Release the positions of contributions that were not installed."""
-        self._position = self.state.position
+    def position_now(self) -> float:
+        """The position of a contribution: the time, or 0 without a half-life."""
+        return float(self.settings.clock()) if self.settings.half_life_seconds else 0.0
 
     def change(self, name: Name, before: Contribution | None, task: TaskStatistics) -> Change:
         """What a task should now contribute: nothing if it is set aside or has no rewards left."""
@@ -228,7 +220,7 @@ class Population:
         if self.is_outlying(task, self.state):
             warn_set_aside(name)
             return Change(name, before, None)
-        return Change(name, before, Contribution(task, self.next_position(new=before is None)))
+        return Change(name, before, Contribution(task, self.position_now()))
 
     def count(self, changes: Sequence[Change]) -> None:
         """Install the memory with these changes, at the present weights."""
@@ -309,8 +301,6 @@ class Population:
         """The memory at a later position, where all tasks count less."""
         if position <= state.position:
             return state
-        if math.isinf(self._half_life):
-            return replace(state, position=position)
         if state.n_tasks == 0:
             return State(state.memory, position)
         factor = 2.0 ** ((state.position - position) / self._half_life)

@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import IO, Any
 from zipfile import BadZipFile
@@ -20,7 +20,7 @@ from headstart.live._item_effects import FIRST, ItemSums, id_from, id_to
 from headstart.live._memory import Memory
 from headstart.live._pending import N_PROVISIONAL, Held, owner_of_finished
 from headstart.live._population import State
-from headstart.live._rows import COUNTED_AT, check_rows
+from headstart.live._rows import check_rows
 from headstart.live._uniforms import UniformStream
 from headstart.live.inputs import Name
 
@@ -215,12 +215,6 @@ class Saved:
         self._check_mergeable(memory)
         memory.bring_up_to_date()
         state = self._state(memory)
-        if tasks.settings.half_life_tasks is not None:
-            # The latest tasks of both are equally new.
-            shift = population.state.position - state.position
-            state = replace(state, position=population.state.position)
-            for rows in (self._rows("rows"), self._rows("finished")):  # views
-                rows[:, COUNTED_AT] += shift
         scales, scales_known = self._scales()
         if state.n_tasks and population.state.n_tasks:
             ones = np.ones(tasks.dimension)

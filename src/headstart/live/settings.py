@@ -41,7 +41,6 @@ class Options(TypedDict, total=False):
     default_reward: float | None
     max_pending: int
     reward_range: Sequence[float] | None
-    half_life_tasks: float | None
     half_life_seconds: float | None
     exploration: float
     propensity_draws: int
@@ -70,9 +69,8 @@ class Settings:
         If more decisions than this are pending, the oldest expire, without their default.
     reward_range : (float, float), optional
         The smallest and largest reward; others are not learned.
-    half_life_tasks, half_life_seconds : float, optional
-        In the prior, a task counts half as much after this many others, or after this long. At most
-        one of the two.
+    half_life_seconds : float, optional
+        In the prior, a task counts half as much after this long.
     exploration : float, default 0.0
         Every arm that may be chosen has a propensity of at least `exploration`/K.
     propensity_draws : int, default 100
@@ -105,7 +103,6 @@ class Settings:
     default_reward: float | None = _setting(None)
     max_pending: int = _setting(1_000_000, stored=False)
     reward_range: tuple[float, float] | None = _setting(None)
-    half_life_tasks: float | None = _setting(None, Change.ON_LOAD)
     half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
     exploration: float = _setting(0.0)
     propensity_draws: int = _setting(100)
@@ -154,11 +151,9 @@ class Settings:
         return cls(clock=clock, **options)
 
     def __post_init__(self) -> None:
-        for name in ("idle_seconds", "deadline_seconds", "half_life_tasks", "half_life_seconds"):
+        for name in ("idle_seconds", "deadline_seconds", "half_life_seconds"):
             if getattr(self, name) is not None:
                 checks.positive(name, getattr(self, name))
-        if self.half_life_tasks is not None and self.half_life_seconds is not None:
-            raise ValueError("give half_life_tasks or half_life_seconds, not both")
         if checks.positive("discount", self.discount) > 1.0:
             raise ValueError(f"discount must be at most 1, got {self.discount}")
         checks.count("max_pending", self.max_pending)

@@ -74,7 +74,6 @@ class Alternative(Message):
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
     exploration: Annotated[float, Meta(ge=0.0, le=1.0)] | None = None
-    half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     without: list[Name] = []
 
@@ -103,7 +102,6 @@ class BanditConfiguration(Message):
     default_reward: float | None = None
     exploration: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
     propensity_draws: Annotated[int, Meta(ge=0, le=10_000)] = 100
-    half_life_tasks: float | None = None
     half_life_seconds: float | None = None
     discount: float = 1.0
     item_effects: bool = True

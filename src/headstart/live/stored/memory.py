@@ -223,8 +223,8 @@ def memory_of_log(
 ) -> StoredMemory:
     """The memory of a log's tasks: the memory of a new `MetaBandit` after `fit`.
 
-    beside: a memory to merge it with later. Both use its scales if it has any, else the log's; and
-    the latest tasks of both are equally new. Calls `counted` with the number of tasks counted.
+    beside: a memory to merge it with later. Both use its scales if it has any, else the log's.
+    Calls `counted` with the number of tasks counted.
     """
     if beside is not None and beside.scales_known:
         scales = None if beside.scales is None else tuple(beside.scales.tolist())
@@ -232,11 +232,7 @@ def memory_of_log(
     population = model.population()
     memory = Memory(Tasks(population.layout, model.settings, model.feature_names), population)
     _logs.fit(memory, nullcontext(), reading, keep=False, counted=counted)
-    log = replace(StoredMemory.of(population), scales_known=True)
-    if model.settings.half_life_tasks is None:
-        return log
-    position = 0.0 if beside is None else beside.position
-    return replace(log, state=replace(log.state, position=position))
+    return replace(StoredMemory.of(population), scales_known=True)
 
 
 def _same(one: Floats | None, other: Floats | None) -> bool:

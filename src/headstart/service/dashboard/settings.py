@@ -109,15 +109,9 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
         ),
     ),
     ("propensity_draws",): ("Draws for a propensity", lambda c: count(c.propensity_draws)),
-    ("half_life_tasks", "half_life_seconds"): (
+    ("half_life_seconds",): (
         "The prior forgets half",
-        lambda c: (
-            f"after {count(c.half_life_tasks)} tasks"
-            if c.half_life_tasks
-            else f"after {span(c.half_life_seconds)}"
-            if c.half_life_seconds
-            else "never"
-        ),
+        lambda c: f"after {span(c.half_life_seconds)}" if c.half_life_seconds else "never",
     ),
     ("discount",): ("A task forgets", lambda c: _discount(c.discount)),
     ("item_effects",): (

@@ -188,12 +188,9 @@ def alternative_of(
     """The model of a configuration with other settings, and 1 for all features that stay, (d,)."""
     wanted: dict[str, Any] = {
         name: getattr(given, name)
-        for name in ("policy", "prior", "exploration")
+        for name in ("policy", "prior", "exploration", "half_life_seconds")
         if getattr(given, name) is not None
     }
-    half_lives = {name: getattr(given, name) for name in ("half_life_tasks", "half_life_seconds")}
-    if any(value is not None for value in half_lives.values()):
-        wanted |= half_lives
     changed = msgspec.structs.replace(configuration, **wanted, evaluate_nightly={})
     check(changed)
     model, schema = model_of(changed, clock), schemas.schema_of(configuration)
