@@ -38,7 +38,9 @@ class PublicCallable(NamedTuple):
         ):
             return []
         taken = inspect.signature(self.value).parameters.values()
-        return [_STARS.get(p.kind, "") + p.name for p in taken if p.name != "self"]
+        return [
+            _STARS.get(p.kind, "") + p.name for p in taken if p.name != "self" and p.name[0] != "_"
+        ]
 
     @property
     def returns(self) -> bool:
