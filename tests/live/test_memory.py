@@ -388,10 +388,11 @@ def test_merging_what_does_not_fit_changes_nothing() -> None:
         "same dimension": hs.MetaBandit(dimension=3, seed=0),
         "same prior": hs.MetaBandit(dimension=2, prior=hs.priors.Pooled(), seed=0),
         "same half-life": hs.MetaBandit(dimension=2, half_life_seconds=3.0, seed=0),
-        "same scales": hs.MetaBandit(dimension=2, scales=[1.0, 8.0], seed=0),
+        "same scales": hs.MetaBandit(dimension=2, seed=0),
     }
     others["different tasks"].observe("ann", [1.0, 0.0], 1.0)
-    others["same scales"].observe("bob", [1.0, 0.0], 1.0)
+    for x in 20 * [[1.0, 0.0], [0.0, 1e4]]:  # so far apart that they are scaled
+        others["same scales"].observe("bob", x, 1.0)
     for message, other in others.items():
         with pytest.raises(ValueError, match=message):
             bandit.merge(other)

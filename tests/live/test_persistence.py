@@ -92,7 +92,7 @@ def test_settings_come_back(tmp_path: Path) -> None:
         reward_range=(-9.0, 9.0),
         half_life_seconds=40.0,
         exploration=0.1,
-        scales=[1.0, 2.0, 4.0, 8.0],
+        scales=None,
         refresh="background",
     )
     bandit.save(tmp_path / "bandit.npz")

@@ -27,7 +27,7 @@ Rounds = dict[int, list[tuple[Floats, float]]]
 
 
 def model(**options: object) -> Model:
-    given = Settings.from_options(D, lambda: 0.0, refresh="background", **options)  # type: ignore[arg-type]
+    given = Settings.from_options(lambda: 0.0, refresh="background", **options)  # type: ignore[arg-type]
     return Model(
         dimension=D,
         policy=hs.policies.BayesUCB(z="slow"),
@@ -205,7 +205,7 @@ def test_a_task_without_rewards_keeps_the_prior_that_it_started_from() -> None:
 
 def test_zeros_of_a_task_without_rewards_are_not_stored_if_d_is_large() -> None:
     d = 100
-    given = Settings.from_options(d, lambda: 0.0, refresh="background")
+    given = Settings.from_options(lambda: 0.0, refresh="background")
     m = replace(model(), dimension=d, settings=given, feature_names=FeatureNames(d))
     rng, rows = np.random.default_rng(4), StoredTasks(m)
     rounds = {task: [(rng.normal(size=d), float(rng.normal()))] * 3 for task in range(4)}

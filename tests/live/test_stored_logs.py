@@ -41,7 +41,7 @@ def model(prior: Any = None, **options: Any) -> Model:
         dimension=2,
         policy=hs.policies.Greedy(),
         prior=hs.priors.Hierarchical() if prior is None else prior,
-        settings=Settings.from_options(2, clock, **options),
+        settings=Settings.from_options(clock, **options),
         feature_names=FeatureNames(2),
     )
 
@@ -124,7 +124,7 @@ def test_few_tasks_take_the_scales_of_a_log() -> None:
     assert found.memory.scales is not None
     assert far.scales is not None
     np.testing.assert_array_equal(found.memory.scales, far.scales)
-    expected = memory_of_log(model(scales=far.scales), read(few))
+    expected = memory_of_log(of, read(few), beside=far)
     np.testing.assert_allclose(found.memory.learned(of).mean, expected.learned(of).mean, rtol=1e-9)
 
 

@@ -199,7 +199,7 @@ def _check(
     from headstart.logs import Columns, check_log
 
     found = bandit_settings(*given).get("reward_range")
-    settings = Settings.from_options(1, clock.time, reward_range=found)
+    settings = Settings.from_options(clock.time, reward_range=found)
     rules: dict[str, Any] = {"reward_range": settings.reward_range}
     with progress_bar(Console(stderr=True, quiet=quiet), "rows", "reading") as progress:
         rules |= {"grouped_by_task": grouped, "progress": progress}

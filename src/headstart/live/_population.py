@@ -109,9 +109,8 @@ class Population:
         self.state = State(estimator.empty(dimension))
         # A task whose prior was learned from fewer others than this gets a newer one.
         self.oldest = 0.0
-        scales = settings.scales
-        self.scales = None if scales is None or scales == "learn" else np.array(scales)
-        self.scales_known = scales != "learn"
+        self.scales: Floats | None = None
+        self.scales_known = settings.scales is None
         # AVG and RR move the bias with the task's own rewards.
         self.bias_moves = estimator.running_bias(self.state.memory) is not None
         self._half_life = settings.half_life_seconds or math.inf

@@ -130,7 +130,7 @@ class MetaBandit:
         self.policy: Policy = defaults.POLICY if policy is None else policy
         self.prior: PriorEstimator = defaults.prior_for(schema) if prior is None else prior
         check_parts(self.policy, self.prior)
-        self.settings = Settings.from_options(self.dimension, clock, seed=seed, **settings)
+        self.settings = Settings.from_options(clock, seed=seed, **settings)
         population = Population(self.dimension, self.prior, self.settings)
         if schema is None:
             called = FeatureNames(self.dimension, feature_names)

@@ -221,8 +221,8 @@ class Saved:
             theirs, ours = (ones if each is None else each for each in (scales, population.scales))
             if not np.array_equal(theirs, ours):
                 raise ValueError(
-                    "bandits must have the same scales of features to be merged: "
-                    "set scales for both"
+                    "bandits must have the same scales of features to be merged, "
+                    f"got {ours.tolist()} and {theirs.tolist()}"
                 )
         elif state.n_tasks:
             population.scales = scales

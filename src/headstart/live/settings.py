@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from typing import Any, Literal, TypedDict, Unpack
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from headstart import checks
 
 Refresh = Literal["background", "inline"]
@@ -45,7 +42,7 @@ class Options(TypedDict, total=False):
     exploration: float
     propensity_draws: int
     item_effects: bool
-    scales: ArrayLike | Literal["learn"] | None
+    scales: Literal["learn"] | None
     refresh: Refresh | None
 
 
@@ -79,8 +76,9 @@ class Settings:
     item_effects : bool, default True
         Whether to learn, over all tasks, what each catalogue item earns beyond what its features
         explain. Items are recognised by id; the rewards decide how large effects are, possibly 0.
-    scales : "learn", array_like of shape (d,) or None, default "learn"
-        The typical sizes of the features, if these differ a lot; None if they are alike.
+    scales : "learn" or None, default "learn"
+        Whether to learn the typical sizes of the features, which may differ a lot; None if they are
+        alike.
     refresh : {"background", "inline"}, optional
         When to update the prior: in a thread, so that no call waits for it, or when a task opens,
         so that a run can be repeated. In a `MetaBandit`, None means "inline" with a seed and
@@ -107,7 +105,7 @@ class Settings:
     exploration: float = _setting(0.0)
     propensity_draws: int = _setting(100)
     item_effects: bool = _setting(True)
-    scales: Literal["learn"] | tuple[float, ...] | None = _setting("learn", Change.NEVER)
+    scales: Literal["learn"] | None = _setting("learn", Change.NEVER)
     refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
     clock: Callable[[], float] = time.time
     refresh_by_seed: bool = field(default=False, repr=False, compare=False)
@@ -115,7 +113,6 @@ class Settings:
     @classmethod
     def from_options(
         cls,
-        dimension: int,
         clock: Callable[[], float],
         *,
         seed: object = None,
@@ -125,8 +122,6 @@ class Settings:
 
         Parameters
         ----------
-        dimension : int
-            The number of features, d.
         clock : callable
             Returns the time in seconds.
         seed : optional
@@ -144,8 +139,6 @@ class Settings:
         if options.get("refresh") is None:
             refresh = "background" if seed is None else "inline"
             options |= {"refresh": refresh, "refresh_by_seed": True}
-        if "scales" in options:
-            options["scales"] = scales_of(options["scales"], dimension)
         if options.get("reward_range") is not None:
             options["reward_range"] = range_of(options["reward_range"])
         return cls(clock=clock, **options)
@@ -161,6 +154,10 @@ class Settings:
         if not 0.0 <= checks.real("exploration", self.exploration) <= 1.0:
             raise ValueError(f"exploration must be between 0 and 1, got {self.exploration!r}")
         checks.one_of("refresh", self.refresh, ("background", "inline"))
+        if self.scales is not None and not (
+            isinstance(self.scales, str) and self.scales == "learn"
+        ):
+            raise ValueError(f'scales must be "learn" or None, got {checks.short(self.scales)}')
         if not isinstance(self.item_effects, bool):
             raise ValueError(f"item_effects must be True or False, got {self.item_effects!r}")
         self._check_rewards()
@@ -230,22 +227,6 @@ def names(least: Change = Change.NEVER, *, stored: bool = False) -> tuple[str, .
         and each.metadata["change"] >= least
         and (each.metadata["stored"] or not stored)
     )
-
-
-def scales_of(
-    scales: ArrayLike | Literal["learn"] | None, dimension: int
-) -> Literal["learn"] | tuple[float, ...] | None:
-    """The features' scales, checked."""
-    if scales is None or isinstance(scales, str):
-        if scales is not None:
-            checks.one_of("scales", scales, ("learn",))
-            return "learn"
-        return None
-    found = checks.floats("scales", scales)
-    checks.shape("scales", found, (dimension,), "(d,)")
-    if (found <= 0.0).any():
-        raise ValueError(f"scales must be above 0, got {np.min(found)}")
-    return tuple(found.tolist())
 
 
 def range_of(value: Sequence[float]) -> tuple[float, float]:

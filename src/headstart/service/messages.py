@@ -93,7 +93,7 @@ class BanditConfiguration(Message):
     dimension: Annotated[int, Meta(ge=1, le=MOST_DIMENSIONS)] | None = None
     feature_names: list[Name] | None = None
     features: dict[str, object] | None = None
-    scales: Literal["learn"] | list[float] | None = "learn"
+    scales: Literal["learn"] | None = "learn"
     policy: dict[str, object] | None = None
     prior: dict[str, object] | None = None
     side_names: list[Name] = []

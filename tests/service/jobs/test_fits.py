@@ -59,6 +59,16 @@ def fitted(frame: pd.DataFrame, **settings: Any) -> hs.MetaBandit:
     return bandit.fit(frame, task="user", features=NAMES)
 
 
+def in_scales_of(frame: pd.DataFrame) -> hs.MetaBandit:
+    """A bandit that knows nothing but the sizes of the features in a log."""
+    bandit = hs.MetaBandit(dimension=D, seed=0)
+    population = bandit._memory.population
+    population.scales = fitted(frame)._memory.population.scales
+    assert population.scales is not None
+    population.scales_known = True
+    return bandit
+
+
 def test_a_promoted_fit_gives_the_prior_of_metabandit_fit(
     jobs: Jobs, service: Service, data: Path
 ) -> None:
@@ -135,7 +145,7 @@ def test_few_tasks_are_counted_in_the_scales_of_a_promoted_fit(
     fit = shadow(jobs, in_folder(data, "a.parquet", far))
     jobs.promote("shop", fit.id)
     expected = fitted(far)
-    with_few = hs.MetaBandit(dimension=D, seed=0, scales=[1.0, 2.0**13, 1.0])
+    with_few = in_scales_of(far)
     for name, x, y in zip(few["user"], few[NAMES].to_numpy(), few["reward"], strict=True):
         with_few.observe(name, x, y)
     assert service.prior("shop").n_tasks == 33
@@ -197,8 +207,8 @@ def test_features_of_different_sizes_have_the_scales_of_what_counts(
     jobs.promote("shop", shadow(jobs, in_folder(data, "a.parquet", first)).id)
     second = log(seed=2).assign(user=lambda frame: "v" + frame["user"])
     jobs.promote("shop", shadow(jobs, in_folder(data, "b.parquet", second)).id)
-    scales = [1.0, 2.0**13, 1.0]  # 10⁴, as a power of two
-    assert_prior(service, fitted(first).merge(fitted(second, scales=scales)))
+    in_scales = in_scales_of(first).fit(second, task="user", features=NAMES)
+    assert_prior(service, fitted(first).merge(in_scales))
 
 
 @ON_SQLITE

@@ -226,10 +226,9 @@ def memory_of_log(
     beside: a memory to merge it with later. Both use its scales if it has any, else the log's.
     Calls `counted` with the number of tasks counted.
     """
-    if beside is not None and beside.scales_known:
-        scales = None if beside.scales is None else tuple(beside.scales.tolist())
-        model = replace(model, settings=replace(model.settings, scales=scales))
     population = model.population()
+    if beside is not None and beside.scales_known:
+        population.scales, population.scales_known = beside.scales, True
     memory = Memory(Tasks(population.layout, model.settings, model.feature_names), population)
     _logs.fit(memory, nullcontext(), reading, keep=False, counted=counted)
     return replace(StoredMemory.of(population), scales_known=True)

@@ -42,12 +42,6 @@ def _features(configuration: BanditConfiguration) -> str:
     return f"{count(configuration.dimension)} numbers" if names is None else _names(names)
 
 
-def _scales(scales: Any) -> str:
-    if scales is None:
-        return "taken as alike"
-    return "learned" if scales == "learn" else "given"
-
-
 def _spec(spec: dict[str, Any] | None, default: str) -> str:
     """A policy or a prior as it is written in Python."""
     if spec is None:
@@ -69,7 +63,10 @@ def _discount(discount: float) -> str:
 # Each setting, or settings that are one row, with a label and its value in words.
 _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] = {
     ("dimension", "feature_names", "features"): ("Features", _features),
-    ("scales",): ("Sizes of the features", lambda c: _scales(c.scales)),
+    ("scales",): (
+        "Sizes of the features",
+        lambda c: "learned" if c.scales == "learn" else "taken as alike",
+    ),
     ("policy",): ("Policy", lambda c: _spec(c.policy, repr(defaults.POLICY))),
     ("prior",): ("Prior", lambda c: _spec(c.prior, "Hierarchical()")),
     ("side_names",): ("Known of a task", lambda c: _names(c.side_names) or "nothing"),

@@ -31,7 +31,6 @@ from headstart.service.messages import (
 # dashboard shows, for good.
 REWARD_RANGE = (-1e9, 1e9)
 
-_LEAST_SCALE = 1e-9
 
 _SETTINGS = names(stored=True)
 # These say how to read the stored tasks, so they must not change.
@@ -110,7 +109,7 @@ def _model(configuration: BanditConfiguration, dimension: int, clock: Callable[[
         options["reward_range"] = REWARD_RANGE
     if configuration.retention_seconds is not None:
         checks.positive("retention_seconds", configuration.retention_seconds)
-    settings = Settings.from_options(dimension, clock, refresh="background", **options)
+    settings = Settings.from_options(clock, refresh="background", **options)
     names = FeatureNames(dimension, configuration.feature_names)
     if schema is not None:
         groups = Groups(schema.group_names, schema.groups)
@@ -138,8 +137,7 @@ def completed(
     known = None if before is None else schemas.schema_of(before)
     if known is not None:
         schema = schema.settled_as(known)
-    scales = None if wanted.scales == "learn" else wanted.scales
-    return msgspec.structs.replace(wanted, features=schema.plain(), scales=scales)
+    return msgspec.structs.replace(wanted, features=schema.plain(), scales=None)
 
 
 def check(configuration: BanditConfiguration) -> None:
@@ -161,12 +159,6 @@ def check(configuration: BanditConfiguration) -> None:
             alternative_of(configuration, alternative, lambda: 0.0)
         except ServiceError as error:
             raise invalid(f"evaluate_nightly, {name!r}: {error}") from None
-    scales = configuration.scales
-    for value in scales if isinstance(scales, list) else ():
-        if not _LEAST_SCALE <= value <= 1.0 / _LEAST_SCALE:
-            raise invalid(
-                f"scales must be between {_LEAST_SCALE:g} and {1.0 / _LEAST_SCALE:g}, got {value:g}"
-            )
 
 
 def _check_guardrails(configuration: BanditConfiguration) -> None:
