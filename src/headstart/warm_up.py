@@ -90,7 +90,6 @@ def live() -> None:
             policy=policy,
             prior=prior,
             discount=discount,
-            propensity_draws=2,
             seed=0,
         )
         _use(bandit)

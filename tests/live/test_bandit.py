@@ -13,6 +13,7 @@ import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.ridge import RidgeEstimate
 from headstart.core.statistics import TaskStatistics
+from headstart.live import _chooser
 from headstart.live._rows import Layout
 from headstart.live.outcomes import Outcome
 
@@ -174,15 +175,12 @@ def test_propensities() -> None:
     np.testing.assert_allclose(
         tied.propensities("user", [[1.0, 0.0], [1.0, 0.0], [0.5, 0.0]])[2], 0.0
     )
-    unasked = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0, propensity_draws=0)
-    assert np.isnan(unasked.decide("user", same).propensity)
 
 
-def test_propensity_of_thompson_is_that_of_its_draws() -> None:
+def test_propensity_of_thompson_is_that_of_its_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two opposite arms of equal width and mean 0: each wins half of the time."""
-    bandit = hs.MetaBandit(
-        dimension=2, policy=hs.policies.Thompson(), seed=0, propensity_draws=4000
-    )
+    monkeypatch.setattr(_chooser, "DRAWS", 4000)
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Thompson(), seed=0)
     chance = bandit.decide("user", [[1.0, 0.0], [-1.0, 0.0]]).propensity
     assert abs(chance - 0.5) < 5 * 0.5 / np.sqrt(4000)
 

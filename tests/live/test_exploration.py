@@ -14,6 +14,7 @@ from tests.live.state import fingerprint
 import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.arm_estimates import ArmEstimates
+from headstart.live import _chooser
 from headstart.live._chooser import choose, choose_ranked, first_propensities
 
 pytestmark = pytest.mark.slow
@@ -35,10 +36,12 @@ class Softmax:
         return estimates.predictions + self.temperature * noise
 
 
-def made(policy: Any, **settings: Any) -> hs.MetaBandit:
-    bandit = hs.MetaBandit(
-        dimension=2, policy=policy, prior=hs.priors.Fixed.zero(), seed=1, **settings
-    )
+def made(policy: Any, *, draws: int = _chooser.DRAWS, **settings: Any) -> hs.MetaBandit:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_chooser, "DRAWS", draws)
+        bandit = hs.MetaBandit(
+            dimension=2, policy=policy, prior=hs.priors.Fixed.zero(), seed=1, **settings
+        )
     bandit.observe("user", [1.0, 0.5], 1.0)
     bandit.observe("user", [0.0, 1.0], -0.2)
     return bandit
@@ -90,8 +93,8 @@ def test_choices_are_as_frequent_as_their_propensities(policy: Any, exploration:
 @pytest.mark.parametrize("policy", POLICIES[4:], ids=lambda p: type(p).__name__)
 def test_a_sampling_policy_plays_as_it_would_with_one_draw(policy: Any, exploration: float) -> None:
     """Over m draws, one of which decides, the choices are distributed as over a draw alone."""
-    many = made(policy, exploration=exploration, propensity_draws=20)
-    one = made(policy, exploration=exploration, propensity_draws=0)
+    many = made(policy, exploration=exploration, draws=20)
+    one = made(policy, exploration=exploration, draws=1)
     counts = np.zeros((2, 5))
     for _ in range(2000):
         for i, bandit in enumerate((many, one)):
@@ -101,7 +104,7 @@ def test_a_sampling_policy_plays_as_it_would_with_one_draw(policy: Any, explorat
     seen = counts[:, counts.sum(0) > 0]
     assert stats.chi2_contingency(seen).pvalue > LEAST_P
     # And both as often as 20,000 draws say.
-    exact = made(policy, exploration=exploration, propensity_draws=20_000)
+    exact = made(policy, exploration=exploration, draws=20_000)
     chances = exact.propensities("user", ARMS)
     assert p_value(counts.sum(0), chances) > LEAST_P
 
@@ -112,7 +115,7 @@ def test_inverse_propensities_average_one(policy: Any) -> None:
 
     1/p is at most K/ε: its standard error over n rounds follows from the sample.
     """
-    bandit = made(policy, exploration=0.2, propensity_draws=10)
+    bandit = made(policy, exploration=0.2, draws=10)
     n = 1500
     weights = np.empty((n, 5))
     for i in range(n):
@@ -128,7 +131,7 @@ def test_inverse_propensities_average_one(policy: Any) -> None:
 
 def test_the_value_of_another_policy_is_found_from_a_log_with_a_floor() -> None:
     """The mean reward of always playing arm 2, from decisions of Thompson sampling."""
-    bandit = made(hs.policies.Thompson(), exploration=0.3, propensity_draws=10)
+    bandit = made(hs.policies.Thompson(), exploration=0.3, draws=10)
     rng = np.random.default_rng(0)
     means = np.array([0.1, 0.2, 0.7, 0.4, 0.5])
     terms = []
@@ -235,15 +238,8 @@ def test_every_rank_has_a_propensity(policy: Any) -> None:
     assert ((many.propensities > 0) & (many.propensities <= 1)).all()
 
 
-def test_no_draws_mean_no_propensities() -> None:
-    bandit = made(hs.policies.Thompson(), propensity_draws=0)
-    assert np.isnan(bandit.decide("user", ARMS).propensity)
-    assert np.isnan([decision.propensity for decision in bandit.decide("user", ARMS, n=3)]).all()
-    assert np.isnan(bandit.decide_many(["user"], ARMS).propensities).all()
-    with pytest.raises(ValueError, match="propensity_draws above 0"):
-        bandit.propensities("user", ARMS)
-    # One draw: the share of one.
-    assert made(hs.policies.Thompson(), propensity_draws=1).decide("user", ARMS).propensity == 1.0
+def test_of_one_draw_the_share_is_one() -> None:
+    assert made(hs.policies.Thompson(), draws=1).decide("user", ARMS).propensity == 1.0
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: type(p).__name__)

@@ -12,6 +12,7 @@ from tests.live.state import fingerprint
 from tests.live.test_exploration import Softmax
 
 import headstart as hs
+from headstart.live import _chooser
 from headstart.live.inputs import Name
 
 DIMENSION = 3
@@ -70,9 +71,11 @@ ARMS: dict[str, Any] = {
     ids=lambda p: type(p).__name__,
 )
 @pytest.mark.parametrize("arms", ARMS.values(), ids=list(ARMS))
-def test_many_equal_one_by_one(arms: Any, policy: Any, exploration: float) -> None:
-    options: dict[str, Any] = {"exploration": exploration, "propensity_draws": 4}
-    at_once, one_by_one = made(policy, **options), made(policy, **options)
+def test_many_equal_one_by_one(
+    arms: Any, policy: Any, exploration: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_chooser, "DRAWS", 4)
+    at_once, one_by_one = (made(policy, exploration=exploration) for _ in range(2))
     for _ in range(3):
         decided = at_once.decide_many(NAMES, arms)
         assert decided.tasks == tuple(NAMES)
@@ -185,15 +188,13 @@ def test_ragged_sets_of_any_sizes(sizes: list[int], seed: int) -> None:
         assert decision.arm_index == decided.arm_indices[i]
 
 
-def test_many_draws_of_many_tasks_are_scored_in_blocks() -> None:
+def test_many_draws_of_many_tasks_are_scored_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """More numbers than one block holds, and still those of one decision after the other."""
+    monkeypatch.setattr(_chooser, "DRAWS", 6000)
     names: list[Name] = list(range(40))
     arms = draw(5, 0)
     at_once, one_by_one = (
-        hs.MetaBandit(
-            dimension=DIMENSION, policy=hs.policies.Thompson(), seed=0, propensity_draws=6000
-        )
-        for _ in range(2)
+        hs.MetaBandit(dimension=DIMENSION, policy=hs.policies.Thompson(), seed=0) for _ in range(2)
     )
     decided = at_once.decide_many(names, arms)
     for i in [0, 1, 2, 37, 38, 39]:

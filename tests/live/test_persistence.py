@@ -85,7 +85,6 @@ def test_settings_come_back(tmp_path: Path) -> None:
     bandit = used(
         idle_seconds=1e9,
         discount=0.9,
-        propensity_draws=7,
         deadline_seconds=60.0,
         default_reward=0.5,
         max_pending=99,
@@ -98,7 +97,6 @@ def test_settings_come_back(tmp_path: Path) -> None:
     bandit.save(tmp_path / "bandit.npz")
     loaded = hs.MetaBandit.load(tmp_path / "bandit.npz")
     assert loaded.settings == bandit.settings
-    assert loaded.settings.propensity_draws == 7
 
 
 def test_load_refreshes_by_its_own_seed_unless_refresh_was_set(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ class Looking:
 
 def test_policies_are_called_with_one_thread() -> None:
     policy = Looking()
-    bandit = hs.MetaBandit(dimension=3, policy=policy, propensity_draws=2, seed=0)
+    bandit = hs.MetaBandit(dimension=3, policy=policy, seed=0)
     bandit.decide("user", np.eye(3))
     bandit.decide_many(["user", "other"], np.eye(3))
     bandit.propensities("user", np.eye(3))

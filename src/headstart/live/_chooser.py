@@ -38,6 +38,10 @@ _DOUBLE = np.dtype(np.float64)
 # Names of these types are looked up unchanged; True and 1.0 would find the task 1.
 _PLAIN = {str, int}
 
+# How often a policy that samples scores the arms. One draw decides, and the share of draws that
+# choose the same arm is the propensity.
+DRAWS = 100
+
 # How many numbers a policy's scores and uniforms may take at once.
 _BLOCK = 1 << 20
 
@@ -270,7 +274,7 @@ class Choices(NamedTuple):
     """Arms that were chosen for n tasks, and are not kept yet."""
 
     indices: Integers  # (n,)
-    propensities: Floats  # (n,); nan where they are not known
+    propensities: Floats  # (n,); nan if another system chose
     scores: Sequence[Floats]  # (g, K) of each group of the batch
     projections: Sequence[
         Floats
@@ -287,7 +291,7 @@ class Chooser:
         self._scores = Scores(policy, memory)
         self._names = memory.tasks.feature_names
         self._exploration = float(memory.tasks.settings.exploration)  # ε
-        self._draws = memory.tasks.settings.propensity_draws  # m
+        self._draws = DRAWS  # m
         self._in_one_call = memory.one_call and self._scores.index is not None
         self._counts_items = memory.tasks.settings.item_effects
 
@@ -403,8 +407,6 @@ class Chooser:
         indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
         best = scores[draw].copy()
         choose_ranked(scores, draw, numbers[-n:], self._exploration, indices, propensities)
-        if n_uniforms and not self._draws:
-            propensities[:] = np.nan
         self._stream.advance(len(numbers))
         self._names.note(arms.columns)
         return Choices(indices, propensities, (best[None],), ())
@@ -429,8 +431,6 @@ class Chooser:
     def propensities_in(self, slot: int, arms: DecisionSet) -> Floats:
         """The probability (K,) that each arm is chosen first, for the task in a slot."""
         n_uniforms = self._scores.n_uniforms(len(arms.features))
-        if n_uniforms and not self._draws:
-            raise ValueError("propensities of a policy that samples need propensity_draws above 0")
         numbers = self._stream.peek(self._n_numbers(n_uniforms, 0))
         self._memory.catch_up(slot)
         scores, _ = self._scores_of(slot, arms, numbers, n_uniforms)
@@ -438,11 +438,8 @@ class Chooser:
         return first_propensities(scores, self._exploration)
 
     def _n_draws(self, n_uniforms: int) -> int:
-        """How many rows of scores a decision needs, for a policy that uses this many uniforms.
-
-        One if the policy does not sample, or if propensities are not wanted (m = 0).
-        """
-        return max(self._draws, 1) if n_uniforms else 1
+        """How many rows of scores a decision needs: one if the policy does not sample."""
+        return self._draws if n_uniforms else 1
 
     def _n_numbers(self, n_uniforms: int, n: int) -> int:
         """How many uniform numbers n arms take: the draws, which draw decides, one per choice."""
@@ -570,10 +567,6 @@ class Chooser:
         except BaseException:
             self._stream.rewind(mark)
             raise
-        if not self._draws and any(
-            self._scores.n_uniforms(group.arms.shape[1]) for group in batch.groups
-        ):
-            propensities[:] = np.nan
         of_groups = [np.array([best[i] for i in g.members.tolist()]) for g in batch.groups]
         return Choices(indices, propensities, of_groups, ())
 

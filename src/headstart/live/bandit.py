@@ -547,8 +547,8 @@ class MetaBandit:
         Returns
         -------
         ndarray of shape (K,)
-            Exact for a policy that does not sample; else estimated from `propensity_draws` fresh
-            draws. For a list of the best n arms, these are the probabilities of the first place.
+            Exact for a policy that does not sample; else estimated from 100 fresh draws. For a list
+            of the best n arms, these are the probabilities of the first place.
         """
         with self._lock:
             encoder, chooser = self._encoder, self._chooser

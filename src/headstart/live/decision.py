@@ -74,8 +74,7 @@ class Decision(NamedTuple):
         'tea'
         """
         scores = [score if math.isfinite(score) else None for score in self.scores.tolist()]
-        known = None if math.isnan(self.propensity) else float(self.propensity)
-        return {**self._asdict(), "scores": scores, "propensity": known}
+        return {**self._asdict(), "scores": scores}
 
 
 class Decisions(NamedTuple):

@@ -40,7 +40,6 @@ class Options(TypedDict, total=False):
     reward_range: Sequence[float] | None
     half_life_seconds: float | None
     exploration: float
-    propensity_draws: int
     item_effects: bool
     scales: Literal["learn"] | None
     refresh: Refresh | None
@@ -70,9 +69,6 @@ class Settings:
         In the prior, a task counts half as much after this long.
     exploration : float, default 0.0
         Every arm that may be chosen has a propensity of at least `exploration`/K.
-    propensity_draws : int, default 100
-        How many times a policy that samples scores the arms. One draw decides, and the share of
-        draws that choose the same arm is the propensity; with 0 it is nan.
     item_effects : bool, default True
         Whether to learn, over all tasks, what each catalogue item earns beyond what its features
         explain. Items are recognised by id; the rewards decide how large effects are, possibly 0.
@@ -103,7 +99,6 @@ class Settings:
     reward_range: tuple[float, float] | None = _setting(None)
     half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
     exploration: float = _setting(0.0)
-    propensity_draws: int = _setting(100)
     item_effects: bool = _setting(True)
     scales: Literal["learn"] | None = _setting("learn", Change.NEVER)
     refresh: Refresh = _setting("background", stored=False)  # noqa: RUF009 - it is a field
@@ -150,7 +145,6 @@ class Settings:
         if checks.positive("discount", self.discount) > 1.0:
             raise ValueError(f"discount must be at most 1, got {self.discount}")
         checks.count("max_pending", self.max_pending)
-        checks.count("propensity_draws", self.propensity_draws, least=0)
         if not 0.0 <= checks.real("exploration", self.exploration) <= 1.0:
             raise ValueError(f"exploration must be between 0 and 1, got {self.exploration!r}")
         checks.one_of("refresh", self.refresh, ("background", "inline"))

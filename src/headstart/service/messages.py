@@ -101,7 +101,6 @@ class BanditConfiguration(Message):
     deadline_seconds: float | None = None
     default_reward: float | None = None
     exploration: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
-    propensity_draws: Annotated[int, Meta(ge=0, le=10_000)] = 100
     half_life_seconds: float | None = None
     discount: float = 1.0
     item_effects: bool = True

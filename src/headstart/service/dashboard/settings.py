@@ -105,7 +105,6 @@ _ROWS: dict[tuple[str, ...], tuple[str, Callable[[BanditConfiguration], str]]] =
             else "by the policy alone"
         ),
     ),
-    ("propensity_draws",): ("Draws for a propensity", lambda c: count(c.propensity_draws)),
     ("half_life_seconds",): (
         "The prior forgets half",
         lambda c: f"after {span(c.half_life_seconds)}" if c.half_life_seconds else "never",
