@@ -59,7 +59,7 @@ class NaiveBandit:
     default: float | None = None
     idle: float | None = None
     half_life_seconds: float | None = None
-    max_pending: int = 1000
+    most_pending: int = 1000
     reward_range: tuple[float, float] = (-np.inf, np.inf)
     open: dict[str, NaiveTask] = field(default_factory=dict)
     finished: dict[str, NaiveTask] = field(default_factory=dict)
@@ -211,7 +211,7 @@ class NaiveBandit:
             self.note_change(name)
             held.seen = Seen(x, self.default, 1.0)
             self.task(name).seen.append(held.seen)
-        while len(self.pending) > self.max_pending:
+        while len(self.pending) > self.most_pending:
             oldest = next(iter(self.pending))
             told = self.pending[oldest].told
             self.settled[oldest] = self.default if told else None
@@ -288,7 +288,7 @@ class NaiveBandit:
             default=self.default,
             idle=self.idle,
             half_life_seconds=self.half_life_seconds,
-            max_pending=self.max_pending,
+            most_pending=self.most_pending,
             reward_range=self.reward_range,
         )
 

@@ -3,6 +3,7 @@
 import inspect
 import pickle
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,6 +29,7 @@ from tests.live.state import (
 )
 
 import headstart as hs
+from headstart.live import _pending
 from headstart.live.outcomes import Outcome
 
 pytestmark = pytest.mark.slow
@@ -40,6 +42,14 @@ SEEDS = st.integers(0, 10_000)
 VALUES = st.one_of(st.integers(-20, 20).map(lambda i: i / 2), st.just(0.5))
 WHICH = st.integers(0, 99)
 WEIGHTS = st.sampled_from([1.0, 0.5, 3.0])
+MOST_PENDING = 5
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_may_wait() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_pending, "MOST_PENDING", MOST_PENDING)
+        yield
 
 
 class LiveMachine(RuleBasedStateMachine):
@@ -62,7 +72,6 @@ class LiveMachine(RuleBasedStateMachine):
             "deadline_seconds": seconds,
             "default_reward": default,
             "idle_seconds": idle,
-            "max_pending": 5,
             "reward_range": (-10.0, 10.0),
             "half_life_seconds": half_life,
         }
@@ -74,7 +83,7 @@ class LiveMachine(RuleBasedStateMachine):
             deadline=seconds,
             default=default,
             idle=idle,
-            max_pending=5,
+            most_pending=MOST_PENDING,
             reward_range=(-10.0, 10.0),
             half_life_seconds=half_life,
         )

@@ -87,7 +87,6 @@ def test_settings_come_back(tmp_path: Path) -> None:
         discount=0.9,
         deadline_seconds=60.0,
         default_reward=0.5,
-        max_pending=99,
         reward_range=(-9.0, 9.0),
         half_life_seconds=40.0,
         exploration=0.1,
@@ -125,7 +124,6 @@ def test_load_changes_what_may_be_changed(tmp_path: Path) -> None:
     used().save(tmp_path / "bandit.npz")
     changes: dict[str, Any] = {
         "idle_seconds": 9.0,
-        "max_pending": 3,
         "reward_range": (0.0, 1.0),
         "refresh": "background",
     }

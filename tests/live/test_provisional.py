@@ -20,6 +20,7 @@ import headstart as hs
 from headstart.arrays import Floats
 from headstart.core.ridge import RidgeEstimate
 from headstart.kernels import state as columns
+from headstart.live import _pending
 from headstart.live.outcomes import Outcome
 
 D = 3
@@ -98,8 +99,9 @@ def test_at_the_deadline_nothing_more_is_learned() -> None:
     np.testing.assert_array_equal(after.estimate.statistics.moment, before.moment)
 
 
-def test_a_decision_that_is_given_up_never_counted() -> None:
-    bandit = waiting(max_pending=2)
+def test_a_decision_that_is_given_up_never_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pending, "MOST_PENDING", 2)
+    bandit = waiting()
     for name in ("ann", "bob"):
         bandit.observe(name, ARMS[0], 1.0)
     known = bandit.task("ann").estimate.statistics

@@ -178,16 +178,20 @@ def test_merged_decisions_expire_in_the_order_of_time() -> None:
         assert pending_ids(one) == ids[time + 1 :]
 
 
-def test_the_oldest_expire_beyond_max_pending() -> None:
-    bandit = hs.MetaBandit(dimension=3, seed=0, max_pending=3)
+def test_the_oldest_expire_if_too_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pending, "MOST_PENDING", 3)
+    bandit = hs.MetaBandit(dimension=3, seed=0)
     ids = [bandit.decide(user, ARMS).id for user in ("ann", "bob", "ann", "cid", "ann", "dora")]
     assert pending_ids(bandit) == ids[3:]
     assert [bandit.reward(each, 1.0) for each in ids] == 3 * ["expired"] + 3 * ["paid"]
     assert [each.id for each in bandit.decide("ann", ARMS, n=3)] == pending_ids(bandit)
 
 
-def test_a_million_decisions_without_rewards_take_bounded_memory() -> None:
-    bandit = hs.MetaBandit(dimension=2, seed=0, max_pending=5_000)
+def test_a_million_decisions_without_rewards_take_bounded_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_pending, "MOST_PENDING", 5_000)
+    bandit = hs.MetaBandit(dimension=2, seed=0)
     names, arms = [f"user-{i}" for i in range(1000)], np.eye(2)
     reached = set()
     for batch in range(1000):

@@ -23,7 +23,6 @@ def test_what_was_learned_with_a_setting_keeps_it() -> None:
     assert {*names(Change.ON_LOAD)} - {*names(Change.ALWAYS)} == {"half_life_seconds"}
     assert {*names()} - {*names(stored=True)} == {
         "idle_seconds",
-        "max_pending",
         "refresh",
     }
 

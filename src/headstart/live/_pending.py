@@ -106,6 +106,9 @@ _COLUMNS = 6
 # Place 0 holds no decision: it is the end of the list of all, in both directions.
 _END = 0
 
+# If more decisions than this are pending, the oldest expire, without their default.
+MOST_PENDING = 1_000_000
+
 # Instead of a number of rewards: the decision kept no u.
 _NO_U = -1.0
 
@@ -187,9 +190,8 @@ class Pending:
     (`owner_of_finished`).
     """
 
-    def __init__(self, dimension: int, most: int) -> None:
+    def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self._most = most
         self.least_free = 0  # how many places must stay free to respect the maximum
         self.kept = np.zeros((1, 2 * dimension + 1))
         self.links = np.full((1, _COLUMNS), NONE)
@@ -208,6 +210,11 @@ class Pending:
 
     def __len__(self) -> int:
         return len(self.links) - 1 - len(self.free)
+
+    @property
+    def are_too_many(self) -> bool:
+        """Whether the oldest decision must expire to make room."""
+        return len(self) > MOST_PENDING
 
     def renew(self) -> None:
         """Draw another origin: ids from now on have never been used before."""
@@ -244,7 +251,7 @@ class Pending:
             self.links[old:] = NONE
             self.links[old:, USED] = 0
             self.free.extend(range(old + more - 1, old - 1, -1))
-            self.least_free = max(0, len(self.links) - 1 - self._most)
+            self.least_free = max(0, len(self.links) - 1 - MOST_PENDING)
 
     def hold(self, rows: Floats, slot: int, features: Floats) -> int:
         """Keep the chosen features (d,) of a task, without u; returns the code of the id."""

@@ -755,12 +755,12 @@ class Rewards:
         tasks.settled.note(decision, None)
 
     def drop_excess(self) -> None:
-        """Let the oldest decisions expire if there are more than `max_pending`.
+        """Let the oldest decisions expire if there are too many.
 
         They no longer count as their default: their deadline has not passed.
         """
         tasks, pending = self._tasks, self._tasks.pending
-        while len(pending) > self._settings.max_pending:
+        while pending.are_too_many:
             place = pending.oldest()
             decision, told = pending.decision(place), pending.is_told(place)
             value = float(pending.provisional[place, VALUE]) if told else None

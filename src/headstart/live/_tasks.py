@@ -45,7 +45,7 @@ class Tasks:
         self.unknown_side: Floats | None = None
         self.items = ItemCounts()  # what tasks count by item
         self.n_from_logs = 0  # tasks of logs that were counted and not kept
-        self.pending = Pending(layout.dimension, settings.max_pending)
+        self.pending = Pending(layout.dimension)
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
         self.settled = Settled()

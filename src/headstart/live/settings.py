@@ -36,7 +36,6 @@ class Options(TypedDict, total=False):
     discount: float
     deadline_seconds: float | None
     default_reward: float | None
-    max_pending: int
     reward_range: Sequence[float] | None
     half_life_seconds: float | None
     exploration: float
@@ -61,8 +60,6 @@ class Settings:
     default_reward : float, optional
         A decision counts as this reward from the start, until a reward within the deadline replaces
         it. Needs `deadline_seconds`.
-    max_pending : int, default 1,000,000
-        If more decisions than this are pending, the oldest expire, without their default.
     reward_range : (float, float), optional
         The smallest and largest reward; others are not learned.
     half_life_seconds : float, optional
@@ -95,7 +92,6 @@ class Settings:
     discount: float = _setting(1.0, Change.NEVER)
     deadline_seconds: float | None = _setting(None)
     default_reward: float | None = _setting(None)
-    max_pending: int = _setting(1_000_000, stored=False)
     reward_range: tuple[float, float] | None = _setting(None)
     half_life_seconds: float | None = _setting(None, Change.ON_LOAD)
     exploration: float = _setting(0.0)
@@ -144,7 +140,6 @@ class Settings:
                 checks.positive(name, getattr(self, name))
         if checks.positive("discount", self.discount) > 1.0:
             raise ValueError(f"discount must be at most 1, got {self.discount}")
-        checks.count("max_pending", self.max_pending)
         if not 0.0 <= checks.real("exploration", self.exploration) <= 1.0:
             raise ValueError(f"exploration must be between 0 and 1, got {self.exploration!r}")
         checks.one_of("refresh", self.refresh, ("background", "inline"))
