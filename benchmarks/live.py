@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -86,29 +85,6 @@ def pair_table() -> Iterator[str]:
     yield f"| {PEER}, caller does the argmax |" + "".join(f" {1e6 * t:.1f} |" for t in theirs)
     for name, factors in ratios.items():
         yield f"| {PEER} / {name} |" + "".join(f" {f:.1f}× |" for f in factors)
-
-
-def catalogue_table(n_items: int = 10_000, dimension: int = 50) -> Iterator[str]:
-    """A catalogue against passing all items each time."""
-    items = np.random.default_rng(0).standard_normal((n_items, dimension)) / np.sqrt(dimension)
-    catalogue = hs.Catalogue(items)
-    dense, kept = warm(dimension), warm(dimension)
-
-    def play(bandit: hs.MetaBandit, arms: object, rounds: int) -> float:
-        def run() -> None:
-            for _ in range(rounds):
-                decision = bandit.decide("user", cast("hs.Catalogue", arms))
-                bandit.reward(decision.id, 0.5)
-
-        return seconds(run) / rounds
-
-    play(dense, items, 2), play(kept, catalogue, 2)
-    pairs = [(play(dense, items, 10), play(kept, catalogue, 50)) for _ in range(7)]
-    yield f"| K = {n_items:,} items, d = {dimension} | µs for decide + reward |"
-    yield "|---|---:|"
-    yield f"| all items passed each time | {1e6 * median(a for a, _ in pairs):,.0f} |"
-    yield f"| `Catalogue` | {1e6 * median(b for _, b in pairs):,.0f} |"
-    yield f"| ratio | {median(a / b for a, b in pairs):.1f}× |"
 
 
 def many_table(n: int = 1_000, dimension: int = 20, n_arms: int = 5) -> Iterator[str]:
@@ -259,7 +235,7 @@ def main() -> None:
         "Written by `make bench`. One thread, one run, CPU time; the ratios are what counts.",
         "",
     ]
-    parts = (pair_table, catalogue_table, many_table, fit_table, lock_table, memory_table)
+    parts = (pair_table, many_table, fit_table, lock_table, memory_table)
     with threadpool_limits(1):
         for part in parts:
             for line in part():

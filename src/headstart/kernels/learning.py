@@ -34,13 +34,11 @@ _EPSILON = float(np.finfo(np.float64).eps)
 
 
 @compiled(inline="always")
-def learn(
-    state: TaskState, i: int, x: Floats, u: Floats, reward: float, weight: float
-) -> tuple[int, float]:
+def learn(state: TaskState, i: int, x: Floats, u: Floats, reward: float, weight: float) -> int:
     """Learn the reward y of x for task i, given u = Ax; leaves u/√f in u.
 
-    Returns what must follow (REFACTORISE and REVISE, as bits) and (y − xᵀŵ)/√f. x, u and y already
-    carry the root of the weight; the caller updates the statistics V and b.
+    Returns what must follow: REFACTORISE and REVISE, as bits. x, u and y already carry the root of
+    the weight; the caller updates the statistics V and b.
     """
     scalars = state.scalars
     growth, scaled_gap = rank_one_update(state, i, x, u, reward)
@@ -54,7 +52,7 @@ def learn(
     status = REFACTORISE if scalars[i, DRIFT] > DRIFT_LIMIT else 0
     if revision_due(scalars, i):
         status |= REVISE
-    return status, scaled_gap
+    return status
 
 
 @compiled(inline="always")
@@ -155,7 +153,7 @@ def learn_choices(
         for a in range(dimension):
             features[filled, i, a] = x[a]
         buffer.rewards[filled, i] = rewards[i]
-        status |= learn(state, i, x, u, rewards[i], 1.0)[0]
+        status |= learn(state, i, x, u, rewards[i], 1.0)
         if read_next:
             read_one(state, i, next_arms, i, reading, i)
     return status

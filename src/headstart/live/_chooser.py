@@ -307,6 +307,8 @@ class Chooser:
         side: ArrayLike | None,
     ) -> Decision | list[Decision]:
         """`MetaBandit.decide`: in one compiled call where that is enough."""
+        if isinstance(arms, Catalogue):
+            arms = decision_set(arms, self._names)
         if mask is None and n is None and side is None:
             decision = self._decide_in_one_call(task, arms)
             if decision is not None:
@@ -317,18 +319,16 @@ class Chooser:
         with self._memory.knowing(name, side):
             return self._decide(name, arms, mask, n)
 
-    def _decide_in_one_call(
-        self, task: Name, arms: Arms | Catalogue | DecisionSet
-    ) -> Decision | None:
+    def _decide_in_one_call(self, task: Name, arms: Arms | DecisionSet) -> Decision | None:
         """Decide for an open task among arms (K, d), compiled; None if that is not enough."""
-        ids, effects, are_items = None, NO_EFFECTS, False
+        ids, effects, are_items, columns = None, NO_EFFECTS, False, None
         if isinstance(arms, DecisionSet):
-            if arms.catalogue is not None or not arms.is_whole:
+            if not arms.is_whole:
                 return None
             are_items = arms.are_items
             if are_items:
                 effects = self._scores.effects([arms])
-            ids, arms = arms.ids, arms.features
+            ids, columns, arms = arms.ids, arms.columns, arms.features
         # True and 1.0 would find the task 1.
         plain = self._in_one_call and (type(task) is str or type(task) is int)
         tasks, stream = self._tasks, self._stream
@@ -366,6 +366,8 @@ class Chooser:
             raise too_large("arms", arms)
         pending.note_time(free.pop())
         stream.advance(1)
+        if columns is not None:
+            self._names.note(columns)
         arm = choice if ids is None else ids[choice]
         if are_items:
             self._note_item(code, arm)
@@ -377,7 +379,7 @@ class Chooser:
             self._tasks.pending.items[code & PLACE] = item
 
     def _decide(
-        self, name: Name, arms: Arms | Catalogue | DecisionSet, mask: Mask | None, n: int | None
+        self, name: Name, arms: Arms | DecisionSet, mask: Mask | None, n: int | None
     ) -> Decision | list[Decision]:
         """Decide for any arms, any policy and any task."""
         arms_of_task = decision_set(arms, self._names).masked(mask)
@@ -498,12 +500,11 @@ class Chooser:
     def choose_batch(self, slots: Integers, batch: Batch) -> Choices:
         """One arm for each of n different tasks."""
         self._memory.catch_up_all(slots)
-        cached = any(map(self._scores.are_cached, batch.sets or ()))
         try:
-            if self._scores.index is not None and not cached:
+            if self._scores.index is not None:
                 choices = self._choose_by_index(slots, batch)
             else:
-                in_blocks = len(batch.groups) == 1 and not cached
+                in_blocks = len(batch.groups) == 1
                 choices = self._choose_by_scores(slots, batch, in_blocks=in_blocks)
         except UnreadableArmError as error:
             features = batch.set(error.position).features
@@ -553,7 +554,7 @@ class Chooser:
         return Choices(indices, propensities, scores, projections)
 
     def _choose_by_scores(self, slots: Integers, batch: Batch, *, in_blocks: bool) -> Choices:
-        """The same by the scores of any policy, or by scores cached for a catalogue."""
+        """The same by the scores of any policy."""
         mark = self._stream.mark()
         best: list[Floats] = []
         indices, propensities = np.empty_like(slots), np.empty(batch.n)

@@ -25,7 +25,6 @@ class DecisionSet:
     ids: Sequence[Hashable] | None  # None for the indices 0 to K − 1
     allowed: Booleans  # (K,), which may be chosen; at least one
     columns: tuple[str, ...] | None  # the names of the features, if the arms have any
-    catalogue: Catalogue | None  # whose items the arms are
     index: Mapping[Hashable, int] | None = None  # of the ids that a mask may name; None for all
     is_whole: bool = False  # whether all are known to be allowed
     are_items: bool = False  # whether they are items of a catalogue, with effects of their own
@@ -34,9 +33,7 @@ class DecisionSet:
     def of(cls, features: Floats, ids: Sequence[Hashable] | None) -> "DecisionSet":
         """Checked arms that may all be chosen."""
         every: Booleans = np.ones(len(features), dtype=np.bool_)
-        return cls(
-            features=features, ids=ids, allowed=every, columns=None, catalogue=None, is_whole=True
-        )
+        return cls(features=features, ids=ids, allowed=every, columns=None, is_whole=True)
 
     def id(self, index: int) -> Hashable:
         """The id of an arm, or its index if it has none."""
@@ -67,7 +64,6 @@ def decision_set(
         ids=table.ids,
         allowed=np.ones(len(table.features), dtype=np.bool_),
         columns=table.columns,
-        catalogue=None,
     )
 
 
@@ -88,8 +84,8 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
         ids=catalogue.ids,
         allowed=catalogue.available.copy(),
         columns=columns,
-        catalogue=catalogue,
         index=catalogue.index,
+        is_whole=len(catalogue) == len(features),
         are_items=True,
     )
 

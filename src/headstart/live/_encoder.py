@@ -220,7 +220,6 @@ def _of_catalogue(
         allowed=catalogue.available.copy(),
         is_whole=len(catalogue) == len(catalogue.ids),
         columns=None,
-        catalogue=None,
         index=catalogue.index,
         are_items=True,
     )

@@ -220,9 +220,7 @@ def _put(memory: Memory, name: Name, row: Floats) -> None:
     """Replace the row of a known task, or keep a new one."""
     tasks = memory.tasks
     if name in tasks.slots:
-        slot = tasks.slots[name]
-        tasks.rows[slot] = tasks.layout.reopened(row)
-        tasks.catalogue_scores.drop(slot)
+        tasks.rows[tasks.slots[name]] = tasks.layout.reopened(row)
     elif name in tasks.finished:
         tasks.finished.row(name)[:] = row
     else:

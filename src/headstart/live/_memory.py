@@ -136,7 +136,6 @@ class Memory:
                 del tasks.sides[name]
                 if slot is not None:
                     tasks.rows[slot] = before
-                    tasks.catalogue_scores.drop(slot)
 
     def knowing_if(self, name: Name, side: Floats | None) -> AbstractContextManager[None]:
         """`knowing`, if there is side information."""
@@ -189,8 +188,7 @@ class Memory:
             tasks.layout.state(row).scalars[0, columns.REVISION] = columns.NEVER
         elif start.is_finite:
             degrees_of_freedom = float(start.prior.noise_degrees_of_freedom)
-            if tasks.layout.revise(row, start.components, degrees_of_freedom):
-                tasks.catalogue_scores.drop(slot)
+            tasks.layout.revise(row, start.components, degrees_of_freedom)
 
     def move(self, name: Name) -> None:
         """Give an open task the prior that all others teach by now, without its own part."""
@@ -237,7 +235,6 @@ class Memory:
         if start.is_finite:
             row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
             tasks.rows[slot] = row
-            tasks.catalogue_scores.drop(slot)
             tasks.pending.drop_projections(tasks.rows[slot])
             tasks.rows[slot, PRIOR_TASKS] = n_tasks
 

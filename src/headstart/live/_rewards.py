@@ -65,13 +65,11 @@ def _learn(
     place: int,
     value: float,
     weight: float,
-    trace: Floats,
 ) -> int:
     """Learn one reward. Returns what must follow, as bits; REFUSED or CHANGES if nothing changed.
 
     The place holds x, u and the task's rewards at the time of the decision (`Pending`), or x alone.
-    A weight counts the observation that many times: x and y grow by its root. A trace (d + 1,)
-    receives u/√f and (y − xᵀŵ)/√f, unless its length is 0.
+    A weight counts the observation that many times: x and y grow by its root.
     """
     row = rows[slot]
     dimension = dimension_of(row.shape[0])
@@ -93,11 +91,7 @@ def _learn(
         return REFUSED
     if row[COUNTED] <= AS_IT_IS:
         return CHANGES
-    status, gap = kernels.learn(state, 0, x, u, y, weight)
-    if trace.shape[0] > dimension:
-        for a in range(dimension):
-            trace[a] = u[a]
-        trace[dimension] = gap
+    status: int = kernels.learn(state, 0, x, u, y, weight)
     kernels.add_observation(gram, moment, x, y)
     return status
 
@@ -166,7 +160,7 @@ def _replace(
                 x[a] *= root
                 u[a] *= root
             scalars[0, REWARDS] -= 1.0  # it is the same one
-            status |= kernels.learn(state, 0, x, u, root * value, more)[0]
+            status |= kernels.learn(state, 0, x, u, root * value, more)
             kernels.add_observation(gram, moment, x, root * value)
     status &= ~columns.REVISE
     if kernels.revision_to_repeat(scalars, 0, number):
@@ -226,7 +220,7 @@ def _count_all(
     for i in range(places.shape[0]):
         place = places[i]
         slot = links[place, OWNER]
-        status = _learn(rows, slot, kept, place, value, 1.0, np.empty(0))
+        status = _learn(rows, slot, kept, place, value, 1.0)
         if status == CHANGES:
             return i, counted, status, slot
         if status >= 0:
@@ -251,7 +245,7 @@ def _reward_one(
     slot = links[place, OWNER]
     if slot < NONE:
         return NOT_OPEN, slot, place
-    status = _learn(rows, slot, kept, place, value, weight, np.empty(0))
+    status = _learn(rows, slot, kept, place, value, weight)
     if status >= 0:
         release(links, rows, place)
     return status, slot, place
@@ -364,10 +358,7 @@ class Rewards:
         tasks, settings = self._tasks, self._settings
         if not settings.in_range(value):
             return self._outcome(decision, value)
-        if self._one_call and not tasks.catalogue_scores.by_slot:
-            paid = self._pay_in_one_call(decision, value, weight)
-        else:
-            paid = False
+        paid = self._one_call and self._pay_in_one_call(decision, value, weight)
         if not paid and tasks.pending.n_provisional:
             place = tasks.pending.find(decision)
             if place != NONE and tasks.pending.is_provisional(place):
@@ -488,13 +479,12 @@ class Rewards:
         """Learn a reward for the decision in a place, after discounting earlier rewards."""
         tasks, discount = self._tasks, self._settings.discount
         while True:
-            rows, trace = tasks.rows, tasks.catalogue_scores.trace(slot)
+            rows = tasks.rows
             before = rows[slot].copy() if discount < 1.0 else None
             if before is not None:
                 tasks.layout.forget(rows[slot], discount)
-            status = int(_learn(rows, slot, kept, place, value, weight, trace))
+            status = int(_learn(rows, slot, kept, place, value, weight))
             if status >= 0:
-                tasks.catalogue_scores.note(slot, trace)
                 if before is not None:
                     tasks.pending.fade(rows[slot], discount)
                     tasks.items.discount(tasks.names[slot], discount)
@@ -533,8 +523,7 @@ class Rewards:
         """`MetaBandit.reward_many`: in one compiled call for as many as possible."""
         ids, rewards, counts = inputs.rewards_of(decision_ids, values, weights)
         tasks = self._tasks
-        simple = self._one_call and not tasks.catalogue_scores.by_slot
-        if not simple or not self._all_in_range(rewards):
+        if not self._one_call or not self._all_in_range(rewards):
             triples = zip(_plain(ids), rewards.tolist(), counts.tolist(), strict=True)
             return [self.pay(decision, value, weight) for decision, value, weight in triples]
         decided_here = read_ids(tasks.pending.prefix, ids)
@@ -612,7 +601,7 @@ class Rewards:
 
     def _count(self, places: Integers, default: float) -> None:
         tasks, pending = self._tasks, self._tasks.pending
-        if not self._one_call or tasks.catalogue_scores.by_slot:
+        if not self._one_call:
             for place in places.tolist():
                 slot = pending.owner(place)
                 status = self._learn(slot, pending.kept, place, default, 1.0)
@@ -706,11 +695,8 @@ class Rewards:
         while True:
             status = int(_replace(tasks.rows, slot, kept, place, before, value, fade * weight))
             if status != CHANGES:
-                break
+                return status
             self._memory.note_change(slot)
-        if status >= 0:
-            tasks.catalogue_scores.drop(slot)  # its items are read again
-        return status
 
     def _give_up(self, place: int) -> None:
         """Forget a decision, and what its task has learned for it, unless that was reported."""

@@ -100,7 +100,6 @@ class Scores:
     def __init__(self, policy: Policy, memory: Memory) -> None:
         self._policy = policy
         self._tasks = tasks = memory.tasks
-        self._estimate_is_kept = memory.estimate_is_kept
         self._slot = NONE
         self._population = memory.population
         self._nothing = np.empty((0, tasks.dimension, tasks.dimension))
@@ -191,18 +190,8 @@ class Scores:
         """How many uniform numbers the policy itself needs for one task."""
         return self._policy.n_uniforms(n_arms, self._tasks.dimension)
 
-    def are_cached(self, arms: DecisionSet) -> bool:
-        """Whether scores of these arms are cached: a catalogue's are, with an index policy."""
-        return arms.catalogue is not None and self.index is not None and self._estimate_is_kept
-
     def scores(self, slot: int, arms: DecisionSet, uniforms: Floats) -> Floats:
         """The scores (m, K) of one task's arms, from uniforms (m, u): one row per draw."""
-        if arms.catalogue is not None and self.are_cached(arms):
-            state = self._tasks.layout.state(self._tasks.rows[slot])
-            cache, radius = self._tasks.catalogue_scores, self.radius(slot)
-            mean = self.mean(len(arms.features))
-            items = self._population.item_effects
-            return cache.index(arms.catalogue, slot, state, radius, *mean, items)[None]
         slots: Integers = np.array([slot])
         effects = self.effects([arms])
         given = arms.features[None], effects, uniforms[None]

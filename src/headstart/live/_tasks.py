@@ -9,7 +9,6 @@ import numpy as np
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.kernels import state as columns
-from headstart.live._catalogue_scores import CatalogueScores
 from headstart.live._item_effects import ItemCounts, itemized
 from headstart.live._pending import Held, Pending, Settled, finished_number, owner_of_finished
 from headstart.live._rows import COUNTED, FIRST_PENDING, LAST_USED, NONE, NOT_COUNTED, Layout
@@ -49,7 +48,6 @@ class Tasks:
         if settings.deadline_seconds is not None:
             self.pending.clock = settings.clock
         self.settled = Settled()
-        self.catalogue_scores = CatalogueScores(layout.dimension)
         # Whether tasks end, or decisions expire, with time.
         self.runs_out = settings.idle_seconds is not None or settings.deadline_seconds is not None
         self._free: list[int] = []
@@ -95,7 +93,6 @@ class Tasks:
         """Take back the slot of a task; the caller takes care of its row and its decisions."""
         slot = self.slots.pop(name)
         del self.names[slot]
-        self.catalogue_scores.drop(slot)
         self._free.append(slot)
 
     def finish(self, name: Name) -> None:

@@ -28,10 +28,8 @@ from headstart.live.inputs import (
 class Catalogue:
     """A fixed set of items that many decisions choose from: K rows of d features, by id.
 
-    A task that decides among them keeps a prediction and a squared width for every item, 16 K
-    bytes, and updates them in O(K·d) per reward instead of the O(K·d²) of reading all items.
-    Items can be added, removed and changed at any time. This needs an index policy, a bias
-    that does not move within a task, and no discount; else every decision reads all items.
+    Items are checked and encoded once, and recognised by id: each has an effect of its own, beyond
+    what its features explain. Items can be added, removed and changed at any time.
 
     Parameters
     ----------
@@ -87,8 +85,6 @@ class Catalogue:
         self.features = np.empty((0, self.dimension))
         self.available = np.empty(0, dtype=bool)
         self.ids: list[Hashable] = []
-        self.version = 0
-        self.changed = np.empty(0, dtype=np.int64)  # the version of the last change of an item
         self._index: dict[Hashable, int] = {}
         self._append(table)
 
@@ -144,12 +140,10 @@ class Catalogue:
         for key in ids:
             if key in self._index:
                 raise ValueError(f"arms must be new items, but {key!r} is already in the catalogue")
-        self.version += 1
         for key, index in zip(ids, fresh, strict=True):
             self._index[key] = index
         self.features = np.concatenate([self.features, features])
         self.available = np.concatenate([self.available, np.ones(len(features), dtype=bool)])
-        self.changed = np.concatenate([self.changed, np.full(len(features), self.version)])
         self.ids.extend(ids)
         self._names.note(table.columns)
         return list(ids)
@@ -184,9 +178,7 @@ class Catalogue:
             (x,) = _encoded([features], self.schema).features
             if self._raw is not None:
                 self._raw.change(index, features)
-        self.version += 1
         self.features[index] = x
-        self.changed[index] = self.version
 
     def _find(self, item: Hashable) -> int:
         if item not in self:
@@ -222,8 +214,6 @@ class Catalogue:
             )
         self.features = raw.encoded(schema, self.features)
         self.schema, self._raw = schema, None
-        self.version += 1
-        self.changed[:] = self.version
         return schema
 
 

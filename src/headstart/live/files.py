@@ -340,8 +340,6 @@ def write(
     tasks, population = memory.tasks, memory.population
     # A loaded bandit explores by the present mean task; so must this one.
     population.install(population.state, population.start)
-    # A loaded bandit reads catalogues again; so must this one, for both to score alike.
-    tasks.catalogue_scores.clear()
     slots = np.fromiter(tasks.slots.values(), np.int64, len(tasks.slots))
     numbers = np.fromiter(tasks.finished.numbers.values(), np.int64, len(tasks.finished))
     owners = [*slots.tolist(), *map(owner_of_finished, numbers.tolist())]

@@ -173,8 +173,7 @@ def _encoded(items: dict[str, dict[str, Any]], schema: Features) -> Floats:
 
 
 def _set(features: Floats, ids: Sequence[str]) -> DecisionSet:
-    every: Booleans = np.ones(len(ids), dtype=np.bool_)
-    return DecisionSet(features=features, ids=ids, allowed=every, columns=None, catalogue=None)
+    return DecisionSet.of(features, ids)
 
 
 def _without(shown: DecisionSet, exclude: Sequence[str]) -> DecisionSet:
