@@ -53,7 +53,7 @@ def sizes(bandit: hs.MetaBandit) -> dict[str, int]:
     arrays = {
         "rows": tasks.rows,
         "finished": tasks.finished.rows,
-        "kept": tasks.pending.kept,
+        "features": tasks.pending.features,
         "links": tasks.pending.links,
         "times": tasks.pending.times,
         "provisional": tasks.pending.provisional,
@@ -83,7 +83,7 @@ def fingerprint(bandit: hs.MetaBandit, *, ids: bool = True) -> tuple[object, ...
         (
             pending.decision(place) if ids else None,
             owners[place],
-            pending.kept[place].tobytes(),
+            pending.features[place].tobytes(),
             pending.provisional[place].tobytes(),
             float(pending.times[place]),
         )

@@ -202,7 +202,7 @@ def test_a_million_decisions_without_rewards_take_bounded_memory(
             reached.add((*sizes(bandit).values(), len(settled_values(bandit))))
     assert len(reached) == 1
     assert len(settled_values(bandit)) <= _pending.CAPACITY
-    assert sizes(bandit)["kept"] < 2 * 5_000 * 5 * 8
+    assert sizes(bandit)["features"] < 2 * 5_000 * 2 * 8
     # The latest are still paid.
     assert set(bandit.reward_many(ids, np.ones(1000))) == {Outcome.PAID}
 

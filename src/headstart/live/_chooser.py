@@ -26,7 +26,7 @@ from headstart.live._decision_sets import (
 from headstart.live._item_effects import NO_EFFECTS, Effects, is_kept
 from headstart.live._memory import Memory
 from headstart.live._pending import PLACE, Ids, hold
-from headstart.live._rows import NONE, count_of, n_rewards
+from headstart.live._rows import NONE, count_of
 from headstart.live._scores import Scores, UnreadableArmError, index_task, read_task
 from headstart.live._uniforms import UniformStream
 from headstart.live.catalogue import Catalogue
@@ -149,32 +149,6 @@ def _reading_in(scratch: Floats, n_arms: int, dimension: int) -> Reading:
     )
 
 
-@compiled(inline="always")
-def _keep(
-    rows: Floats,
-    slot: int,
-    arms: Floats,
-    i: int,
-    choice: int,
-    projections: Floats,
-    j: int,
-    k: int,
-    pending: tuple[Floats, Integers],
-    place: int,
-) -> int:
-    """Keep x = arms[i, choice], u = Ax and the rewards so far (`Pending`); the code of the id.
-
-    u is projections[j, k]: a slice would count references, which takes longer than all the rest.
-    """
-    kept, links = pending
-    dimension = arms.shape[2]
-    for a in range(dimension):
-        kept[place, a] = arms[i, choice, a]
-        kept[place, dimension + a] = projections[j, k, a]
-    kept[place, 2 * dimension] = n_rewards(rows[slot], dimension)
-    return hold(links, rows, slot, place)
-
-
 @compiled(fastmath=False)
 def _decide_one(
     rows: Floats,
@@ -205,9 +179,10 @@ def _decide_one(
     count = count_of(rows[slot], dimension)
     index_task(reading, arms_of_task, 0, radius, mean, effects, count, scratch, rows_of_scores, 0)
     choice, propensity = choose(rows_of_scores, 0, uniform, exploration)
-    projections = reading.projections
-    code = _keep(rows, slot, arms_of_task, 0, choice, projections, 0, choice, pending, place)
-    return choice, propensity, code
+    kept, links = pending
+    for a in range(dimension):
+        kept[place, a] = arms[choice, a]
+    return choice, propensity, hold(links, rows, slot, place)
 
 
 @compiled(fastmath=False)
@@ -221,17 +196,16 @@ def _choose_all(
     uniforms: Floats,
     exploration: float,
     scratch: Floats,
-    results: tuple[Floats, Integers, Floats, Floats],
+    results: tuple[Floats, Integers, Floats],
 ) -> int:
     """Choose for n tasks as `_decide_one` does; the first whose arms cannot be read, or NONE.
 
     It takes sets of arms (s, K, d) with effects (s, K), the set of each task, and masks (n, K) or
-    (0, K). It sets scores, choices, propensities and the projections u = Ax of the choices, one
-    task at a time, so that projections stay in cache.
+    (0, K). It sets scores, choices and propensities.
     """
     arms, which, allowed = arms_of_tasks
     mean_radii, mean_covariance = mean
-    scores, choices, propensities, projections = results
+    scores, choices, propensities = results
     _, n_arms, dimension = arms.shape
     reading = _reading_in(scratch, n_arms, dimension)
     for i in range(slots.shape[0]):
@@ -247,8 +221,6 @@ def _choose_all(
                     scores[i, k] = -np.inf
         choice, propensity = choose(scores, i, uniforms[i], exploration)
         choices[i], propensities[i] = choice, propensity
-        for a in range(dimension):
-            projections[i, 0, a] = reading.projections[0, choice, a]
     return NONE
 
 
@@ -256,18 +228,17 @@ def _choose_all(
 def _keep_all(
     rows: Floats,
     slots: Integers,
-    arms: Floats,
-    which: Integers,
-    choices: Integers,
-    projections: Floats,
+    features: Floats,
     pending: tuple[Floats, Integers],
     places: Integers,
     codes: Integers,
 ) -> None:
-    """Keep the choices of n tasks in free places; sets the codes (n,) of their ids."""
+    """Keep the chosen features (n, d) of n tasks in free places; sets the codes (n,) of the ids."""
+    kept, links = pending
     for i in range(slots.shape[0]):
-        place, j = places[i], which[i]
-        codes[i] = _keep(rows, slots[i], arms, j, choices[i], projections, i, 0, pending, place)
+        for a in range(features.shape[1]):
+            kept[places[i], a] = features[i, a]
+        codes[i] = hold(links, rows, slots[i], places[i])
 
 
 class Choices(NamedTuple):
@@ -276,9 +247,6 @@ class Choices(NamedTuple):
     indices: Integers  # (n,)
     propensities: Floats  # (n,); nan if another system chose
     scores: Sequence[Floats]  # (g, K) of each group of the batch
-    projections: Sequence[
-        Floats
-    ]  # (g, 1, d) of each group: u = Ax of the choices; empty if not known
 
 
 class Chooser:
@@ -411,7 +379,7 @@ class Chooser:
         choose_ranked(scores, draw, numbers[-n:], self._exploration, indices, propensities)
         self._stream.advance(len(numbers))
         self._names.note(arms.columns)
-        return Choices(indices, propensities, (best[None],), ())
+        return Choices(indices, propensities, (best[None],))
 
     def propensities(
         self,
@@ -515,10 +483,10 @@ class Chooser:
 
     def _choose_by_index(self, slots: Integers, batch: Batch) -> Choices:
         """The choices by an index, in one compiled call for tasks with equally many arms."""
-        n, dimension = batch.n, self._tasks.dimension
+        n = batch.n
         radii, uniforms = self._scores.radii(slots), self._stream.peek(n)
         indices, propensities = np.empty(n, dtype=np.int64), np.empty(n)
-        scores, projections = [], []
+        scores = []
         for group in batch.groups:
             whole = len(batch.groups) == 1
             part = slice(None) if whole else group.members
@@ -527,7 +495,6 @@ class Chooser:
                 np.empty((size, n_arms)),
                 indices if whole else np.empty(size, dtype=np.int64),
                 propensities if whole else np.empty(size),
-                np.empty((size, 1, dimension)),
             )
             scratch, shared = self._scores.scratch(n_arms)
             call = (
@@ -549,9 +516,8 @@ class Chooser:
             if not whole:
                 indices[part], propensities[part] = results[1], results[2]
             scores.append(results[0])
-            projections.append(results[3])
         self._stream.advance(n)
-        return Choices(indices, propensities, scores, projections)
+        return Choices(indices, propensities, scores)
 
     def _choose_by_scores(self, slots: Integers, batch: Batch, *, in_blocks: bool) -> Choices:
         """The same by the scores of any policy."""
@@ -569,7 +535,7 @@ class Chooser:
             self._stream.rewind(mark)
             raise
         of_groups = [np.array([best[i] for i in g.members.tolist()]) for g in batch.groups]
-        return Choices(indices, propensities, of_groups, ())
+        return Choices(indices, propensities, of_groups)
 
     def _one_by_one(self, slots: Integers, batch: Batch) -> "_Scored":
         for i, slot in enumerate(slots.tolist()):
@@ -610,28 +576,10 @@ class Chooser:
         """Keep the choices of n tasks as pending decisions; the codes (n,) of their ids."""
         tasks, pending, n = self._tasks, self._tasks.pending, batch.n
         codes = np.empty(n, dtype=np.int64)
-        if not choices.projections:
-            features = batch.features(choices.indices)
-            for i, slot in enumerate(slots.tolist()):
-                codes[i] = pending.hold(tasks.rows, slot, features[i])
-            return codes
         pending.reserve(n)
         places = np.array(pending.free[len(pending.free) - n :], dtype=np.int64)
-        for group, projections in zip(batch.groups, choices.projections, strict=True):
-            part = slice(None) if len(batch.groups) == 1 else group.members
-            codes_of_group = np.empty(len(group.members), dtype=np.int64)
-            _keep_all(
-                tasks.rows,
-                slots[part],
-                group.arms,
-                group.which,
-                choices.indices[part],
-                projections,
-                pending.arrays,
-                places[part],
-                codes_of_group,
-            )
-            codes[part] = codes_of_group
+        features = batch.features(choices.indices)
+        _keep_all(tasks.rows, slots, features, pending.arrays, places, codes)
         del pending.free[len(pending.free) - n :]
         pending.note_time(places)
         return codes

@@ -226,4 +226,4 @@ def _put(memory: Memory, name: Name, row: Floats) -> None:
     else:
         tasks.finished.add(name, row)
         return
-    tasks.pending.drop_projections(tasks.row(name))
+    tasks.pending.forget_numbers(tasks.row(name))

@@ -235,7 +235,7 @@ class Memory:
         if start.is_finite:
             row = tasks.layout.rebased(tasks.rows[slot], start.prior, start.components)
             tasks.rows[slot] = row
-            tasks.pending.drop_projections(tasks.rows[slot])
+            tasks.pending.forget_numbers(tasks.rows[slot])
             tasks.rows[slot, PRIOR_TASKS] = n_tasks
 
     # What is counted.
@@ -410,7 +410,7 @@ class Memory:
         slot = tasks.pending.owner(place)
         self.move_bias(slot)
         row = tasks.rows[slot]
-        x = tasks.pending.kept[place, : tasks.dimension].copy()
+        x = tasks.pending.features[place].copy()
         state, u = tasks.layout.state(row), np.empty_like(x)
         kernels.project(state, 0, x, u)
         square, shift, effect = float(x @ u), np.zeros_like(x), 0.0

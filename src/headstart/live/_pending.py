@@ -109,9 +109,6 @@ _END = 0
 # If more decisions than this are pending, the oldest expire, without their default.
 MOST_PENDING = 1_000_000
 
-# Instead of a number of rewards: the decision kept no u.
-_NO_U = -1.0
-
 # The columns of `provisional`: the reward that the task has learned for the decision, and its
 # weight, 0 if it has learned none; the discount of that weight since; the number of the reward
 # among the task's; and whether it was reported, or is the default.
@@ -174,7 +171,7 @@ def finished_number(owner: int) -> int:
 class Held(NamedTuple):
     """What is kept of a pending decision."""
 
-    kept: Floats  # (2d + 1,)
+    features: Floats  # (d,)
     time: float
     provisional: Floats  # (5,)
     item: Hashable = None  # that was chosen from a catalogue
@@ -183,20 +180,18 @@ class Held(NamedTuple):
 class Pending:
     """The features of pending decisions, their tasks, their ids and when they were made.
 
-    `kept` is (places, 2d + 1): x, then u = Ax at the time of the decision, then the number of the
-    task's rewards at that time. If no reward came in between, the decision's own need not compute u
-    again. `provisional` is (places, 5): what the task has learned for the decision, which another
-    reward may replace until the deadline. The owner of a decision is a slot, or a finished task
-    (`owner_of_finished`).
+    `features` is (places, d). `provisional` is (places, 5): what the task has learned for the
+    decision, which another reward may replace until the deadline. The owner of a decision is a
+    slot, or a finished task (`owner_of_finished`).
     """
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
         self.least_free = 0  # how many places must stay free to respect the maximum
-        self.kept = np.zeros((1, 2 * dimension + 1))
+        self.features = np.zeros((1, dimension))
         self.links = np.full((1, _COLUMNS), NONE)
         self.links[_END, NEWER] = self.links[_END, OLDER] = _END
-        self.arrays = (self.kept, self.links)  # they grow in place
+        self.arrays = (self.features, self.links)  # they grow in place
         self.times = np.zeros(1)
         self.provisional = np.zeros((1, N_PROVISIONAL))
         self.n_provisional = 0
@@ -246,7 +241,7 @@ class Pending:
         if len(self.free) < n:
             old, more = len(self.links), max(n, len(self.links) // 8, 64)
             # In place where the system can; no view of them outlives a call.
-            for array in (self.kept, self.links, self.times, self.provisional):
+            for array in (self.features, self.links, self.times, self.provisional):
                 array.resize((old + more, *array.shape[1:]), refcheck=False)
             self.links[old:] = NONE
             self.links[old:, USED] = 0
@@ -254,11 +249,10 @@ class Pending:
             self.least_free = max(0, len(self.links) - 1 - MOST_PENDING)
 
     def hold(self, rows: Floats, slot: int, features: Floats) -> int:
-        """Keep the chosen features (d,) of a task, without u; returns the code of the id."""
+        """Keep the chosen features (d,) of a task; returns the code of the id."""
         self.reserve(1)
         place = self.free.pop()
-        self.kept[place, : self.dimension] = features
-        self.kept[place, -1] = _NO_U
+        self.features[place] = features
         self.note_time(place)
         return int(hold(self.links, rows, slot, place))
 
@@ -328,7 +322,7 @@ class Pending:
         """Hold a decision that has an id already."""
         self.reserve(1)
         place = self.free.pop()
-        self.kept[place], self.times[place], self.provisional[place], item = held
+        self.features[place], self.times[place], self.provisional[place], item = held
         if item is not None:
             self.items[place] = item
         self.n_provisional += self.is_provisional(place)
@@ -373,11 +367,9 @@ class Pending:
         places = self.of(row)
         return len(places) - int(self.provisional[places, TOLD].sum())
 
-    def drop_projections(self, row: Floats) -> None:
-        """Forget u = Ax of a task's decisions, since its prior changed."""
-        places = self.of(row)
-        self.kept[places, -1] = _NO_U
-        self.provisional[places, NUMBER] = 0.0
+    def forget_numbers(self, row: Floats) -> None:
+        """Note that the latest revision of a task's prior counted all its decisions."""
+        self.provisional[self.of(row), NUMBER] = 0.0
 
     def sort(self) -> None:
         """Put the decisions of several bandits into the order of their times."""

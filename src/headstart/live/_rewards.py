@@ -61,15 +61,15 @@ PAID = Outcome.PAID
 def _learn(
     rows: Floats,
     slot: int,
-    kept: Floats,
+    features: Floats,
     place: int,
     value: float,
     weight: float,
 ) -> int:
     """Learn one reward. Returns what must follow, as bits; REFUSED or CHANGES if nothing changed.
 
-    The place holds x, u and the task's rewards at the time of the decision (`Pending`), or x alone.
-    A weight counts the observation that many times: x and y grow by its root.
+    The place holds x (`Pending`). A weight counts the observation that many times: x and y grow by
+    its root.
     """
     row = rows[slot]
     dimension = dimension_of(row.shape[0])
@@ -79,12 +79,8 @@ def _learn(
     y = root * value
     x, u = np.empty(dimension), np.empty(dimension)
     for a in range(dimension):
-        x[a] = root * kept[place, a]
-    if kept.shape[1] > dimension and kept[place, 2 * dimension] == scalars[0, REWARDS]:
-        for a in range(dimension):
-            u[a] = root * kept[place, dimension + a]
-    else:
-        kernels.project(state, 0, x, u)
+        x[a] = root * features[place, a]
+    kernels.project(state, 0, x, u)
     gram, moment = packed_statistics(row, dimension)
     size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
     if not _stays_finite(gram, moment, state.parameter[0], size, x, u, y):
@@ -117,7 +113,13 @@ def _stays_finite(
 
 @compiled
 def _replace(
-    rows: Floats, slot: int, kept: Floats, place: int, counts: Floats, value: float, weight: float
+    rows: Floats,
+    slot: int,
+    features: Floats,
+    place: int,
+    counts: Floats,
+    value: float,
+    weight: float,
 ) -> int:
     """Replace the reward that a task has learned for the decision in a place; returns as `_learn`.
 
@@ -133,7 +135,7 @@ def _replace(
     x, u = np.empty(dimension), np.empty(dimension)
     root = math.sqrt(weight)
     for a in range(dimension):
-        x[a] = root * kept[place, a]
+        x[a] = root * features[place, a]
     kernels.project(state, 0, x, u)
     gram, moment = packed_statistics(row, dimension)
     size = scalars[0, SURPRISE] + scalars[0, SUM_OF_SQUARES]
@@ -142,7 +144,7 @@ def _replace(
     if row[COUNTED] <= AS_IT_IS:
         return CHANGES
     for a in range(dimension):
-        x[a] = kept[place, a]
+        x[a] = features[place, a]
     if weight < weight_before:
         _take_out(scalars, gram, moment, x, before, weight_before)
         _put_back(scalars, gram, moment, x, value, weight)
@@ -204,7 +206,7 @@ def _put_back(
 @compiled
 def _count_all(
     rows: Floats,
-    kept: Floats,
+    features: Floats,
     links: Integers,
     provisional: Floats,
     places: Integers,
@@ -220,7 +222,7 @@ def _count_all(
     for i in range(places.shape[0]):
         place = places[i]
         slot = links[place, OWNER]
-        status = _learn(rows, slot, kept, place, value, 1.0)
+        status = _learn(rows, slot, features, place, value, 1.0)
         if status == CHANGES:
             return i, counted, status, slot
         if status >= 0:
@@ -236,7 +238,7 @@ def _count_all(
 
 @compiled
 def _reward_one(
-    rows: Floats, kept: Floats, links: Integers, code: int, value: float, weight: float
+    rows: Floats, features: Floats, links: Integers, code: int, value: float, weight: float
 ) -> tuple[int, int, int]:
     """Learn the reward of a pending decision and release it. Returns status, slot and place."""
     place = find(links, code)
@@ -245,7 +247,7 @@ def _reward_one(
     slot = links[place, OWNER]
     if slot < NONE:
         return NOT_OPEN, slot, place
-    status = _learn(rows, slot, kept, place, value, weight)
+    status = _learn(rows, slot, features, place, value, weight)
     if status >= 0:
         release(links, rows, place)
     return status, slot, place
@@ -254,7 +256,7 @@ def _reward_one(
 @compiled
 def _reward_all(
     rows: Floats,
-    kept: Floats,
+    features: Floats,
     links: Integers,
     codes: Integers,
     values: Floats,
@@ -267,7 +269,9 @@ def _reward_all(
     learned, and the status and slot of the last one tried.
     """
     for i in range(codes.shape[0]):
-        status, slot, places[i] = _reward_one(rows, kept, links, codes[i], values[i], weights[i])
+        status, slot, places[i] = _reward_one(
+            rows, features, links, codes[i], values[i], weights[i]
+        )
         if status < 0:
             return i, status, slot
         if status > 0:
@@ -278,7 +282,7 @@ def _reward_all(
 @compiled
 def _replace_one(
     rows: Floats,
-    kept: Floats,
+    features: Floats,
     links: Integers,
     provisional: Floats,
     code: int,
@@ -299,7 +303,7 @@ def _replace_one(
     counts[0] = provisional[place, VALUE]
     counts[1] = provisional[place, FADE] * provisional[place, WEIGHT]
     counts[2] = provisional[place, NUMBER]
-    status = _replace(rows, slot, kept, place, counts, value, provisional[place, FADE] * weight)
+    status = _replace(rows, slot, features, place, counts, value, provisional[place, FADE] * weight)
     if status >= 0:
         release(links, rows, place)
     return status, slot, place
@@ -308,7 +312,7 @@ def _replace_one(
 @compiled
 def _replace_all(
     rows: Floats,
-    kept: Floats,
+    features: Floats,
     links: Integers,
     provisional: Floats,
     codes: Integers,
@@ -319,7 +323,7 @@ def _replace_all(
     """`_replace_one` for n decisions in order; stops and returns as `_reward_all`."""
     for i in range(codes.shape[0]):
         status, slot, places[i] = _replace_one(
-            rows, kept, links, provisional, codes[i], values[i], weights[i]
+            rows, features, links, provisional, codes[i], values[i], weights[i]
         )
         if status < 0:
             return i, status, slot
@@ -393,7 +397,7 @@ class Rewards:
             if pending.n_provisional:
                 status, slot, place = _replace_one(
                     tasks.rows,
-                    pending.kept,
+                    pending.features,
                     pending.links,
                     pending.provisional,
                     code,
@@ -402,7 +406,7 @@ class Rewards:
                 )
             else:
                 status, slot, place = _reward_one(
-                    tasks.rows, pending.kept, pending.links, code, value, weight
+                    tasks.rows, pending.features, pending.links, code, value, weight
                 )
             if status >= 0:
                 break
@@ -424,7 +428,7 @@ class Rewards:
             return self._outcome(decision, value)
         finished = tasks.finished_owner(place)
         slot = tasks.pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._learn(slot, tasks.pending.kept, place, value, weight)
+        status = self._learn(slot, tasks.pending.features, place, value, weight)
         if status == REFUSED:
             if finished is not None:
                 tasks.finish(finished)
@@ -450,7 +454,7 @@ class Rewards:
         tasks, pending = self._tasks, self._tasks.pending
         item = pending.items.get(place)
         if item is not None:
-            x = pending.kept[place, : tasks.dimension]
+            x = pending.features[place]
             tasks.items.count(tasks.names[slot], item, x, n, total)
 
     def observe(
@@ -475,7 +479,7 @@ class Rewards:
         self._follow_up(slot, status)
         return PAID
 
-    def _learn(self, slot: int, kept: Floats, place: int, value: float, weight: float) -> int:
+    def _learn(self, slot: int, features: Floats, place: int, value: float, weight: float) -> int:
         """Learn a reward for the decision in a place, after discounting earlier rewards."""
         tasks, discount = self._tasks, self._settings.discount
         while True:
@@ -483,7 +487,7 @@ class Rewards:
             before = rows[slot].copy() if discount < 1.0 else None
             if before is not None:
                 tasks.layout.forget(rows[slot], discount)
-            status = int(_learn(rows, slot, kept, place, value, weight))
+            status = int(_learn(rows, slot, features, place, value, weight))
             if status >= 0:
                 if before is not None:
                     tasks.pending.fade(rows[slot], discount)
@@ -566,11 +570,11 @@ class Rewards:
             owners = pending.owners(given[0]) if pending.items else places
             if pending.n_provisional:
                 learned, status, slot = _replace_all(
-                    tasks.rows, pending.kept, pending.links, pending.provisional, *given, places
+                    tasks.rows, pending.features, pending.links, pending.provisional, *given, places
                 )
             else:
                 learned, status, slot = _reward_all(
-                    tasks.rows, pending.kept, pending.links, *given, places
+                    tasks.rows, pending.features, pending.links, *given, places
                 )
             paid = places[:learned].tolist()
             for i, place in enumerate(paid if pending.items else ()):
@@ -604,7 +608,7 @@ class Rewards:
         if not self._one_call:
             for place in places.tolist():
                 slot = pending.owner(place)
-                status = self._learn(slot, pending.kept, place, default, 1.0)
+                status = self._learn(slot, pending.features, place, default, 1.0)
                 if status != REFUSED:
                     self._count_item(slot, place, default, 1.0)
                     pending.count(place, default, tasks.scalar(slot, REWARDS))
@@ -614,7 +618,7 @@ class Rewards:
         while done < len(places):
             rest = places[done:]
             more, counted, status, slot = _count_all(
-                tasks.rows, pending.kept, pending.links, pending.provisional, rest, default
+                tasks.rows, pending.features, pending.links, pending.provisional, rest, default
             )
             for place in rest[:more].tolist() if pending.items else ():
                 if pending.is_provisional(place):
@@ -630,8 +634,7 @@ class Rewards:
     def _replace_default(self, place: int, value: float, weight: float) -> Outcome:
         """Pay a decision for which its task has learned a default.
 
-        A decision that is paid its default is kept until the deadline: another reward may replace
-        it.
+        A decision that is paid its default waits until the deadline: another reward may replace it.
         """
         tasks, pending = self._tasks, self._tasks.pending
         outcome = self._outcome_of_pending(place, value)
@@ -639,7 +642,7 @@ class Rewards:
             return outcome
         decision, finished = pending.decision(place), tasks.finished_owner(place)
         slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace_kept(slot, place, value, weight)
+        status = self._replace_pending(slot, place, value, weight)
         if status == REFUSED:
             if finished is not None:
                 tasks.finish(finished)
@@ -654,12 +657,12 @@ class Rewards:
         self._follow_up(slot, status, new=False)
         return PAID
 
-    def _replace_kept(self, slot: int, place: int, value: float, weight: float) -> int:
+    def _replace_pending(self, slot: int, place: int, value: float, weight: float) -> int:
         """Have a task count another reward for a decision; a weight of 0 removes it."""
         pending = self._tasks.pending
         before, weight_before, fade, number, _ = pending.provisional[place].tolist()
         counts = Counts(before, weight_before, fade, number)
-        status = self._replace(slot, pending.kept, place, counts, value, weight)
+        status = self._replace(slot, pending.features, place, counts, value, weight)
         if status >= 0:
             self._count_item(slot, place, value, weight)
         return status
@@ -685,7 +688,7 @@ class Rewards:
         return PAID
 
     def _replace(
-        self, slot: int, kept: Floats, place: int, counts: Counts, value: float, weight: float
+        self, slot: int, features: Floats, place: int, counts: Counts, value: float, weight: float
     ) -> int:
         """Replace what counts for the decision in a place."""
         tasks, fade = self._tasks, counts.fade
@@ -693,7 +696,7 @@ class Rewards:
             return 0
         before = np.array([counts.value, fade * counts.weight, counts.number])
         while True:
-            status = int(_replace(tasks.rows, slot, kept, place, before, value, fade * weight))
+            status = int(_replace(tasks.rows, slot, features, place, before, value, fade * weight))
             if status != CHANGES:
                 return status
             self._memory.note_change(slot)
@@ -706,7 +709,7 @@ class Rewards:
             return
         finished = tasks.finished_owner(place)
         slot = pending.owner(place) if finished is None else tasks.reopen(finished)
-        status = self._replace_kept(slot, place, 0.0, 0.0)
+        status = self._replace_pending(slot, place, 0.0, 0.0)
         pending.drop(tasks.rows, place)
         self._follow_up(slot, status, new=False)
         if finished is not None:

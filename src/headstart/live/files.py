@@ -270,7 +270,7 @@ class Saved:
             dict(zip(header["finished"], finished, strict=True)),
         )
         self._restore_items(memory)
-        owners, kept = self.arrays["owners"].tolist(), self._floats("kept")
+        owners, features = self.arrays["owners"].tolist(), self._floats("pending_features")
         # Without a deadline no times were noted; a new deadline counts from now.
         timed = header["settings"]["deadline_seconds"] is not None
         now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
@@ -279,7 +279,7 @@ class Saved:
         none = np.zeros((len(owners), N_PROVISIONAL))
         provisional = self._floats("provisional") if "provisional" in self.arrays else none
         items = self.header.get("pending_items", [None] * len(owners))
-        held = map(Held, kept, times, provisional, map(id_from, items))
+        held = map(Held, features, times, provisional, map(id_from, items))
         for decision, i, each in zip(header["pending"], owners, held, strict=True):
             tasks.adopt_decision(names[i], decision, each)
 
@@ -375,7 +375,7 @@ def write(
         "rows": tasks.rows[slots],
         "finished": tasks.finished.rows[numbers],
         "owners": np.array([index[pending.owner(place)] for place in places], dtype=np.int64),
-        "kept": pending.kept[places],
+        "pending_features": pending.features[places],
         "times": pending.times[places],
         "provisional": pending.provisional[places],
         "drawn": drawn,

@@ -193,7 +193,7 @@ class StoredTasks:
         """Choices that were made elsewhere, with their expected rewards; one for each task."""
         slots, batch = self._slots(tasks), batch_of(arms)
         self._memory.catch_up_all(slots)
-        choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), (), ())
+        choices = Choices(np.array(indices, dtype=np.int64), np.array(propensities), ())
         features = batch.features(choices.indices)
         ids = [one.id(i) if one.are_items else None for one, i in zip(arms, indices, strict=True)]
         chosen = self._explained(slots, choices, features, ids, None)
