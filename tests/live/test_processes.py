@@ -228,7 +228,9 @@ def test_files_are_readable_by_their_owner_only(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["bandit.npz"]
 
 
-@pytest.mark.parametrize("array", ["rows", "finished", "pending_features", "memory.gram", "memory.moment"])
+@pytest.mark.parametrize(
+    "array", ["rows", "finished", "pending_features", "memory.gram", "memory.moment"]
+)
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_file_with_numbers_that_are_not_finite_is_refused(
     array: str, bad: float, tmp_path: Path

@@ -1,7 +1,6 @@
 """What waits counts as its default, from the decision on; a reward replaces it exactly."""
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -395,19 +394,13 @@ def test_an_other_default_holds_for_later_decisions(tmp_path: Path) -> None:
         np.testing.assert_allclose([statistics.count, statistics.sum_of_squares], [1.0, 9.0])
 
 
-def test_a_file_from_before_defaults_counted(tmp_path: Path) -> None:
-    """Its decisions count from their reward on, or from their deadline."""
+def test_a_default_given_to_a_file_counts_for_later_decisions(tmp_path: Path) -> None:
+    """Those in the file count from their reward on, or from their deadline."""
     clock = Clock()
     bandit = waiting(clock, default_reward=None)
     paid, due = (bandit.decide("ann", ARMS).id for _ in range(2))
     bandit.save(tmp_path / "bandit.npz")
-    with np.load(tmp_path / "bandit.npz") as content:
-        arrays = {name: content[name] for name in content.files if name != "provisional"}
-    header = json.loads(arrays["header"].tobytes())
-    header["settings"]["default_reward"] = 0.0
-    arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    np.savez(tmp_path / "old.npz", **arrays)
-    loaded = hs.MetaBandit.load(tmp_path / "old.npz", clock=clock)
+    loaded = hs.MetaBandit.load(tmp_path / "bandit.npz", clock=clock, default_reward=0.0)
     assert loaded.task("ann").n_pending == 2
     assert loaded.task("ann").n_rewards == 0
     assert loaded.reward(paid, 1.0) is Outcome.PAID

@@ -18,7 +18,7 @@ from headstart.features import Features, Schema, Transformed, Transformer, schem
 from headstart.interfaces import Memory as Arrays
 from headstart.live._item_effects import FIRST, ItemSums, id_from, id_to
 from headstart.live._memory import Memory
-from headstart.live._pending import N_PROVISIONAL, Held, owner_of_finished
+from headstart.live._pending import Held, owner_of_finished
 from headstart.live._population import State
 from headstart.live._rows import check_rows
 from headstart.live._uniforms import UniformStream
@@ -26,8 +26,6 @@ from headstart.live.inputs import Name
 
 # Incremented when the meaning of a file changes.
 FORMAT = 1
-# Arrays that earlier files do not have, since nothing used them.
-_ADDED = frozenset({"kind_counts", "kind_means", "kind_variances"})
 
 # Instead of a schema: a transformer, which is code and therefore not in the file.
 _TRANSFORMER = "transformer"
@@ -79,7 +77,7 @@ def read_state(
     """The memory of a file, which must have the shapes of an empty one of the prior."""
     numbers = {name: header[name] for name in STATE_NUMBERS}
     checks.floats("the state", list(numbers.values()))
-    ids = header.get("items", [])
+    ids = header["items"]
     items = ItemSums.of(arrays, ids, d) if ids else None
     return State(read_memory(arrays, empty), **numbers, items=items)
 
@@ -90,8 +88,6 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
-        if stored is None and name in _ADDED:
-            stored = array
         if stored is None or stored.shape != np.shape(array):
             raise ValueError(f"the prior does not fit the saved memory, which has no {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
@@ -148,7 +144,7 @@ class Saved:
 
     def features(self, given: Schema | Transformer | None) -> Schema | None:
         """The schema of the file. A given one must be the same, except for unsettled numbers."""
-        stored = self.header.get("features")
+        stored = self.header["features"]
         if stored is None:
             if given is not None:
                 raise ValueError(
@@ -177,7 +173,7 @@ class Saved:
 
     def common_features(self, schema: Schema | None) -> Schema | None:
         """The common schema of this bandit and another, to merge them."""
-        stored = self.header.get("features")
+        stored = self.header["features"]
         if stored is None and schema is None:
             return None
         if stored == _TRANSFORMER and isinstance(schema, Transformed):
@@ -275,19 +271,14 @@ class Saved:
         timed = header["settings"]["deadline_seconds"] is not None
         now = 0.0 if tasks.pending.clock is None else tasks.pending.clock()
         times = self._floats("times").tolist() if timed else [now] * len(owners)
-        # Older versions counted decisions only from their reward on.
-        none = np.zeros((len(owners), N_PROVISIONAL))
-        provisional = self._floats("provisional") if "provisional" in self.arrays else none
-        items = self.header.get("pending_items", [None] * len(owners))
-        held = map(Held, features, times, provisional, map(id_from, items))
+        items = map(id_from, self.header["pending_items"])
+        held = map(Held, features, times, self._floats("provisional"), items)
         for decision, i, each in zip(header["pending"], owners, held, strict=True):
             tasks.adopt_decision(names[i], decision, each)
 
     def _restore_items(self, memory: Memory) -> None:
         """Restore what tasks counted by item."""
-        of_tasks, tasks = self.header.get("task_items", []), memory.tasks
-        if not of_tasks:
-            return
+        of_tasks, tasks = self.header["task_items"], memory.tasks
         rows, start = self._floats("task_items"), 0
         n = sum(len(ids) for _, ids in of_tasks)
         checks.shape("task_items", rows, (n, FIRST + tasks.dimension), "(items, d + 2)")
@@ -347,6 +338,9 @@ def write(
     pending, state, scales = tasks.pending, population.state, population.scales
     places = pending.oldest_first()
     generator, drawn = stream.saved()
+    of_tasks = {name: tasks.items.of(name) for name in tasks.all_names() if name in tasks.items}
+    item_rows = [row for rows in of_tasks.values() for row in rows.values()]
+    items = map(pending.items.get, places)
     header = {
         "format": FORMAT,
         "dimension": tasks.dimension,
@@ -368,6 +362,8 @@ def write(
         "tasks": list(tasks.slots),
         "finished": list(tasks.finished.numbers),
         "pending": [pending.decision(place) for place in places],
+        "pending_items": [None if item is None else id_to(item) for item in items],
+        "task_items": [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()],
         "settled": tasks.settled.values,
         "generator": generator,
     }
@@ -378,14 +374,8 @@ def write(
         "pending_features": pending.features[places],
         "times": pending.times[places],
         "provisional": pending.provisional[places],
+        "task_items": np.reshape(item_rows, (-1, FIRST + tasks.dimension)),
         "drawn": drawn,
         **state_arrays(state),
     }
-    of_tasks = {name: tasks.items.of(name) for name in tasks.all_names() if name in tasks.items}
-    if of_tasks:
-        header["task_items"] = [(name, list(map(id_to, rows))) for name, rows in of_tasks.items()]
-        arrays["task_items"] = np.concatenate([list(rows.values()) for rows in of_tasks.values()])
-    if pending.items:
-        items = map(pending.items.get, places)
-        header["pending_items"] = [None if item is None else id_to(item) for item in items]
     write_arrays(file, header, arrays)
