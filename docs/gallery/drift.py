@@ -21,13 +21,8 @@ for name, half_life in {"remembers everything": None, "half-life of 20 users": 2
     rng = np.random.default_rng(0)
     prior = hs.priors.Hierarchical(covariance="isotropic")
     errors[name] = []
-    bandit = hs.MetaBandit(
-        dimension=3,
-        prior=prior,
-        half_life_seconds=half_life,
-        clock=errors[name].__len__,  # one user per second
-        seed=0,
-    )
+    given = {"half_life_seconds": half_life, "clock": errors[name].__len__}  # a user per second
+    bandit = hs.MetaBandit(dimension=3, prior=prior, seed=0, **given)
     for user, mean in enumerate(means):
         w = rng.normal(mean, 0.2)
         for x in rng.normal(size=(10, 3)):
