@@ -1,6 +1,6 @@
 """The three protocols: sources of tasks, policies, and estimators of priors.
 
-An estimator stores completed tasks in a `Memory`: named arrays whose size does not grow.
+An estimator stores completed tasks in a `Memory`: named arrays of bounded size.
 
 >>> {name: array.shape for name, array in hs.priors.Average().empty(dimension=3).items()}
 {'weighted': (3,), 'weight': ()}
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 # What a prior estimator stores about completed tasks: named arrays with leading axes, of a size
-# that does not grow with the number of tasks. Plain, so that it can be saved, split and inspected.
+# with a bound, however many tasks there are. Plain, so that it can be saved, split and inspected.
 Memory = Mapping[str, Floats]
 
 

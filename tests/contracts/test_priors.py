@@ -112,14 +112,13 @@ def test_prior_is_finite(
 
 
 @every_prior
-def test_memory_is_plain_arrays_of_constant_size(estimator: PriorEstimator) -> None:
+def test_memory_is_plain_arrays_with_leading_axes(estimator: PriorEstimator) -> None:
     lead = (3,)
     empty = estimator.empty(DIMENSION, lead)
-    shapes = {name: array.shape for name, array in empty.items()}
-    assert all(shape[:1] == lead for shape in shapes.values())
-    for n_tasks in (1, 2, 7):
+    for n_tasks in (0, 1, 2, 7):
         memory = _learn(estimator, _data(n_tasks, lead), lead)
-        assert {name: array.shape for name, array in memory.items()} == shapes
+        assert memory.keys() == empty.keys()
+        assert all(array.shape[:1] == lead for array in memory.values())
         for name, array in memory.items():
             assert isinstance(name, str)
             assert type(array) is np.ndarray

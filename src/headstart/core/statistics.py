@@ -5,6 +5,7 @@ Every array may carry leading axes `…`; their entries are independent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +115,21 @@ class TaskStatistics:
             count=np.full(y.shape[:-1], float(y.shape[-1])),
             sum_of_squares=(y**2).sum(-1),
             side=side,
+        )
+
+    @classmethod
+    def stack(cls, tasks: Sequence[TaskStatistics], dimension: int) -> TaskStatistics:
+        """The statistics of k tasks with the leading axes (k,); k may be 0."""
+        if not tasks:
+            return cls.zeros(dimension, (0,))
+        sides = [task.side for task in tasks if task.side is not None]
+        return checks.trusted(
+            cls,
+            gram=np.stack([task.gram for task in tasks]),
+            moment=np.stack([task.moment for task in tasks]),
+            count=np.stack([task.count for task in tasks]),
+            sum_of_squares=np.stack([task.sum_of_squares for task in tasks]),
+            side=np.stack(sides) if len(sides) == len(tasks) else None,
         )
 
     @property

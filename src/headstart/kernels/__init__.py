@@ -32,7 +32,6 @@ from headstart.kernels.factors import (
     thin_rewards,
 )
 from headstart.kernels.learning import DRIFT_LIMIT, change_reward, learn, learn_choices
-from headstart.kernels.mean_task import Reduced, average_mean, explain, reduce
 from headstart.kernels.noise import update_noises
 from headstart.kernels.reading import (
     index,
@@ -65,18 +64,15 @@ __all__ = [
     "Expected",
     "FactorModel",
     "Reading",
-    "Reduced",
     "TaskState",
     "ThinTasks",
     "add_observation",
-    "average_mean",
     "change_reward",
     "choose",
     "choose_several",
     "climb",
     "component_posterior",
     "expect",
-    "explain",
     "factorise",
     "flush",
     "index",
@@ -95,7 +91,6 @@ __all__ = [
     "read_mean",
     "read_mean_one",
     "read_one",
-    "reduce",
     "refactorise_drifted",
     "regrets",
     "restate_surprise",

@@ -14,7 +14,6 @@ from headstart.core.prior import Prior
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors import Hierarchical
-from headstart.priors.hierarchical.recent import CAPACITY
 
 pytestmark = pytest.mark.slow
 
@@ -183,13 +182,48 @@ def test_leading_axes_are_independent(estimator: Hierarchical) -> None:
             np.testing.assert_allclose(getattr(whole, name)[i], getattr(part, name), rtol=1e-9)
 
 
-def test_the_latest_tasks_are_stored() -> None:
-    estimator = Hierarchical()
-    tasks = _batch(8, lead=(), n_tasks=CAPACITY + 3, horizon=3, dimension=2, scale=np.ones(2))
-    memory = _learn(estimator, tasks)
-    expected = [*tasks[CAPACITY:], *tasks[3:CAPACITY]]
-    np.testing.assert_array_equal(memory["moments"], np.stack([t.moment for t in expected]))
+@pytest.mark.parametrize(
+    ("dimension", "horizon", "stored"),
+    # 256 of a few numbers each, 64 of many.
+    [(2, 3, 256), (70, 64, 64)],
+)
+def test_the_latest_tasks_are_stored(dimension: int, horizon: int, stored: int) -> None:
+    estimator, scale = Hierarchical(), np.ones(dimension)
+    lot = _batch(8, lead=(), n_tasks=stored + 3, horizon=horizon, dimension=dimension, scale=scale)
+    memory = estimator.recount(
+        estimator.empty(dimension),
+        TaskStatistics.zeros(dimension, (0,)),
+        TaskStatistics.stack(lot, dimension),
+    )
+    np.testing.assert_array_equal(memory["moments"], np.stack([t.moment for t in lot[3:]]))
     assert np.isfinite(estimator.prior(memory).regularization).all()
+
+
+def test_a_recount_replaces_tasks() -> None:
+    lot = _batch(8, lead=(), n_tasks=9, horizon=3, dimension=2, scale=np.ones(2))
+    estimator = Hierarchical(covariance="isotropic")
+    found = estimator.recount(
+        _learn(estimator, lot[:6]),
+        TaskStatistics.stack(lot[1:3], 2),
+        TaskStatistics.stack(lot[6:], 2),
+    )
+    expected = _learn(estimator, [lot[0], *lot[3:]])
+    for name, array in expected.items():
+        np.testing.assert_allclose(found[name], array, atol=1e-9, err_msg=name)
+
+
+def test_memories_of_other_sizes_are_not_merged_with_an_intercept() -> None:
+    # The constant is scaled like the other features, and theirs differ.
+    estimator, rng = Hierarchical(intercept=True), np.random.default_rng(0)
+    memories = []
+    for size in (1.0, 100.0):
+        x = np.column_stack([size * rng.standard_normal((6, 2)), np.ones(6)])
+        task = TaskStatistics.from_data(x, rng.standard_normal(6))
+        memories.append(estimator.absorb(estimator.empty(3), task))
+    with pytest.raises(ValueError, match="intercept"):
+        estimator.merge(*memories)
+    plain = Hierarchical()
+    assert plain.merge(*memories)["count"] == 12.0
 
 
 @pytest.mark.parametrize("offset", [0.0, 5.0])

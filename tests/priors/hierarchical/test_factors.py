@@ -13,6 +13,7 @@ from headstart.policies import BayesUCB
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.factors import thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
+from headstart.priors.hierarchical.sums import Spectrum
 from headstart.simulation import Learner, simulate
 
 DIMENSION = 3
@@ -22,10 +23,14 @@ HORIZONS = (1, 5, 2, 9, 4)
 
 def _thin(data: Data, sides: Floats) -> ThinTasks:
     recent = RecentTasks.zeros(DIMENSION, (), n_side=sides.shape[-1])
-    for (x, y), side in zip(data, sides, strict=True):
-        known = side if len(side) else None
-        recent = recent.with_task(TaskStatistics.from_data(x, y, known), 1.0)
-    return thin_tasks(recent, ())
+    tasks = TaskStatistics.stack(
+        [
+            TaskStatistics.from_data(x, y, side if len(side) else None)
+            for (x, y), side in zip(data, sides, strict=True)
+        ],
+        DIMENSION,
+    )
+    return thin_tasks(recent.with_tasks(tasks, 1.0, Spectrum.of(tasks)), ())
 
 
 def _dense_covariance(data: Data, model: FactorModel, regressors: Floats) -> Floats:

@@ -9,6 +9,7 @@ from headstart.kernels import FactorModel, climb
 from headstart.priors import Hierarchical
 from headstart.priors.hierarchical.factors import Candidate, thin_tasks
 from headstart.priors.hierarchical.recent import RecentTasks
+from headstart.priors.hierarchical.sums import Spectrum
 
 DIMENSION = 4
 
@@ -17,10 +18,12 @@ def _candidate(noise: float, task: float, rank: int = 0) -> Candidate:
     """A model of ten tasks with V = 6I."""
     recent = RecentTasks.zeros(DIMENSION, ())
     rng = np.random.default_rng(0)
+    found = []
     for _ in range(10):
         x = np.sqrt(6.0) * np.linalg.qr(rng.standard_normal((DIMENSION, DIMENSION))).Q
-        recent = recent.with_task(TaskStatistics.from_data(x, rng.standard_normal(DIMENSION)), 1.0)
-    tasks = thin_tasks(recent, ())
+        found.append(TaskStatistics.from_data(x, rng.standard_normal(DIMENSION)))
+    every = TaskStatistics.stack(found, DIMENSION)
+    tasks = thin_tasks(recent.with_tasks(every, 1.0, Spectrum.of(every)), ())
     model = FactorModel(np.eye(DIMENSION)[:, :rank].copy(), noise, task, np.ones(1), 1.0)
     return Candidate(tasks, model, climb(tasks, model, 0, 1e-9, 1e9)[1])
 

@@ -96,26 +96,58 @@ class Hierarchical:
 
     def absorb(self, memory: Memory, task: TaskStatistics, weight: float = 1.0) -> Memory:
         """Add the task to the sums of every λ. The first task with features sets λ's unit."""
-        self._check_side(task.side, task.lead)
-        if self.intercept and not _ends_in_a_constant(task):
+        side = None if task.side is None else task.side[..., None, :]
+        one = replace(
+            task,
+            gram=task.gram[..., None, :, :],
+            moment=task.moment[..., None, :],
+            count=task.count[..., None],
+            sum_of_squares=task.sum_of_squares[..., None],
+            side=side,
+        )
+        return self._refitted(self._added(memory, one, weight))
+
+    def recount(self, memory: Memory, before: TaskStatistics, after: TaskStatistics) -> Memory:
+        """The memory with tasks replaced by tasks, both in stacks (…, k), with one fit at the end.
+
+        Parameters
+        ----------
+        memory : mapping of str to ndarray
+            The memory, which must not be modified.
+        before, after : TaskStatistics
+            The tasks to take out, as they were added, and those to add.
+
+        Returns
+        -------
+        mapping of str to ndarray
+        """
+        return self._refitted(self._added(self._added(memory, before, -1.0), after, 1.0))
+
+    def _added(self, memory: Memory, tasks: TaskStatistics, weight: float) -> Memory:
+        """The memory with a stack of tasks (…, k), without a new fit."""
+        self._check_side(tasks.side, tasks.lead)
+        if not tasks.count.size:
+            return memory
+        if self.intercept and not _ends_in_a_constant(tasks):
             warnings.warn(
                 "Hierarchical(intercept=True) takes the last feature of every arm as the constant "
                 "1, and got another: append a 1 to every arm's features, or leave intercept out",
-                stacklevel=2,
+                stacklevel=3,
             )
-        unit = self._unit(memory, task)
-        scaled = self._scaled(task, unit)
+        unit = self._unit(memory, tasks)
+        scaled = self._scaled(tasks, unit[..., None])
         spectrum = Spectrum.of(scaled)
-        sums = Sums.of_task(scaled, grid.regularizations(unit), spectrum).to_memory()
-        after = {"unit": unit} | _memories.add(memory, sums, weight)
-        if not self._stores_tasks:
-            return after
-        recent = RecentTasks.from_memory(memory)
-        if weight > 0.0:
-            recent = recent.with_task(scaled, weight, spectrum)
-        else:
-            recent = recent.without_task(scaled)
-        return self._refitted(dict(memory) | after | recent.to_memory())
+        regularizations = grid.regularizations(unit)[..., None, :]
+        sums = Sums.of_task(scaled, regularizations, spectrum).over_tasks()
+        after = dict(memory) | {"unit": unit} | _memories.add(memory, sums.to_memory(), weight)
+        if self._stores_tasks:
+            recent = RecentTasks.from_memory(memory)
+            if weight > 0.0:
+                recent = recent.with_tasks(scaled, weight, spectrum)
+            else:
+                recent = recent.without_tasks(scaled)
+            after |= recent.to_memory()
+        return after
 
     def scale(self, memory: Memory, factor: float) -> Memory:
         """Every task counts `factor` times as much."""
@@ -130,6 +162,11 @@ class Hierarchical:
         The fit starts from the fit of the memory that has seen more tasks.
         """
         unit = np.where(memory["unit"] > 0.0, memory["unit"], other["unit"])
+        if self.intercept and (grid.steps(other["unit"], unit) != 0).any():
+            raise ValueError(
+                "memories with an intercept can be merged only if their features have one size, "
+                f"got units {memory['unit']} and {other['unit']}"
+            )
         one, two = (
             Sums.from_memory(part).shifted(grid.steps(part["unit"], unit)).to_memory()
             for part in (memory, other)
@@ -200,8 +237,10 @@ class Hierarchical:
 
     def _refitted(self, memory: Memory) -> dict[str, Floats]:
         """The memory with its fit to the latest tasks brought up to date where due."""
+        if not self._stores_tasks:
+            return dict(memory)
         recent, fit = RecentTasks.from_memory(memory), FactorFit.from_memory(memory)
-        wait = np.clip(np.floor(recent.seen / _REFIT_SHARE), 1.0, recent.capacity / _LATEST_SHARE)
+        wait = np.clip(recent.seen // _REFIT_SHARE, 1.0, recent.capacity / _LATEST_SHARE)
         due = (recent.seen - fit.fitted_at >= wait) & (recent.present >= fit.MIN_TASKS)
         due &= memory["sum_of_squares"] > 0.0
         if not due.any():
@@ -253,11 +292,11 @@ class Hierarchical:
         mean = np.zeros((*unit.shape, dimension))
         return Normal(mean, covariance, np.ones(unit.shape), mean_covariance=covariance)
 
-    def _unit(self, memory: Memory, task: TaskStatistics) -> Floats:
-        """The unit of λ, from the mean ‖x‖² of the first task with features, (…); 0 before."""
-        diagonal = np.diagonal(task.gram, axis1=-2, axis2=-1)
-        square = (diagonal[..., :-1] if self.intercept else diagonal).sum(-1)
-        unit = grid.unit(square / np.maximum(task.count, 1.0))
+    def _unit(self, memory: Memory, tasks: TaskStatistics) -> Floats:
+        """The unit of λ, from the mean ‖x‖² of the first tasks with features, (…); 0 before."""
+        diagonal = np.diagonal(tasks.gram, axis1=-2, axis2=-1)
+        square = (diagonal[..., :-1] if self.intercept else diagonal).sum((-2, -1))
+        unit = grid.unit(square / np.maximum(tasks.count.sum(-1), 1.0))
         return np.where(memory["unit"] > 0.0, memory["unit"], unit)
 
     def _factors(self, unit: Floats, dimension: int) -> Floats:
@@ -293,5 +332,8 @@ def _ends_in_a_constant(task: TaskStatistics) -> bool:
     Live use divides features by powers of two if their sizes are far apart.
     """
     square, count = task.gram[..., -1, -1], task.count
-    power = np.log2(np.where(count > 0.0, square, 1.0) / np.where(count > 0.0, count, 1.0)) / 2.0
+    known = count > 0.0
+    if (known & (square <= 0.0)).any():
+        return False
+    power = np.log2(np.where(known, square, 1.0) / np.where(known, count, 1.0)) / 2.0
     return bool((np.abs(power - np.round(power)) < _ROUNDING).all())

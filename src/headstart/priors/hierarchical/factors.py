@@ -28,7 +28,7 @@ from headstart.kernels import (
     thin_rewards,
 )
 from headstart.priors.hierarchical import grid
-from headstart.priors.hierarchical.earlier import EarlierTasks, are_counted
+from headstart.priors.hierarchical.earlier import with_earlier
 from headstart.priors.hierarchical.isotropic import IsotropicFit
 from headstart.priors.hierarchical.normal import Normal
 from headstart.priors.hierarchical.recent import RecentTasks
@@ -178,7 +178,7 @@ class FactorFit:
 
         N(Hz, τ²I + LLᵀ + (1 + r)S̄): each column of L is as uncertain as the mean task. If z is
         unknown, the covariance of Hz over the tasks is added. If side information is not used, the
-        mean task and one S̄ come from all tasks in the sums (`EarlierTasks`).
+        mean task and one S̄ come from all tasks in the sums.
         """
         structured = self.structured & (recent.present > 0)
         if not structured.any():
@@ -187,7 +187,6 @@ class FactorFit:
         mean_covariance = whole.mean_covariance.copy()
         noise = np.array(whole.noise_variance)
         sums, regularizations = isotropic.sums, isotropic.regularizations
-        with_earlier = are_counted(sums, recent)
         for i in map(tuple, np.argwhere(structured)):
             model, tasks = self.model(i), thin_tasks(recent, i)
             n_regressors, dimension = len(model.means), mean.shape[-1]
@@ -212,12 +211,12 @@ class FactorFit:
                 own += coefficients[1:].T @ scatter @ coefficients[1:]
                 own += np.einsum("ab,aibj->ij", scatter, blocks[1:, :, 1:])
             mean[i] = z @ coefficients
-            if n_regressors == 1 and with_earlier[i]:
-                earlier = EarlierTasks.of(sums.at(i), regularizations[i], tasks, model)
-                if earlier is not None:
-                    mean[i], given_all = earlier.added_to(mean[i], expected.mean_covariance)
-                    own += given_all - expected.mean_covariance
-                    mean_covariance[i] = given_all
+            if n_regressors == 1:
+                mean[i], given_all = with_earlier(
+                    mean[i], mean_covariance[i], sums.at(i), regularizations[i], tasks, model
+                )
+                own += given_all - mean_covariance[i]
+                mean_covariance[i] = given_all
             covariance[i] = own + model.loadings @ model.loadings.T
             # Variances along two directions never differ so much that no digits are left.
             least = _LEAST_VARIANCE * np.trace(covariance[i])

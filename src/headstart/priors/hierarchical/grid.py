@@ -1,5 +1,6 @@
 """The grid of λ and ρ, and their posterior weights on it."""
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -28,24 +29,15 @@ _SIZE, _DEGREE = len(LAMBDAS), 7
 _FINE_GRID = np.linspace(0, _SIZE - 1, 16 * (_SIZE - 1) + 1)
 
 
-def _basis(x: Floats) -> Floats:
-    """The B-splines (F, G) at x (F,), by de Boor's recursion; SciPy's take long to import."""
-    inner = np.arange((_DEGREE + 1) // 2, _SIZE - (_DEGREE + 1) // 2)
-    ends = (np.zeros(_DEGREE + 1), inner, np.full(_DEGREE + 1, _SIZE - 1))
-    knots = np.concatenate(ends).astype(np.float64)
-    last = np.searchsorted(knots, _SIZE - 1) - 1  # the interval that has the right end
-    of = np.minimum(np.searchsorted(knots, x, side="right") - 1, last)
-    values: Floats = (np.arange(len(knots) - 1) == of[:, None]).astype(np.float64)
-    for k in range(1, _DEGREE + 1):
-        width = knots[k:] - knots[:-k]
-        share = (x[:, None] - knots[:-k]) / np.where(width > 0.0, width, 1.0)
-        rising, falling = share * values, (1.0 - share) * values
-        values = np.where(width[:-1] > 0.0, rising[:, :-1], 0.0)
-        values += np.where(width[1:] > 0.0, falling[:, 1:], 0.0)
-    return values
+@functools.cache
+def _splines() -> Floats:
+    """The splines (F, G) on the fine grid that are 1 at one grid point and 0 at the others."""
+    from scipy.interpolate import make_interp_spline  # noqa: PLC0415 - takes long to import
+
+    points = np.arange(_SIZE, dtype=np.float64)
+    return np.asarray(make_interp_spline(points, np.eye(_SIZE), k=_DEGREE)(_FINE_GRID))
 
 
-_TO_FINE = _basis(_FINE_GRID) @ np.linalg.inv(_basis(np.arange(_SIZE, dtype=np.float64)))
 FINE_LAMBDAS = 10.0 ** np.interp(_FINE_GRID, np.arange(_SIZE), np.log10(LAMBDAS))
 # From weights on the fine grid to weights on the coarse one.
 _TO_COARSE = np.maximum(1.0 - np.abs(np.arange(_SIZE)[:, None] - _FINE_GRID), 0.0)
@@ -135,7 +127,7 @@ def limited_noise(noise: float, squares: Floats, counts: Floats, covariance: Flo
 
 def to_fine(values: Floats) -> Floats:
     """Values (…, G, P) interpolated to the fine grid, (…, F, P)."""
-    return np.asarray(_TO_FINE @ values)
+    return np.asarray(_splines() @ values)
 
 
 def to_coarse(weights: Floats) -> Floats:
@@ -202,7 +194,7 @@ def _cardinal(index: Floats) -> Floats:
     """The weights of grid points in the spline at an index of the fine grid, (…, G)."""
     first = np.clip(np.floor(index), 0, len(_FINE_GRID) - 2).astype(np.int64)
     share = (index - first)[..., None]
-    return np.asarray((1.0 - share) * _TO_FINE[first] + share * _TO_FINE[first + 1])
+    return np.asarray((1.0 - share) * _splines()[first] + share * _splines()[first + 1])
 
 
 def split_at_median(weights: Floats) -> tuple[Floats, Floats]:

@@ -4,14 +4,14 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from headstart.arrays import Booleans, Floats
+from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 from headstart.priors.hierarchical.sums import Spectrum
 
-# How many tasks are stored; more if side information is to be learned from them.
-CAPACITY = 64
-CAPACITY_WITH_SIDE = 256
+# The latest tasks are stored up to this many, as long as their designs have at most this many
+# numbers; but at least the latest 64 in any case.
+_MOST_TASKS, _MOST_NUMBERS, _LEAST_TASKS = 256, 80_000, 64
 # The most rewards of a thin task: of more directions, those with most data count.
 MAX_DIRECTIONS = 64
 # Eigenvalues of V below this share of the largest are rounding errors.
@@ -20,11 +20,12 @@ _NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class RecentTasks:
-    """The latest tasks (…, W), and the number of tasks ever seen (…).
+    """The latest W tasks, and the number of tasks ever seen (…).
 
     They are stored because no statistics of a fixed size determine how tasks differ: each task's
     design matters. With V = U diag(v) Uᵀ, a task is as informative as R = min(d, 64) rewards of the
-    features diag(√v)Uᵀ, (R, d), together with a sum of squares of pure noise.
+    features diag(√v)Uᵀ, (R, d), together with a sum of squares of pure noise. R is the largest that
+    any of them needs.
     """
 
     designs: Floats  # (…, W, R, d), diag(√v)Uᵀ; rows of zeros where there is no data
@@ -41,19 +42,18 @@ class RecentTasks:
     @classmethod
     def zeros(cls, dimension: int, lead: tuple[int, ...], *, n_side: int = 0) -> "RecentTasks":
         """No tasks."""
-        stored = (*lead, CAPACITY_WITH_SIDE if n_side else CAPACITY)
-        directions = min(dimension, MAX_DIRECTIONS)
+        none = np.zeros((*lead, 0))
         return cls(
-            designs=np.zeros((*stored, directions, dimension)),
-            moments=np.zeros((*stored, dimension)),
-            counts=np.zeros(stored),
-            sums_of_squares=np.zeros(stored),
-            residuals=np.zeros(stored),
-            freedoms=np.zeros(stored),
-            weights=np.zeros(stored),
-            sides=np.zeros((*stored, n_side)),
+            designs=np.zeros((*lead, 0, 1, dimension)),
+            moments=np.zeros((*lead, 0, dimension)),
+            counts=none,
+            sums_of_squares=none,
+            residuals=none,
+            freedoms=none,
+            weights=none,
+            sides=np.zeros((*lead, 0, n_side)),
             seen=np.zeros(lead),
-            arrivals=np.zeros(stored),
+            arrivals=none,
         )
 
     @classmethod
@@ -72,99 +72,110 @@ class RecentTasks:
 
     @property
     def capacity(self) -> int:
-        """How many tasks can be stored, W."""
-        return int(self.counts.shape[-1])
+        """The most tasks of this size that are stored."""
+        numbers = self.designs.shape[-2] * self.designs.shape[-1]
+        return int(np.clip(_MOST_NUMBERS // numbers, _LEAST_TASKS, _MOST_TASKS))
 
-    def with_task(
-        self, task: TaskStatistics, weight: float, spectrum: Spectrum | None = None
-    ) -> "RecentTasks":
-        """With one more task, which replaces the oldest if all slots are filled.
+    def with_tasks(self, tasks: TaskStatistics, weight: float, spectrum: Spectrum) -> "RecentTasks":
+        """With more tasks (…, k), the latest last; the oldest ones go if there are too many.
 
         A task without rewards changes nothing.
         """
-        arrived = task.count > 0
-        oldest = np.where(self.weights > 0.0, self.arrivals, 0.0).argmin(-1)[..., None]
-        slot = (np.arange(self.capacity) == oldest) & arrived[..., None]
-        side = np.zeros((*task.lead, 0)) if task.side is None else task.side
-        return self._set(
-            slot,
-            thin(task, self.designs.shape[-2], spectrum)
-            | {
-                "moments": task.moment,
-                "counts": task.count,
-                "sums_of_squares": task.sum_of_squares,
-                "weights": np.full(task.lead, weight),
-                "sides": side[..., : self.sides.shape[-1]],
-                "arrivals": self.seen + 1.0,
-            },
-            seen=self.seen + arrived,
-        )
-
-    def without_task(self, task: TaskStatistics) -> "RecentTasks":
-        """Without the task that has these statistics, if it is still stored."""
-        same = (self.moments == task.moment[..., None, :]).all(-1) & (self.weights > 0.0)
-        same &= self.counts == task.count[..., None]
-        same &= self.sums_of_squares == task.sum_of_squares[..., None]
-        slot = same & (np.cumsum(same, -1) == 1)
-        lead, (rows, dimension) = self.seen.shape, self.designs.shape[-2:]
-        nothing = {
-            "designs": np.zeros((*lead, rows, dimension)),
-            "moments": np.zeros((*lead, dimension)),
-            "sides": np.zeros((*lead, self.sides.shape[-1])),
+        arrived = tasks.count > 0.0
+        number = self.seen[..., None] + np.cumsum(arrived, -1)
+        side = np.zeros((*tasks.lead, 0)) if tasks.side is None else tasks.side
+        added = {
+            **thin(tasks, spectrum),
+            "moments": tasks.moment,
+            "counts": tasks.count,
+            "sums_of_squares": tasks.sum_of_squares,
+            "weights": np.where(arrived, weight, 0.0),
+            "sides": side[..., : self.sides.shape[-1]],
+            "arrivals": np.where(arrived, number, 0.0),
         }
-        scalars = ("counts", "sums_of_squares", "residuals", "freedoms", "weights", "arrivals")
-        return self._set(slot, nothing | {name: np.zeros(lead) for name in scalars}, self.seen)
+        return self._joined(added, seen=self.seen + arrived.sum(-1))
 
-    def _set(self, slot: Booleans, values: dict[str, Floats], seen: Floats) -> "RecentTasks":
-        """The values (…, own axes) in the slots (…, W) that are marked."""
-        where = np.nonzero(slot)
-        arrays = {name: getattr(self, name).copy() for name in values}
-        for name, value in values.items():
-            arrays[name][where] = value[where[:-1]]
-        return replace(self, seen=np.asarray(seen), **arrays)
+    def without_tasks(self, tasks: TaskStatistics) -> "RecentTasks":
+        """Without the tasks (…, k) that have these statistics, if they are still stored."""
+        gone = np.zeros(self.weights.shape, dtype=bool)
+        for k in range(tasks.count.shape[-1]):
+            same = (self.moments == tasks.moment[..., k, None, :]).all(-1) & ~gone
+            same &= (self.counts == tasks.count[..., k, None]) & (self.weights > 0.0)
+            same &= self.sums_of_squares == tasks.sum_of_squares[..., k, None]
+            gone |= same & (np.cumsum(same, -1) == 1)
+        kept = _without_seen(self.to_memory())
+        for name, array in kept.items():
+            kept[name] = np.where(gone[(..., *(None,) * (array.ndim - gone.ndim))], 0.0, array)
+        return replace(self, **kept)._latest()
 
     def scaled(self, factor: float) -> "RecentTasks":
         """Every task counts `factor` times as much."""
         return replace(self, weights=factor * self.weights)
 
     def merged(self, other: "RecentTasks") -> "RecentTasks":
-        """The latest tasks of both."""
-        # Both count back from their latest task.
-        pair = (self, other)
-        age = np.concatenate(
-            [
-                np.where(tasks.weights > 0.0, tasks.seen[..., None] - tasks.arrivals, np.inf)
-                for tasks in pair
-            ],
-            -1,
-        )
-        chosen = np.argsort(age, -1, kind="stable")[..., : self.capacity]
+        """The latest tasks of both, counted back from the latest task of each."""
         seen = self.seen + other.seen
-        arrays = {}
-        for name in (field.name for field in fields(self) if field.name != "seen"):
-            one, two = (getattr(tasks, name) for tasks in pair)
-            axis = self.weights.ndim - 1
-            index = chosen[(..., *(None,) * (one.ndim - self.weights.ndim))]
-            arrays[name] = np.take_along_axis(np.concatenate([one, two], axis), index, axis)
-        order = seen[..., None] - np.arange(self.capacity)
-        arrivals = np.where(arrays.pop("arrivals") > 0.0, order, 0.0)
-        return RecentTasks(
-            **arrays, arrivals=np.where(arrays["weights"] > 0.0, arrivals, 0.0), seen=seen
+        one, two = (
+            {
+                **tasks.to_memory(),
+                # Half a place keeps the order of two tasks that are equally old.
+                "arrivals": np.where(
+                    tasks.arrivals > 0.0,
+                    (seen - tasks.seen - behind)[..., None] + tasks.arrivals,
+                    0.0,
+                ),
+            }
+            for tasks, behind in ((self, 0.0), (other, 0.5))
         )
+        return replace(self, **_without_seen(one))._joined(_without_seen(two), seen)
+
+    def _joined(self, added: dict[str, Floats], seen: Floats) -> "RecentTasks":
+        """The stored and the added tasks, the latest of them if there are too many."""
+        axis = self.weights.ndim - 1
+        rows = max(self.designs.shape[-2], added["designs"].shape[-2])
+        arrays = {
+            name: np.concatenate([_widened(getattr(self, name), rows, name), part], axis)
+            for name, array in added.items()
+            for part in (_widened(array, rows, name),)
+        }
+        return RecentTasks(**arrays, seen=np.asarray(seen))._latest()
+
+    def _latest(self) -> "RecentTasks":
+        """The latest tasks that are stored, in order, without empty places."""
+        most = min(int(self.present.max(initial=0)), self.capacity)
+        order = np.argsort(self.arrivals, -1, kind="stable")
+        latest = order[..., order.shape[-1] - most :]
+        arrays = _without_seen(self.to_memory())
+        for name, array in arrays.items():
+            index = latest[(..., *(None,) * (array.ndim - latest.ndim))]
+            arrays[name] = np.take_along_axis(array, index, latest.ndim - 1)
+        return replace(self, **arrays)
 
 
-def thin(
-    task: TaskStatistics, directions: int, spectrum: Spectrum | None = None
-) -> dict[str, Floats]:
+def _without_seen(arrays: dict[str, Floats]) -> dict[str, Floats]:
+    return {name: array for name, array in arrays.items() if name != "seen"}
+
+
+def _widened(array: Floats, rows: int, name: str) -> Floats:
+    """Designs (…, R, d) with rows of zeros after their own; other arrays as they are."""
+    if name != "designs" or array.shape[-2] == rows:
+        return array
+    wide = np.zeros((*array.shape[:-2], rows, array.shape[-1]))
+    wide[..., : array.shape[-2], :] = array
+    return wide
+
+
+def thin(task: TaskStatistics, spectrum: Spectrum) -> dict[str, Floats]:
     """The thin form of tasks (…): designs (…, R, d), residuals and their degrees of freedom (…)."""
-    values, vectors = Spectrum.of(task) if spectrum is None else spectrum
+    values, vectors = spectrum
     known = values > np.maximum(_NEGLIGIBLE * values[..., -1:], 0.0)
     values = np.where(known, values, 0.0)
-    rotated = (vectors.mT @ task.moment[..., None])[..., 0]
+    rotated = spectrum.rotated(task.moment)
     explained = np.where(known, rotated**2 / np.where(known, values, 1.0), 0.0).sum(-1)
+    n_rows = int(np.clip(known.sum(-1).max(initial=1), 1, MAX_DIRECTIONS))
     rows = np.sqrt(values)[..., :, None] * vectors.mT
     return {
-        "designs": np.ascontiguousarray(rows[..., ::-1, :][..., :directions, :]),
+        "designs": np.ascontiguousarray(rows[..., ::-1, :][..., :n_rows, :]),
         "residuals": np.maximum(task.sum_of_squares - explained, 0.0),
         "freedoms": np.maximum(task.count - known.sum(-1), 0.0),
     }

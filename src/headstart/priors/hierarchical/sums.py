@@ -13,22 +13,31 @@ from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import Memory
 
-# From this many features on, finding out which products are needed pays off.
-_LARGE = 128
+# From this many features on, leaving out directions without data pays off.
+_LARGE = 32
 # Eigenvalues of V below this share of the largest are rounding errors.
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 
 
 class Spectrum(NamedTuple):
-    """V = U diag(v) Uᵀ of a task: v (…, d) in ascending order, and U (…, d, d)."""
+    """V = U diag(v) Uᵀ of a task: v (…, r) in ascending order, and U (…, d, r)."""
 
     values: Floats
     vectors: Floats
 
     @classmethod
     def of(cls, task: TaskStatistics) -> "Spectrum":
-        """The spectrum of a task's gram."""
-        return cls(*np.linalg.eigh(task.gram))
+        """The spectrum of a task's gram, of many features without directions that have no data."""
+        values, vectors = np.linalg.eigh(task.gram)
+        if task.dimension >= _LARGE:
+            known = values > ROUNDING * values[..., -1:]
+            spanned = max(int(known.sum(-1).max(initial=0)), 1)
+            values, vectors = values[..., -spanned:], vectors[..., -spanned:]
+        return cls(np.maximum(values, 0.0), vectors)
+
+    def rotated(self, moment: Floats) -> Floats:
+        """Uᵀb, (…, r)."""
+        return np.asarray((self.vectors.mT @ moment[..., None])[..., 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +90,9 @@ class Sums:
         V is never inverted: with V = U diag(v) Uᵀ, MV = U diag(v/(v + λ)) Uᵀ, even if the task has
         fewer rounds than features.
         """
-        values, vectors = Spectrum.of(task) if spectrum is None else spectrum
-        if task.dimension >= _LARGE:
-            # Rounds span few directions; those without data add nothing.
-            known = values > _ROUNDING * values[..., -1:]
-            spanned = max(int(known.sum(-1).max(initial=0)), 1)
-            values, vectors = values[..., -spanned:], vectors[..., -spanned:]
-        values = np.maximum(values, 0.0)[..., None, :]
-        basis = vectors[..., None, :, :]
-        rotated = (vectors.mT @ task.moment[..., None])[..., None, :, 0]
+        spectrum = Spectrum.of(task) if spectrum is None else spectrum
+        values, basis = spectrum.values[..., None, :], spectrum.vectors[..., None, :, :]
+        rotated = spectrum.rotated(task.moment)[..., None, :]
         ridge = regularizations[..., None]
         inverse = 1.0 / (values + ridge)
         information = values * inverse
@@ -102,6 +105,11 @@ class Sums:
             count=task.count,
             sum_of_squares=task.sum_of_squares,
         )
+
+    def over_tasks(self) -> "Sums":
+        """The sums over tasks that are stacked in the last leading axis."""
+        axis = self.count.ndim - 1
+        return Sums(**{name: array.sum(axis) for name, array in self.to_memory().items()})
 
     def shifted(self, steps: Integers) -> "Sums":
         """The same sums on a grid that lies this many λ's lower, (…).
