@@ -158,5 +158,5 @@ def _moved(
         if start.is_finite:
             row = layout.rebased(row, start.prior, start.components)
             row[PRIOR_TASKS] = n_others
-        moved[task.task] = task_bytes(layout.finished(row), items, layout)
+        moved[task.task] = task_bytes(layout.finished(row), items)
     return moved
