@@ -1,9 +1,12 @@
-"""Processes that end with the process that started them, however that one ends."""
+"""Processes: how they end with the process that started them, and how many threads BLAS has."""
 
+import importlib
 import multiprocessing
 import os
 import threading
 from collections.abc import Callable
+
+from threadpoolctl import threadpool_limits
 
 
 def _exit() -> None:
@@ -23,3 +26,9 @@ def end_with_parent(end: Callable[[], None] = _exit) -> None:
         end()
 
     threading.Thread(target=watch, name="headstart-parent", daemon=True).start()
+
+
+def use_one_blas_thread() -> None:
+    """Have BLAS use one thread in this process: a server's products are small, and it has many."""
+    importlib.import_module("scipy.linalg.cython_blas")  # Numba's own library, loaded when needed
+    threadpool_limits(1, "blas")

@@ -279,6 +279,19 @@ def test_forgetting_the_only_task_leaves_nothing() -> None:
     assert bandit.learned().n_tasks == 0
 
 
+def test_changes_that_are_taken_back_count_once() -> None:
+    """A task learns again while its first change is in flight, and then both are taken back."""
+    bandit = hs.MetaBandit(dimension=D, prior=hs.priors.Pooled(within_task=False), seed=0)
+    for x in np.eye(D):
+        bandit.observe("ann", x, 1.0)
+        bandit._memory.collect(1)
+    bandit._memory.undo()
+    bandit.next_prior()
+    state = memory_state(bandit)
+    assert (state.n_tasks, state.rounds) == (1, D)
+    assert_same(state.memory, absorbed(bandit))
+
+
 def test_half_life_by_hand() -> None:
     now = [1000.0]
     prior = hs.priors.Pooled(within_task=False)

@@ -1,7 +1,7 @@
 """Chooser: choose arms by their scores, for one task or many, and keep the decisions."""
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ from headstart.kernels.choice import tie_threshold
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.kernels.views import view
-from headstart.live._blas import one_blas_thread
 from headstart.live._decision_sets import (
     ArmsOfTasks,
     Batch,
@@ -310,7 +309,7 @@ class Chooser:
             pending.reserve(1)
         self._memory.catch_up(slot)
         scores = np.empty(shape[0])
-        scratch, shared = self._scores.scratch(shape[0])
+        scratch = self._scores.scratch(shape[0])
         call = (
             tasks.rows,
             slot,
@@ -325,11 +324,7 @@ class Chooser:
             pending.arrays,
             free[-1],
         )
-        if shared:
-            with one_blas_thread:
-                choice, propensity, code = _decide_one(*call)
-        else:
-            choice, propensity, code = _decide_one(*call)
+        choice, propensity, code = _decide_one(*call)
         if choice < 0:
             raise too_large("arms", arms)
         pending.note_time(free.pop())
@@ -496,7 +491,7 @@ class Chooser:
                 indices if whole else np.empty(size, dtype=np.int64),
                 propensities if whole else np.empty(size),
             )
-            scratch, shared = self._scores.scratch(n_arms)
+            scratch = self._scores.scratch(n_arms)
             call = (
                 self._tasks.rows,
                 slots[part],
@@ -509,8 +504,7 @@ class Chooser:
                 scratch,
                 results,
             )
-            with one_blas_thread if shared else nullcontext():
-                position = _choose_all(*call)
+            position = _choose_all(*call)
             if position != NONE:
                 raise UnreadableArmError(int(group.members[position]))
             if not whole:

@@ -283,8 +283,10 @@ class Memory:
             else:
                 row[COUNTED], row[COUNTED_AT] = AS_IT_IS, change.after.position
             if change.before is not None or change.after is not None:
-                self._in_flight[name] = change
                 changes.append(change)
+                # The memory counts what it counted before the first of them.
+                first = self._in_flight.get(name, change)
+                self._in_flight[name] = replace(change, before=first.before)
             else:
                 self.tasks.drop_empty(name)
         return changes

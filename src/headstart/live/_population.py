@@ -25,7 +25,6 @@ from headstart.interfaces import (
 )
 from headstart.kernels import Components
 from headstart.live import _item_effects
-from headstart.live._blas import one_blas_thread
 from headstart.live._item_effects import ItemEffects, ItemSums
 from headstart.live._rows import Layout
 from headstart.live.inputs import Name
@@ -147,8 +146,7 @@ class Population:
 
     def starting_from(self, memory: Memory, side: Floats | None = None) -> Start:
         """What a task with this side information starts from, by a memory."""
-        with one_blas_thread:
-            prior = _unscaled(starting_prior(self.estimator, memory, side), self.scales)
+        prior = _unscaled(starting_prior(self.estimator, memory, side), self.scales)
         if prior.mixture is not None and self.bias_moves:
             raise ValueError("a prior whose bias moves within a task must not have a mixture")
         components = None if prior.mixture is None else prior.mixture.components()
@@ -203,8 +201,7 @@ class Population:
         if sums is not state.items:
             effects = None
             if state.items is not None and self.settings.item_effects:
-                with one_blas_thread:
-                    effects = _item_effects.fit(state.items, self.scales)
+                effects = _item_effects.fit(state.items, self.scales)
             self._effects = state.items, effects
         return effects
 
@@ -263,8 +260,7 @@ class Population:
         added = np.array([1.0, float(task.count), float(task.sum_of_squares)])
         after = totals + sign * weight * added
         after[after < _ROUNDING * totals] = 0.0
-        with one_blas_thread:
-            memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
+        memory = self.estimator.absorb(state.memory, self._scaled(task), sign * weight)
         items = state.items
         if _item_effects.items_of(task):
             items = ItemSums.empty(self.layout.dimension) if items is None else items
@@ -277,8 +273,7 @@ class Population:
         """The memory with a fresh fit, so that no trace of subtracted tasks is left in it."""
         if not isinstance(self.estimator, FittedPriorEstimator) or not state.n_tasks:
             return state
-        with one_blas_thread:
-            return replace(state, memory=self.estimator.refit(state.memory))
+        return replace(state, memory=self.estimator.refit(state.memory))
 
     def without(self, contribution: Contribution | None, state: State) -> Memory:
         """The memory of all tasks but one."""
@@ -287,8 +282,7 @@ class Population:
         weight = self.weight(contribution, state.position)
         memory = self.estimator.absorb(state.memory, self._scaled(contribution.task), -weight)
         if isinstance(self.estimator, FittedPriorEstimator):
-            with one_blas_thread:
-                return self.estimator.refit(memory)
+            return self.estimator.refit(memory)
         return memory
 
     def bias_with(self, contribution: Contribution | None, task: TaskStatistics) -> Floats:

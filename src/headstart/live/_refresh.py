@@ -8,7 +8,6 @@ import weakref
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from headstart.live._blas import one_blas_thread
 from headstart.live._memory import Memory
 from headstart.live._population import Change
 
@@ -86,7 +85,7 @@ class Refresher:
         began = time.perf_counter()
         self._requested.clear()
         try:
-            with self.computing, one_blas_thread:
+            with self.computing:
                 more = self._refresh()
                 self._move_tasks()
         except Exception:

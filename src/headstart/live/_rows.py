@@ -35,9 +35,6 @@ NONE = -1
 
 _VECTORS = 4
 
-# From this many numbers on, a stored task leaves out zeros; below, there is little to save.
-_SHORTENED_FROM = 10_000
-
 
 @compiled(inline="always")
 def dimension_of(length: int) -> int:
@@ -145,39 +142,6 @@ class Layout:
     def has_learned(self, finished: Floats) -> bool:
         """Whether a finished task has had rewards."""
         return bool(finished[self._rewards])
-
-    def shortened(self, finished: Floats) -> Floats:
-        """The numbers to store of a finished task.
-
-        If d is large and V is 0 they leave it out, and Λ too if it is diagonal. They are NaN, how
-        many numbers of Λ follow, these, and the rest. Otherwise they are all numbers, of which the
-        first is V₁₁.
-        """
-        d = self.dimension
-        square, rest = finished[: d * d].reshape(d, d), finished[d * d :]
-        if len(finished) < _SHORTENED_FROM or self.has_learned(finished):
-            return finished
-        if square[~self._above].any():
-            return finished
-        upper = square[self._above]
-        if not upper.any():
-            upper = upper[:0]
-        return np.concatenate([[math.nan, len(upper)], upper, rest])
-
-    def lengthened(self, numbers: Floats) -> tuple[Floats, int]:
-        """A finished task from its numbers and what follows them, and how many they are."""
-        if not numbers.size or not math.isnan(numbers[0]):
-            return numbers[: self.finished_length], self.finished_length
-        square = self.dimension**2
-        n_upper = int(numbers[1])
-        size = 2 + n_upper + self.finished_length - square
-        checks.shape("the state of a task", numbers[:size], (size,), "(n,)")
-        finished = np.zeros(self.finished_length)
-        if n_upper:
-            own = finished[:square].reshape(self.dimension, self.dimension)
-            own[self._above] = numbers[2 : 2 + n_upper]
-        finished[square:] = numbers[2 + n_upper : size]
-        return finished, size
 
     def reopened(self, finished: Floats, start: Floats | None = None) -> Floats:
         """The row of a finished task that continues: A is computed again.

@@ -12,7 +12,6 @@ from headstart.interfaces import IndexPolicy, Policy, SamplingPolicy, by_parts
 from headstart.kernels.compilation import compiled
 from headstart.kernels.state import Reading
 from headstart.kernels.views import view
-from headstart.live._blas import is_shared, one_blas_thread
 from headstart.live._decision_sets import DecisionSet
 from headstart.live._item_effects import NO_EFFECTS, Effects, add_effects
 from headstart.live._memory import Memory
@@ -104,7 +103,7 @@ class Scores:
         self._population = memory.population
         self._nothing = np.empty((0, tasks.dimension, tasks.dimension))
         self._summary = EstimateSummary(np.empty(0), self._bias, self._regularization)
-        self._scratch: dict[int, tuple[Floats, bool]] = {}
+        self._scratch: dict[int, Floats] = {}
         # Only a policy without random numbers of its own has one index per arm.
         self.index: IndexPolicy | None = None
         if isinstance(policy, IndexPolicy) and policy.n_uniforms(1, tasks.dimension) == 0:
@@ -158,15 +157,14 @@ class Scores:
             lambda: np.stack([layout.regularization(rows[slot]) for slot in slots]),
         )
 
-    def scratch(self, n_arms: int) -> tuple[Floats, bool]:
-        """Memory for one task's estimates of K arms, K(2d + 3); whether BLAS would share them."""
+    def scratch(self, n_arms: int) -> Floats:
+        """Memory for one task's estimates of K arms, K(2d + 3)."""
         scratch = self._scratch.get(n_arms)
         if scratch is None:
             if len(self._scratch) == _SHAPES:
                 self._scratch.clear()
-            dimension = self._tasks.dimension
-            scratch = np.empty(n_arms * (2 * dimension + 3)), is_shared(n_arms, dimension)
-            if scratch[0].nbytes <= _LARGEST_SCRATCH:
+            scratch = np.empty(n_arms * (2 * self._tasks.dimension + 3))
+            if scratch.nbytes <= _LARGEST_SCRATCH:
                 self._scratch[n_arms] = scratch
         return scratch
 
@@ -179,11 +177,10 @@ class Scores:
             return NO_EFFECTS
         shape = len(sets), len(sets[0].features)
         effects = Effects(np.zeros(shape), np.zeros(shape))
-        with one_blas_thread:
-            for i, arms in enumerate(sets):
-                if arms.are_items and arms.ids is not None:
-                    read = items.read(arms.features, arms.ids)
-                    effects.offsets[i], effects.variances[i] = read
+        for i, arms in enumerate(sets):
+            if arms.are_items and arms.ids is not None:
+                read = items.read(arms.features, arms.ids)
+                effects.offsets[i], effects.variances[i] = read
         return effects
 
     def n_uniforms(self, n_arms: int) -> int:
@@ -202,9 +199,7 @@ class Scores:
         self, slots: Integers, arms: Floats, effects: Effects, uniforms: Floats
     ) -> Floats:
         """New scores (n, m, K) of n tasks' arms (n, K, d), from uniforms (n, m, u)."""
-        # The policy may factorise; compared with that, a context costs little.
-        with one_blas_thread:
-            return self._scores_of_tasks(slots, arms, effects, uniforms)
+        return self._scores_of_tasks(slots, arms, effects, uniforms)
 
     def _scores_of_tasks(
         self, slots: Integers, arms: Floats, effects: Effects, uniforms: Floats

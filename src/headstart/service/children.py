@@ -10,8 +10,7 @@ import resource
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 
-from headstart.live._blas import one_blas_thread
-from headstart.processes import end_with_parent
+from headstart.processes import end_with_parent, use_one_blas_thread
 
 _SPAWN = multiprocessing.get_context("spawn")
 _END_SECONDS = 10.0
@@ -75,5 +74,5 @@ def _run(
         most = most_bytes if hard == resource.RLIM_INFINITY else min(most_bytes, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
     end_with_parent()
-    with one_blas_thread:
-        main(connection)
+    use_one_blas_thread()
+    main(connection)

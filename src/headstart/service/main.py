@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from headstart.live.stored import one_blas_thread
+from headstart.processes import use_one_blas_thread
 from headstart.service.dashboard import application
 from headstart.service.engine.service import Service
 from headstart.service.http.app import Application, Limits
@@ -145,8 +145,8 @@ def _serve_one(
         app.on_start = keep_out_of_collection
         app.on_failure = server.fail
         announce(address_of(listener), needs_key)
-        with one_blas_thread:  # so that no decision has to set the number
-            server.run([listener])
+        use_one_blas_thread()
+        server.run([listener])
     finally:
         service.stop()
     return not server.failed

@@ -5,7 +5,6 @@ of some tasks, decides and learns; `recount` brings the memory up to date.
 """
 
 from headstart.arrays import floats, packed
-from headstart.live._blas import one_blas_thread
 from headstart.live._decision_sets import DecisionSet, decision_set
 from headstart.live._item_effects import ItemEffects, items_of
 from headstart.live._population import Start
@@ -34,7 +33,6 @@ __all__ = [
     "floats",
     "items_of",
     "memory_of_log",
-    "one_blas_thread",
     "packed",
     "recount",
     "statistics_of",

@@ -38,20 +38,17 @@ from headstart.logs import LogReading
 from headstart.progress import Progress
 
 
-def task_bytes(finished: Floats, items: ItemRows, layout: Layout) -> bytes:
+def task_bytes(finished: Floats, items: ItemRows) -> bytes:
     """A task as bytes: its row without the inverse, and what it counts by item."""
-    return packed(layout.shortened(finished)) + rows_bytes(items)
+    return packed(finished) + rows_bytes(items)
 
 
 def read_task(content: bytes, layout: Layout) -> tuple[Floats, ItemRows]:
     """The row and the items of a task that `task_bytes` wrote."""
-    most = min(len(content) // 8, layout.finished_length + 2)
-    row, size = layout.lengthened(floats(content[: 8 * most]))
-    if row.shape != (layout.finished_length,):
-        raise ValueError(
-            f"the state of a task must have {layout.finished_length} numbers, got {row.size}"
-        )
-    return row, read_rows(content[8 * size :], layout.dimension)
+    size = 8 * layout.finished_length
+    if len(content) < size:
+        raise ValueError(f"the state of a task must have {size} bytes or more, got {len(content)}")
+    return floats(content[:size]), read_rows(content[size:], layout.dimension)
 
 
 def contribution_bytes(contribution: Contribution) -> bytes:

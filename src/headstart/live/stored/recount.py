@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from headstart.arrays import Floats
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_side
-from headstart.live._blas import one_blas_thread
 from headstart.live._item_effects import itemized
 from headstart.live._population import Contribution, Population, State
 from headstart.live._rows import (
@@ -73,16 +72,15 @@ def recount(
             memory, erased = _beginning_with(scaled, memory, model), ()
             tasks = [replace(task, changed=True, contribution=None) for task in tasks]
     population, size = model.population(memory), n_side(model.prior)
-    with one_blas_thread:
-        gone = [read_contribution(content, model.dimension, size) for content in erased]
-        if gone:
-            population.install(population.take_out(gone))
-        counted = _count(population, tasks, model)
-        own = StoredMemory.of(population)
-        own.merged(list(others), model).install(population)
-        if knew_scales < own.scales_known and own.scales is not None:
-            tasks = [replace(task, moves=True) for task in tasks]
-        moved = _moved(population, tasks, counted, most_moves)
+    gone = [read_contribution(content, model.dimension, size) for content in erased]
+    if gone:
+        population.install(population.take_out(gone))
+    counted = _count(population, tasks, model)
+    own = StoredMemory.of(population)
+    own.merged(list(others), model).install(population)
+    if knew_scales < own.scales_known and own.scales is not None:
+        tasks = [replace(task, moves=True) for task in tasks]
+    moved = _moved(population, tasks, counted, most_moves)
     contents = {
         task: None if contribution is None else contribution_bytes(contribution)
         for task, contribution in counted.items()
@@ -160,5 +158,5 @@ def _moved(
         if start.is_finite:
             row = layout.rebased(row, start.prior, start.components)
             row[PRIOR_TASKS] = n_others
-        moved[task.task] = task_bytes(layout.finished(row), items, layout)
+        moved[task.task] = task_bytes(layout.finished(row), items)
     return moved

@@ -126,13 +126,13 @@ class StoredTasks:
 
     def load(self, task: int, state: bytes, *, side: Floats | None = None) -> None:
         """Load a stored task."""
-        self.drop(task)
         layout = self._tasks.layout
         finished, items = read_task(state, layout)
         new = not layout.has_learned(finished)
         row = layout.reopened(finished, self._memory.population.start.row if new else None)
         row[FIRST_PENDING] = NONE
         row[COUNTED] = self._mark
+        self.drop(task)
         self._tasks.open(task, row)
         self._tasks.items.adopt(task, items)
         if side is not None:
@@ -153,7 +153,7 @@ class StoredTasks:
         """The bytes to store for a task."""
         tasks, layout = self._tasks, self._tasks.layout
         finished = layout.finished(tasks.rows[tasks.slots[task]])
-        return task_bytes(finished, tasks.items.of(task), layout)
+        return task_bytes(finished, tasks.items.of(task))
 
     def view(self, task: int) -> TaskView:
         """What is known of a task."""
