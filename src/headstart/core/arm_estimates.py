@@ -79,6 +79,12 @@ class EstimateSummary:
         return value
 
     @property
+    def experience(self) -> Floats:
+        """How many rewards are known, of this and all completed tasks, (…)."""
+        others = self._scalars[state.NOISE_DEGREES_OF_FREEDOM]
+        return np.asarray(self.count + np.where(np.isfinite(others), others, 0.0))
+
+    @property
     def bias(self) -> Floats:
         """The prior's bias, (…, d)."""
         return self._bias() if callable(self._bias) else self._bias
@@ -125,6 +131,9 @@ class ArmEstimates:
         What does not depend on the arms.
     mean_widths : ndarray of shape (…, K) or None
         The part of the widths that is the uncertainty of the mean task; None if not known.
+    item_widths, item_uses : ndarray of shape (…, K) or None
+        The part of the widths that is the uncertainty of the items' effects, and how often they
+        were offered; None if arms are no items.
 
     Examples
     --------
@@ -141,6 +150,8 @@ class ArmEstimates:
     inverse: Floats
     summary: EstimateSummary
     mean_widths: Floats | None = None
+    item_widths: Floats | None = None
+    item_uses: Floats | None = None
 
     def index(self, radius: Floats, mean_radius: Floats | None = None) -> Floats:
         """xᵀŵ + radius·‖x‖, of shape (…, K).
@@ -179,6 +190,8 @@ class ArmEstimates:
             inverse=self.inverse[i],
             summary=self.summary[i],
             mean_widths=None if self.mean_widths is None else self.mean_widths[i],
+            item_widths=None if self.item_widths is None else self.item_widths[i],
+            item_uses=None if self.item_uses is None else self.item_uses[i],
         )
 
     def repeat(self, n: int) -> ArmEstimates:
@@ -193,16 +206,19 @@ class ArmEstimates:
         -------
         ArmEstimates
         """
-        mean_widths = self.mean_widths
-        if mean_widths is not None:
-            mean_widths = np.broadcast_to(mean_widths, (n, *mean_widths.shape[1:]))
+
+        def repeated(part: Floats | None) -> Floats | None:
+            return None if part is None else np.broadcast_to(part, (n, *part.shape[1:]))
+
         return ArmEstimates(
             projections=np.broadcast_to(self.projections, (n, *self.projections.shape[1:])),
             predictions=np.broadcast_to(self.predictions, (n, *self.predictions.shape[1:])),
             widths=np.broadcast_to(self.widths, (n, *self.widths.shape[1:])),
             inverse=np.broadcast_to(self.inverse, (n, *self.inverse.shape[1:])),
             summary=self.summary.repeat(n),
-            mean_widths=mean_widths,
+            mean_widths=repeated(self.mean_widths),
+            item_widths=repeated(self.item_widths),
+            item_uses=repeated(self.item_uses),
         )
 
 

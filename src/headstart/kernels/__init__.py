@@ -15,6 +15,7 @@ from headstart.kernels.choice import (
     regrets,
     win_probabilities,
 )
+from headstart.kernels.exploration import gittins, gittins_one, worth_exploring
 from headstart.kernels.factorisation import (
     add_observation,
     factorise,
@@ -75,6 +76,8 @@ __all__ = [
     "expect",
     "factorise",
     "flush",
+    "gittins",
+    "gittins_one",
     "index",
     "index_by_parts",
     "index_by_parts_one",
@@ -102,4 +105,5 @@ __all__ = [
     "thin_rewards",
     "update_noises",
     "win_probabilities",
+    "worth_exploring",
 ]

@@ -1,10 +1,20 @@
 """How an arm is chosen from an estimate."""
 
 from headstart.policies.bayes_ucb import BayesUCB
+from headstart.policies.gittins import Gittins
 from headstart.policies.greedy import Greedy
 from headstart.policies.knowledge_gradient import KnowledgeGradient
 from headstart.policies.oful import OFUL, NormBound
 from headstart.policies.thompson import Thompson
 from headstart.policies.uniform import Uniform
 
-__all__ = ["OFUL", "BayesUCB", "Greedy", "KnowledgeGradient", "NormBound", "Thompson", "Uniform"]
+__all__ = [
+    "OFUL",
+    "BayesUCB",
+    "Gittins",
+    "Greedy",
+    "KnowledgeGradient",
+    "NormBound",
+    "Thompson",
+    "Uniform",
+]
