@@ -61,24 +61,25 @@ class Gittins:
     def scores(self, estimates: ArmEstimates, uniforms: Floats) -> Floats:
         """The indices, (…, K)."""
         summary, shape = estimates.summary, estimates.predictions.shape
-        none = np.zeros(shape)
-        parts = (
-            estimates.predictions,
-            estimates.widths,
-            none if estimates.mean_widths is None else estimates.mean_widths,
-            none if estimates.item_widths is None else estimates.item_widths,
-        )
-        uses = (
-            self.scale(summary),
-            (summary.count + 1.0) / estimates.projections.shape[-1],
-            summary.experience + 1.0,
-        )
-        offers = np.ones(shape) if estimates.item_uses is None else estimates.item_uses
+        lead, n_arms = shape[:-1], shape[-1]
+
+        def of_arms(part: Floats | None, otherwise: float) -> Floats:
+            part = np.full(shape, otherwise) if part is None else part
+            return np.ascontiguousarray(part).reshape(-1, n_arms)
+
+        def of_task(part: Floats) -> Floats:
+            return np.array(np.broadcast_to(part, lead)).reshape(-1)
+
         scores = np.empty(shape)
         kernels.gittins(
-            *(np.ascontiguousarray(part).reshape(-1, shape[-1]) for part in parts),
-            *(np.array(np.broadcast_to(use, shape[:-1])).reshape(-1) for use in uses),
-            np.ascontiguousarray(offers).reshape(-1, shape[-1]),
-            scores.reshape(-1, shape[-1]),
+            of_arms(estimates.predictions, 0.0),
+            of_arms(estimates.widths, 0.0),
+            of_arms(estimates.mean_widths, 0.0),
+            of_arms(estimates.item_widths, 0.0),
+            of_task(self.scale(summary)),
+            of_task((summary.count + 1.0) / estimates.projections.shape[-1]),
+            of_task(summary.experience + 1.0),
+            of_arms(estimates.item_uses, 1.0),
+            scores.reshape(-1, n_arms),
         )
         return scores
