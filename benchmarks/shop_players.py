@@ -280,7 +280,7 @@ class Headstart(_Bandit):
     def _decide(self, user: int, items: Integers) -> tuple[hs.Decision, int]:
         if self._visit % self._world.shop.season == 0:
             on_sale = self._raw(items)
-            for item in list(self._catalogue.index):
+            for item in self._catalogue.ids:
                 if item not in on_sale:
                     self._catalogue.remove(item)
             new = {item: raw for item, raw in on_sale.items() if item not in self._catalogue}

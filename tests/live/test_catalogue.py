@@ -1,5 +1,7 @@
 """Catalogue: the same scores as reading all items, whatever items and rewards came."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -39,11 +41,9 @@ def test_a_catalogue_scores_like_an_array(moves: list[str], seed: int) -> None:
         dense = bandit.decide("user", items)
         expected = dict(zip(items, dense.scores, strict=True))
         found = dict(zip(catalogue.ids, decision.scores, strict=True))
+        assert found.keys() == expected.keys()
         for item, score in found.items():
-            if item in expected:
-                np.testing.assert_allclose(score, expected[str(item)], rtol=1e-9, atol=1e-10)
-            else:
-                assert score == -np.inf
+            np.testing.assert_allclose(score, expected[str(item)], rtol=1e-9, atol=1e-10)
         assert decision.arm in items
         late.append(decision.id)
         if move == "reward":
@@ -90,6 +90,65 @@ def test_widths_stay_right_over_many_rewards() -> None:
             bandit.decide("user", catalogue)
     scores = bandit.decide("user", catalogue).scores
     np.testing.assert_allclose(scores, bandit.decide("user", items).scores, rtol=1e-9)
+
+
+def test_a_catalogue_whose_items_are_replaced_does_not_grow() -> None:
+    catalogue = hs.Catalogue({"first": [1.0, 0.0]})
+    bandit = hs.MetaBandit(dimension=2, seed=0)
+    for i in range(50):
+        catalogue.add({i: [0.0, 1.0]})
+        catalogue.remove(i)
+    assert bandit.decide("user", catalogue).scores.shape == (1,)
+    assert catalogue.ids == ("first",)
+
+
+def test_items_without_ids_never_share_one() -> None:
+    catalogue = hs.Catalogue(np.eye(2))
+    catalogue.remove(1)
+    assert catalogue.add(np.eye(2)) == [2, 3]
+    assert catalogue.ids == (0, 2, 3)
+
+
+def test_items_replaced_before_the_schema_is_settled_are_encoded_by_it() -> None:
+    features = hs.Features(item=[hs.Number("price")])
+    catalogue = hs.Catalogue({"tea": {"price": 3.0}, "rum": {"price": 20.0}}, features=features)
+    catalogue.add({"gin": {"price": 30.0}, "ale": {"price": 5.0}})
+    catalogue.change("rum", {"price": 40.0})
+    catalogue.remove("gin")
+    catalogue.add({"gin": {"price": 10.0}})
+    settled = features.settled(items=[{"price": 1.0}, {"price": 2.0}])
+    bandit = hs.MetaBandit(features=settled, policy=hs.policies.Greedy(), seed=0)
+    bandit.observe("user", {"price": 1.0}, 1.0)
+    prices = {"tea": 3.0, "rum": 40.0, "ale": 5.0, "gin": 10.0}
+    items = {name: {"price": price} for name, price in prices.items()}
+    expected = dict(zip(items, bandit.decide("user", items).scores, strict=True))
+    found = dict(zip(catalogue.ids, bandit.decide("user", catalogue).scores, strict=True))
+    assert found == pytest.approx(expected)
+
+
+def test_items_may_change_while_others_decide() -> None:
+    """Every decision is among the items of one moment: their ids, features and scores belong."""
+    catalogue = hs.Catalogue({i: [float(i), 1.0] for i in range(5)})
+    bandit = hs.MetaBandit(dimension=2, policy=hs.policies.Greedy(), seed=0)
+    bandit.observe("user", [1.0, 0.0], 1.0)
+    done = threading.Event()
+
+    def change() -> None:
+        for i in range(5, 400):
+            catalogue.add({i: [float(i), 1.0]})
+            catalogue.remove(i - 3)
+        done.set()
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    while not done.is_set():
+        decision = bandit.decide("user", catalogue)
+        # The mean grows with the number, so the newest item is the best.
+        assert decision.arm_index == len(decision.scores) - 1
+        assert isinstance(decision.arm, int)
+        slope = bandit.task("user").estimate.predict(np.array([[float(decision.arm), 1.0]]))
+        np.testing.assert_allclose(decision.scores[-1], slope[0])
+    thread.join()
 
 
 def test_what_is_not_there_is_named() -> None:

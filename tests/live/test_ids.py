@@ -73,6 +73,18 @@ def _played(seed: int = 0) -> tuple[hs.MetaBandit, list[str]]:
     return bandit, [*ids, ids[3], ids[2], unknown, "no id", ids[3]]
 
 
+@pytest.mark.parametrize("wrong", ["_1", "+1", " 1", "1 ", "-1"])
+def test_an_id_is_exactly_the_text_that_was_given(wrong: str) -> None:
+    bandit = hs.MetaBandit(dimension=2, seed=0)
+    decision = bandit.decide("user", np.eye(2)).id
+    start = decision[: -len(wrong)]
+    assert decision.endswith("01")
+    other = (start[:-1] + "0_1") if wrong == "_1" else start + wrong
+    assert len(other) == len(decision)
+    assert bandit.reward(other, 1.0) == "unknown"
+    assert bandit.reward(decision, 1.0) == "paid"
+
+
 @pytest.mark.parametrize("as_array", [True, False])
 def test_a_batch_of_all_kinds_is_paid_as_if_one_by_one(as_array: bool) -> None:
     (together, ids), (apart, same) = _played(), _played()

@@ -249,3 +249,16 @@ def test_items_alike_in_their_features_are_told_apart() -> None:
 def test_whether_there_are_effects_is_a_setting() -> None:
     with pytest.raises(ValueError, match="item_effects must be True or False, got 'yes'"):
         bandit_of(item_effects="yes")
+
+
+def test_a_task_and_its_decision_give_one_explanation() -> None:
+    bandit, catalogue = taught()[0], hs.Catalogue(ITEMS)
+    item = max(EFFECTS, key=lambda name: abs(EFFECTS[name]))
+    decision = shown(bandit, catalogue, "task 0", item)
+    of_decision, view = bandit.explain(decision), bandit.task("task 0")
+    of_task = view.explain(ITEMS[item], arm=item)
+    assert of_task.item_effect == bandit.item_effects()[item] != 0.0
+    assert of_task.mean == pytest.approx(of_decision.mean, rel=1e-9)
+    assert of_task.width == pytest.approx(of_decision.width, rel=1e-9)
+    assert view.interval(ITEMS[item], arm=item) == of_task.interval
+    assert view.explain(ITEMS[item]).item_effect == 0.0

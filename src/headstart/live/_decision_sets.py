@@ -68,7 +68,7 @@ def decision_set(
 
 
 def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
-    features, columns = catalogue.features, catalogue.feature_names
+    (features, ids, index), columns = catalogue.items, catalogue.feature_names
     if catalogue.schema is not None and not catalogue.schema.is_fixed:
         raise ValueError("a catalogue whose items have attributes needs a bandit with its features")
     checks.shape("the catalogue", features, (len(features), names.dimension), "(K, d)")
@@ -77,15 +77,15 @@ def _of_catalogue(catalogue: Catalogue, names: FeatureNames) -> DecisionSet:
             f"the catalogue's features must be {checks.short(names.known)} in this order, "
             f"got {checks.short(columns)}: give it feature_names"
         )
-    if len(catalogue) == 0:
+    if not ids:
         raise ValueError("the catalogue must have at least one item, got none")
     return DecisionSet(
         features=features,
-        ids=catalogue.ids,
-        allowed=catalogue.available.copy(),
+        ids=ids,
+        allowed=np.ones(len(ids), dtype=np.bool_),
         columns=columns,
-        index=catalogue.index,
-        is_whole=len(catalogue) == len(features),
+        index=index,
+        is_whole=True,
         are_items=True,
     )
 

@@ -212,15 +212,16 @@ def _of_catalogue(
     c = schema.encode_context(context)
     if schema.is_fixed:
         return catalogue
-    if len(catalogue) == 0:
+    items = catalogue.items
+    if not items.ids:
         raise ValueError("the catalogue must have at least one item, got none")
     return DecisionSet(
-        features=schema.arms(catalogue.features, c, z),
-        ids=catalogue.ids,
-        allowed=catalogue.available.copy(),
-        is_whole=len(catalogue) == len(catalogue.ids),
+        features=schema.arms(items.features, c, z),
+        ids=items.ids,
+        allowed=np.ones(len(items.ids), dtype=np.bool_),
+        is_whole=True,
         columns=None,
-        index=catalogue.index,
+        index=items.index,
         are_items=True,
     )
 

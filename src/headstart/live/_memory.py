@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from headstart import checks, kernels
+from headstart import checks
 from headstart.arrays import Floats, Integers
 from headstart.core.statistics import TaskStatistics
 from headstart.interfaces import n_side
@@ -401,37 +401,18 @@ class Memory:
             feature_names=tasks.feature_names.all,
             groups=tasks.feature_names.groups,
             side=tasks.sides.get(name),
+            effects=self.population.item_effects,
         )
 
     def explain(self, decision: str, arm: Hashable | None) -> Explanation:
-        """What a task's estimate says about the arm of its pending decision; O(d²)."""
+        """What a task's estimate says about the arm of its pending decision."""
         tasks = self.tasks
         place = tasks.place(decision)
         if place == NONE:
             raise ValueError(f"decision must be pending to be explained, got {decision!r}")
-        slot = tasks.pending.owner(place)
-        self.move_bias(slot)
-        row = tasks.rows[slot]
-        x = tasks.pending.features[place].copy()
-        state, u = tasks.layout.state(row), np.empty_like(x)
-        kernels.project(state, 0, x, u)
-        square, shift, effect = float(x @ u), np.zeros_like(x), 0.0
-        item, effects = tasks.pending.items.get(place), self.population.item_effects
-        if item is not None and effects is not None:
-            shift, effect = effects.shift, effects.effect(item)
-            square += float(effects.read(x[None], (item,))[1][0])
-        return Explanation.of(
-            x,
-            task=tasks.names[slot],
-            arm=item if arm is None else arm,
-            names=tasks.feature_names.all,
-            parameter=state.parameter[0] + shift,
-            bias=row[tasks.layout.bias] + shift,
-            width=math.sqrt(max(square, 0.0)),
-            noise_scale=tasks.scalar(slot, columns.NOISE_SCALE),
-            groups=tasks.feature_names.groups,
-            item_effect=effect,
-        )
+        x, item = tasks.pending.features[place].copy(), tasks.pending.items.get(place)
+        view = self.view(tasks.names[tasks.pending.owner(place)])
+        return view.explained(x, item if arm is None else arm, item)
 
 
 def _is_counted(row: Floats) -> bool:

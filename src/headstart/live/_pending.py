@@ -221,10 +221,12 @@ class Pending:
     def parse(self, decision: str) -> int:
         """The code of a decision made here, else NONE."""
         if decision.startswith(self.prefix) and len(decision) == ID_DIGITS:
+            digits = decision[ORIGIN_DIGITS:]
             try:
-                return int(decision[ORIGIN_DIGITS:], 16)
+                code = int(digits, 16)
             except ValueError:
                 return NONE
+            return code if _CODE % code == digits else NONE  # int also takes "1_1" and "+1"
         place = self.foreign.get(decision, NONE)
         return NONE if place == NONE else self._code(place)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import threading
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,11 +26,20 @@ from headstart.live.inputs import (
 )
 
 
+class CatalogueItems(NamedTuple):
+    """The items of a catalogue at one time. Nothing in it ever changes."""
+
+    features: Floats  # (K, d)
+    ids: tuple[Hashable, ...]
+    index: Mapping[Hashable, int]  # of every id
+
+
 class Catalogue:
-    """A fixed set of items that many decisions choose from: K rows of d features, by id.
+    """A set of items that many decisions choose from: K rows of d features, by id.
 
     Items are checked and encoded once, and recognised by id: each has an effect of its own, beyond
-    what its features explain. Items can be added, removed and changed at any time.
+    what its features explain. Items can be added, removed and changed at any time, also while other
+    threads decide: a decision is among the items of one moment.
 
     Parameters
     ----------
@@ -79,32 +89,32 @@ class Catalogue:
             columns = self.schema.columns if self.schema.is_fixed else None
             if self.schema != features:
                 self._raw = _Raw(features)
-                self._raw.add(arms, len(table.features))
         self.dimension: int = table.features.shape[1]
         self._names = FeatureNames(self.dimension, columns)
-        self.features = np.empty((0, self.dimension))
-        self.available = np.empty(0, dtype=bool)
-        self.ids: list[Hashable] = []
-        self._index: dict[Hashable, int] = {}
-        self._append(table)
+        self._lock = threading.Lock()  # of what changes the items
+        self._next = 0  # the id of the next item without one
+        self.items = CatalogueItems(np.empty((0, self.dimension)), (), {})
+        ids = self._append(table)
+        if self._raw is not None:
+            self._raw.add(ids, arms)
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self.items.ids)
 
     def __contains__(self, item: object) -> bool:
-        return isinstance(item, Hashable) and item in self._index
+        return isinstance(item, Hashable) and item in self.items.index
 
     def __repr__(self) -> str:
-        keys = list(self._index)
+        keys = self.ids
         shown = ", ".join(map(repr, keys[:3])) + (", …" if len(keys) > 3 else "")
         if self.schema is None:
             return f"Catalogue({len(keys):,} items, d={self.dimension}: {shown})"
         return f"Catalogue({len(keys):,} items with attributes: {shown})"
 
     @property
-    def index(self) -> Mapping[Hashable, int]:
-        """The index of every item in the catalogue, by id."""
-        return self._index
+    def ids(self) -> tuple[Hashable, ...]:
+        """The ids of the items, in the order of a decision's scores."""
+        return self.items.ids
 
     @property
     def feature_names(self) -> tuple[str, ...] | None:
@@ -124,29 +134,30 @@ class Catalogue:
         list of hashable
             Their ids: a mapping's keys, a DataFrame's index, or indices.
         """
-        if self.schema is None:
-            numbers: Any = arms
-            return self._append(read_arms(numbers, self.dimension, self._names.known))
-        table = _encoded(arms, self.schema)
-        ids = self._append(table)
-        if self._raw is not None:
-            self._raw.add(arms, len(table.features))
-        return ids
+        with self._lock:
+            if self.schema is None:
+                numbers: Any = arms
+                return self._append(read_arms(numbers, self.dimension, self._names.known))
+            table = _encoded(arms, self.schema)
+            ids = self._append(table)
+            if self._raw is not None:
+                self._raw.add(ids, arms)
+            return ids
 
     def _append(self, table: ArmTable) -> list[Hashable]:
-        features = table.features
-        fresh = list(range(len(self.ids), len(self.ids) + len(features)))
-        ids: Sequence[Hashable] = fresh if table.ids is None else table.ids
-        for key in ids:
-            if key in self._index:
+        features, ids, index = self.items
+        n = len(table.features)
+        new = list(range(self._next, self._next + n) if table.ids is None else table.ids)
+        for key in new:
+            if key in index:
                 raise ValueError(f"arms must be new items, but {key!r} is already in the catalogue")
-        for key, index in zip(ids, fresh, strict=True):
-            self._index[key] = index
-        self.features = np.concatenate([self.features, features])
-        self.available = np.concatenate([self.available, np.ones(len(features), dtype=bool)])
-        self.ids.extend(ids)
+        added = {key: i for i, key in enumerate(new, len(ids))}
+        self.items = CatalogueItems(
+            np.concatenate([features, table.features]), (*ids, *new), {**index, **added}
+        )
+        self._next += n
         self._names.note(table.columns)
-        return list(ids)
+        return new
 
     def remove(self, item: Hashable) -> None:
         """Take an item out of the catalogue.
@@ -156,9 +167,14 @@ class Catalogue:
         item : hashable
             The item's id.
         """
-        index = self._find(item)
-        del self._index[item]
-        self.available[index] = False
+        with self._lock:
+            place = self._find(item)
+            features, ids, _ = self.items
+            left = (*ids[:place], *ids[place + 1 :])
+            index = {key: i for i, key in enumerate(left)}
+            self.items = CatalogueItems(np.delete(features, place, axis=0), left, index)
+            if self._raw is not None:
+                self._raw.remove(item)
 
     def change(self, item: Hashable, features: ArrayLike | Attributes) -> None:
         """Change the features of an item.
@@ -170,20 +186,23 @@ class Catalogue:
         features : array_like of shape (d,) or mapping of str to object
             The new features, or with a schema the new attributes.
         """
-        index = self._find(item)
-        if self.schema is None:
-            numbers: Any = features
-            x = vector_of("features", numbers, self.dimension)
-        else:
-            (x,) = _encoded([features], self.schema).features
-            if self._raw is not None:
-                self._raw.change(index, features)
-        self.features[index] = x
+        with self._lock:
+            place = self._find(item)
+            if self.schema is None:
+                numbers: Any = features
+                x = vector_of("features", numbers, self.dimension)
+            else:
+                (x,) = _encoded([features], self.schema).features
+                if self._raw is not None:
+                    self._raw.add([item], [features])
+            changed = self.items.features.copy()
+            changed[place] = x
+            self.items = self.items._replace(features=changed)
 
     def _find(self, item: Hashable) -> int:
         if item not in self:
             raise ValueError(f"no such item in the catalogue: {item!r}")
-        return self._index[item]
+        return self.items.index[item]
 
     def fit_to(self, schema: Schema) -> Schema:
         """Encode the items by a bandit's schema, and settle its open means and scales.
@@ -200,21 +219,22 @@ class Catalogue:
         Features
             The settled schema.
         """
-        own = self.schema
-        if own is None:
-            raise ValueError("the catalogue must have items with attributes, got numbers")
-        settled, raw = schema.settled_as(own), self._raw
-        if settled.item == own.item and settled.columns == own.columns:
-            self.schema, self._raw = settled, None
-            return settled
-        if raw is None or raw.schema.settled_as(schema) != schema.settled_as(raw.schema):
-            raise ValueError(
-                "the catalogue must have the features of the bandit: "
-                f"give it features=bandit.features, got {checks.short(own)}"
-            )
-        self.features = raw.encoded(schema, self.features)
-        self.schema, self._raw = schema, None
-        return schema
+        with self._lock:
+            own = self.schema
+            if own is None:
+                raise ValueError("the catalogue must have items with attributes, got numbers")
+            settled, raw = schema.settled_as(own), self._raw
+            if settled.item == own.item and settled.columns == own.columns:
+                self.schema, self._raw = settled, None
+                return settled
+            if raw is None or raw.schema.settled_as(schema) != schema.settled_as(raw.schema):
+                raise ValueError(
+                    "the catalogue must have the features of the bandit: "
+                    f"give it features=bandit.features, got {checks.short(own)}"
+                )
+            self.items = self.items._replace(features=raw.encoded(schema, self.items))
+            self.schema, self._raw = schema, None
+            return schema
 
 
 class _Raw:
@@ -222,23 +242,27 @@ class _Raw:
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema  # as it was given
-        self._parts: list[tuple[int, int, Any]] = []  # from which index, to which, what
-        self._n = 0
+        # The places of some items by id, without those removed or given again; and what was given.
+        self._parts: list[tuple[dict[Hashable, int], Any]] = []
 
-    def add(self, items: Any, n: int) -> None:
-        """Note n new items."""
-        self._parts.append((self._n, self._n + n, copy.deepcopy(items)))
-        self._n += n
+    def add(self, ids: Sequence[Hashable], items: Any) -> None:
+        """Note new items, or others for the same ids."""
+        for item in ids:
+            self.remove(item)
+        self._parts.append(({item: i for i, item in enumerate(ids)}, copy.deepcopy(items)))
 
-    def change(self, index: int, item: Any) -> None:
-        """Note that an item changed."""
-        self._parts.append((index, index + 1, [copy.deepcopy(item)]))
+    def remove(self, item: Hashable) -> None:
+        """Forget an item."""
+        for places, _ in self._parts:
+            places.pop(item, None)
+        self._parts = [part for part in self._parts if part[0]]
 
-    def encoded(self, schema: Schema, before: Floats) -> Floats:
-        """All items encoded by a schema, in an array like the one before."""
-        features = np.empty_like(before)
-        for start, stop, items in self._parts:
-            features[start:stop] = _encoded(items, schema).features
+    def encoded(self, schema: Schema, items: CatalogueItems) -> Floats:
+        """All items encoded by a schema, (K, d)."""
+        features = np.empty_like(items.features)
+        for places, given in self._parts:
+            to, among = [items.index[item] for item in places], list(places.values())
+            features[to] = _encoded(given, schema).features[among]
         return features
 
 

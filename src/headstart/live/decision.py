@@ -15,6 +15,7 @@ from headstart.core.prior import Prior
 from headstart.core.ridge import RidgeEstimate
 from headstart.features import Schema
 from headstart.intervals import quantile
+from headstart.live._item_effects import ItemEffects
 from headstart.live.explanation import Explanation
 from headstart.live.inputs import Attributes, Groups, Name, default_names
 
@@ -148,6 +149,8 @@ class TaskView(NamedTuple):
         How attributes become features.
     side : ndarray of shape (p,) or None
         What is known of the task beforehand.
+    effects : object or None
+        What items of catalogues earn beyond what their features explain.
 
     Examples
     --------
@@ -172,6 +175,7 @@ class TaskView(NamedTuple):
     groups: Groups | None = None
     schema: Schema | None = None
     side: Floats | None = None
+    effects: ItemEffects | None = None
 
     def record(self) -> dict[str, object]:
         """Its numbers by name, a row of `MetaBandit.to_frame`."""
@@ -200,16 +204,28 @@ class TaskView(NamedTuple):
 
     @overload
     def interval(
-        self, features: Sequence[float] | Attributes, *, context: Attributes | None = None
+        self,
+        features: Sequence[float] | Attributes,
+        *,
+        context: Attributes | None = None,
+        arm: Hashable | None = None,
     ) -> tuple[float, float]: ...
 
     @overload
     def interval(
-        self, features: ArrayLike, *, context: Attributes | None = None
+        self,
+        features: ArrayLike,
+        *,
+        context: Attributes | None = None,
+        arm: Hashable | None = None,
     ) -> tuple[Any, Any]: ...
 
     def interval(
-        self, features: ArrayLike | Attributes, *, context: Attributes | None = None
+        self,
+        features: ArrayLike | Attributes,
+        *,
+        context: Attributes | None = None,
+        arm: Hashable | None = None,
     ) -> tuple[Any, Any]:
         """The ends of the 95 % interval of xᵀw, xᵀŵ ∓ 1.96·s·‖x‖.
 
@@ -223,6 +239,8 @@ class TaskView(NamedTuple):
             The features of one arm or of K arms, or the attributes of one item.
         context : mapping of str to object, optional
             The attributes of the context, for an item with attributes.
+        arm : hashable, optional
+            The id of the one arm, whose effect counts if it is an item of a catalogue.
 
         Returns
         -------
@@ -230,11 +248,11 @@ class TaskView(NamedTuple):
             Floats for one arm, arrays for K.
         """
         x = self._features(features, context)
-        arms = x[None] if x.ndim == 1 else x
-        middle = self.estimate.predict(arms)
-        half = quantile(math.inf) * self.noise_scale * self.estimate.widths(arms)
-        low, high = middle - half, middle + half
-        return (float(low[0]), float(high[0])) if x.ndim == 1 else (low, high)
+        if arm is not None or x.ndim == 1:
+            return self.explained(x, arm, self._item(arm)).interval
+        middle = self.estimate.predict(x)
+        half = quantile(math.inf) * self.noise_scale * self.estimate.widths(x)
+        return middle - half, middle + half
 
     def explain(
         self,
@@ -252,25 +270,42 @@ class TaskView(NamedTuple):
         context : mapping of str to object, optional
             The attributes of the context, for an item with attributes.
         arm : hashable, optional
-            The arm's id, which the explanation shows.
+            The arm's id, which the explanation shows. If it is an item of a catalogue, what the
+            item earns beyond its features counts too.
 
         Returns
         -------
         Explanation
         """
-        x = self._features(features, context)
+        return self.explained(self._features(features, context), arm, self._item(arm))
+
+    def _item(self, arm: Hashable | None) -> Hashable | None:
+        """The arm, if it is an item with an effect."""
+        known = arm is not None and self.effects is not None and arm in self.effects.index
+        return arm if known else None
+
+    def explained(
+        self, features: Floats, arm: Hashable | None, item: Hashable | None
+    ) -> Explanation:
+        """The explanation of an arm (d,), which is this item of a catalogue if it is one."""
         dimension = self.estimate.prior.dimension
-        checks.shape("features", x, (dimension,), "(d,)")
+        checks.shape("features", features, (dimension,), "(d,)")
+        square, effect = float(self.estimate.widths(features[None])[0]) ** 2, 0.0
+        shift: Floats = np.zeros(dimension)
+        if item is not None and self.effects is not None:
+            shift, effect = self.effects.shift, self.effects.effect(item)
+            square += float(self.effects.read(features[None], (item,))[1][0])
         return Explanation.of(
-            x,
+            features,
             task=self.task,
             arm=arm,
             names=self.feature_names or default_names(dimension),
-            parameter=self.estimate.parameter,
-            bias=self.estimate.prior.bias,
-            width=float(self.estimate.widths(x[None])[0]),
+            parameter=self.estimate.parameter + shift,
+            bias=self.estimate.prior.bias + shift,
+            width=math.sqrt(max(square, 0.0)),
             noise_scale=self.noise_scale,
             groups=self.groups,
+            item_effect=effect,
         )
 
 

@@ -74,7 +74,7 @@ def state_arrays(state: State) -> dict[str, NDArray[np.generic]]:
 def read_state(
     header: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]], empty: Arrays, d: int
 ) -> State:
-    """The memory of a file, which must have the shapes of an empty one of the prior."""
+    """The memory of a file, which must have the arrays of the prior."""
     numbers = {name: header[name] for name in STATE_NUMBERS}
     checks.floats("the state", list(numbers.values()))
     ids = header["items"]
@@ -83,12 +83,12 @@ def read_state(
 
 
 def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arrays:
-    """The memory of a file, which must have the shapes of an empty one of the prior."""
+    """The memory of a file, which must have the arrays of the prior; lengths may have grown."""
     memory = {}
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
-        if stored is None or stored.shape != np.shape(array):
+        if stored is None or stored.ndim != np.ndim(array):
             raise ValueError(f"the prior does not fit the saved memory, which has no {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
     return memory
