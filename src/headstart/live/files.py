@@ -88,10 +88,22 @@ def read_memory(arrays: Mapping[str, NDArray[np.generic]], empty: Arrays) -> Arr
     for name, array in empty.items():
         called = f"memory.{name}"
         stored = arrays.get(called)
-        if stored is None or stored.shape != np.shape(array):
+        if stored is None or not _fits(stored.shape, np.shape(array)):
             raise ValueError(f"the prior does not fit the saved memory, which has no {name}")
         memory[name] = checks.floats(called, np.asarray(stored, dtype=np.float64))
     return memory
+
+
+def _fits(shape: tuple[int, ...], empty: tuple[int, ...]) -> bool:
+    """Whether an array has the shape of an empty one, in which axes of 0 and 1 have room to grow.
+
+    An axis has room only if the array is of stored tasks, which are none in an empty memory.
+    """
+    if 0 not in empty[:1]:
+        return shape == empty
+    return len(shape) == len(empty) and all(
+        size == least or least <= 1 for size, least in zip(shape, empty, strict=True)
+    )
 
 
 @dataclass(frozen=True)
