@@ -157,7 +157,7 @@ def test_a_study_with_classes_of_ones_own_is_reported(tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text('class = "reported:First"'.join(own))
     runner.run(from_file(tmp_path / "study.toml"), tmp_path / "out", workers=1)
     found = write_study_report(tmp_path / "out", tmp_path / "out" / "report")
-    assert any("mine − ITL" in row[0] for row in found.tables["paired-best"].texts())
+    assert any("mine − ITL" in row[0] for row in found.tables["paired-best"].rows)
 
 
 def test_replications_of_a_cohort_are_one_value() -> None:
