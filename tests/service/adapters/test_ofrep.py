@@ -135,7 +135,7 @@ def test_all_flags_are_decided_once_for_a_context(served: Served) -> None:
     assert httpx.post(served.address + FLAGS, json=given).status_code == 401
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_provider_for_javascript(served: Served, tmp_path: Path) -> None:
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
