@@ -1,4 +1,4 @@
-"""Parameters of public callables: those of the signature, and those that the docstring lists."""
+"""Parameters of what a user calls: those of the signature, and those that the docstring lists."""
 
 import inspect
 import re
@@ -7,8 +7,10 @@ from enum import Enum
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from docs.building.public import documented_names, has_own_docstring
+from docs.building.public import has_own_docstring, names_of
 from msgspec import Struct
+
+import headstart
 
 _STARS: dict[object, str] = {
     inspect.Parameter.VAR_POSITIONAL: "*",
@@ -22,12 +24,6 @@ class PublicCallable(NamedTuple):
 
     full: str
     value: Callable[..., Any]
-    owner: object = None  # the class of a method
-
-    @property
-    def name(self) -> str:
-        """The name without its class and module."""
-        return self.full.rsplit(".")[-1]
 
     @property
     def parameters(self) -> list[str]:
@@ -52,15 +48,15 @@ class PublicCallable(NamedTuple):
 
 
 def callables() -> Iterator[PublicCallable]:
-    """All public functions and classes, and the methods of these."""
-    for name in documented_names():
-        value: Any = name.value
-        if not has_own_docstring(value):
-            continue
-        yield PublicCallable(name.full, value)
-        for key, member in vars(value).items() if inspect.isclass(value) else ():
-            if isinstance(member, classmethod | staticmethod | FunctionType) and key[0] != "_":
-                yield PublicCallable(f"{name.full}.{key}", getattr(value, key), value)
+    """What a user calls: the functions and classes of `headstart`, and the methods of a bandit."""
+    for name in names_of("headstart"):
+        value: Any = getattr(headstart, name)
+        if has_own_docstring(value):
+            yield PublicCallable(f"headstart.{name}", value)
+    for key, member in vars(headstart.MetaBandit).items():
+        if isinstance(member, classmethod | staticmethod | FunctionType) and key[0] != "_":
+            method = getattr(headstart.MetaBandit, key)
+            yield PublicCallable(f"headstart.MetaBandit.{key}", method)
 
 
 def sections(docstring: str) -> dict[str, list[str]]:
@@ -79,23 +75,12 @@ def sections(docstring: str) -> dict[str, list[str]]:
 def problems() -> list[str]:
     """What docstrings lack: parameters, what is returned; and listed parameters that do not exist.
 
-    What takes nothing says in its first line what it returns. A method need not list what the
-    method of that name of another public class lists, if both take the same: the methods of a
-    protocol, or those of all kinds of attributes.
+    What takes nothing says in its first line what it returns.
     """
-    public = list(callables())
-    elsewhere = {
-        (one.name, *one.parameters)
-        for one in public
-        if one.owner is not None and {*one.parameters} <= {*_documented(one)}
-    }
     found = []
-    for one in public:
+    for one in callables():
         taken, documented = one.parameters, _documented(one)
-        if documented or one.owner is None or (one.name, *taken) not in elsewhere:
-            found += [
-                f"{one.full} does not list {name}" for name in taken if name not in documented
-            ]
+        found += [f"{one.full} does not list {name}" for name in taken if name not in documented]
         known = {*taken, *_attributes(one.value)} if inspect.isclass(one.value) else taken
         found += [f"{one.full} lists {name}" for name in documented if name not in known]
         listed = sections(inspect.getdoc(one.value) or "")

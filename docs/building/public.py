@@ -100,11 +100,11 @@ def docstrings(name: PublicName) -> Iterator[str]:
 
 
 def without_example() -> list[str]:
-    """The public names that have no example."""
+    """The names of `headstart` that have no example."""
     return [
         name.full
         for name in documented_names()
-        if not any(">>>" in text for text in docstrings(name))
+        if name.module == "headstart" and not any(">>>" in text for text in docstrings(name))
     ]
 
 

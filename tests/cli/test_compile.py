@@ -143,6 +143,7 @@ def test_check_says_whether_everything_is_compiled(cache: Path, tmp_path: Path) 
     assert not list((without / folder.name).glob("*decide_one-*"))
 
 
+@pytest.mark.nightly  # compiles a part of the package
 def test_an_edit_in_a_kernel_is_noticed_by_live_code(
     cache: Path, package: Path, tmp_path: Path
 ) -> None:
@@ -178,6 +179,7 @@ def _make_read_only(package: Path) -> Sequence[str]:
     return ()
 
 
+@pytest.mark.nightly  # compiles a part of the package
 def test_without_a_writable_package_or_home_it_works_with_one_warning(
     package: Path, tmp_path: Path
 ) -> None:

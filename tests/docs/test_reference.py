@@ -1,4 +1,4 @@
-"""Every public name has a docstring and an example, and every example in a docstring runs."""
+"""Every public name has a docstring, what a user calls lists its parameters, and examples run."""
 
 import doctest
 import importlib
@@ -50,7 +50,7 @@ def test_examples_run(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert tried > 0 or module == "headstart"
 
 
-def test_every_public_name_has_a_docstring_and_an_example() -> None:
+def test_every_public_name_has_a_docstring_and_those_of_headstart_an_example() -> None:
     assert public.without_docstring() == []
     assert public.without_example() == []
 
@@ -71,7 +71,7 @@ def test_a_name_without_example_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "headstart.Optimal" in public.without_docstring()
 
 
-def test_every_public_callable_lists_its_parameters_and_what_it_returns() -> None:
+def test_what_a_user_calls_lists_its_parameters_and_what_it_returns() -> None:
     assert parameters.problems() == []
 
 
